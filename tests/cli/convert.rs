@@ -12,7 +12,7 @@ const CLAUDE: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":
 {"type":"assistant","uuid":"5","parentUuid":"4","sessionId":"s","timestamp":"2026-01-01T00:00:04.000Z","message":{"id":"n","model":"claude-x","role":"assistant","content":[{"type":"text","text":"one file"}]}}
 "#;
 
-const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 part of reasoning is left out: only the API that it comes from takes it back\n";
+const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 part of reasoning is left out: only the API that produced it accepts it again\n";
 
 /// Converted from stdin, as the session `demo`.
 fn to(name: &str) -> Case {
@@ -134,7 +134,7 @@ fn strict_writes_nothing_where_something_is_lost() {
 #[test]
 fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
     let chat = "{\"role\":\"system\",\"content\":\"be good\"}\n{\"role\":\"assistant\",\"content\":\"hello\"}\n{\"role\":\"user\",\"content\":\"hi\"}\n";
-    let warning = "ctx-convert: warning: <stdin>:2: 1 user message is inserted before: the session begins with a reply, which the API refuses\n";
+    let warning = "ctx-convert: warning: <stdin>:2: 1 user message is inserted: the API refuses a session that begins with a reply\n";
     let case = || Case::new(CTX_CONVERT).stdin(chat);
     let converted = case()
         .args(["--to", "anthropic"])

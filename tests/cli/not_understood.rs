@@ -50,7 +50,7 @@ fn refused_by_all(session: &str, named: &str) {
 #[test]
 fn messages_of_pi_are_no_chat() {
     let session = USER.repeat(20) + CALL + RESULT + USER + REPLY;
-    let why = ":21: a part of the type \"toolCall\" is not read, so nothing can be compacted: this is a list of pi messages without the entries of its session file; use that file: its entries say what belongs together";
+    let why = ":21: a part of the type \"toolCall\" is not read, so nothing can be compacted: this is a list of pi messages without the entries of its session file; use the session file: its entries say what belongs together";
     let chat = ["--dialect", "chat"];
     refuses("ctx-compact", &chat, &session, why);
     refuses(
@@ -65,7 +65,7 @@ fn messages_of_pi_are_no_chat() {
         &session,
         &why.replace("compacted", "cut to a window"),
     );
-    let named = "this is a list of pi messages without the entries of its session file, so it cannot be compacted; use that file: its entries say what belongs together";
+    let named = "this is a list of pi messages without the entries of its session file, so it cannot be compacted; use the session file: its entries say what belongs together";
     refused_by_all(&session, named);
 }
 
@@ -91,7 +91,7 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
 #[test]
 fn a_format_that_is_known_by_name_is_named() {
     let human = "{\"type\":\"human\",\"content\":\"a\"}\n{\"type\":\"ai\",\"content\":\"b\"}\n";
-    let named = "this is a list of LangChain messages, so it cannot be compacted; convert_to_openai_messages of LangChain makes chat of it";
+    let named = "this is a list of LangChain messages, so it cannot be compacted; LangChain's convert_to_openai_messages converts it to chat";
     refused_by_all(human, named);
     let unknown = "{\"what\":1}\n";
     let why = ": the format is not known, so nothing can be compacted; --dialect names it";
@@ -149,11 +149,11 @@ fn messages_of_bedrock_are_no_chat() {
         "{\"role\":\"assistant\",\"content\":[{\"toolUse\":{\"toolUseId\":\"t\",\"name\":\"run\",\"input\":{}}}]}\n",
         "{\"role\":\"user\",\"content\":[{\"toolResult\":{\"toolUseId\":\"t\",\"content\":[{\"text\":\"ok\"}]}}]}\n",
     );
-    let named = "this is a list of messages of the Bedrock Converse API, so it cannot be compacted; the OpenAI form of that API has chat messages";
+    let named = "this is a list of messages of the Bedrock Converse API, so it cannot be compacted; use the OpenAI-compatible form of that API, which has chat messages";
     refused_by_all(session, named);
     tool("ctx-check")
         .stdin(session)
-        .stdout("<stdin>:1: no-message: no message of a known format: this is a list of messages of the Bedrock Converse API; the OpenAI form of that API has chat messages\n")
+        .stdout("<stdin>:1: no-message: no message of a known format: this is a list of messages of the Bedrock Converse API; use the OpenAI-compatible form of that API, which has chat messages\n")
         .code(1)
         .run();
     tool("ctx-offload")

@@ -33,7 +33,7 @@ fn lines_that_ran_together_are_named_and_told_apart() {
         .code(1)
         .stdout(concat!(
             "s.jsonl:2: bad-line: more than one object on the line: Claude Code reads the first object of the line and not the rest: a message is lost\n",
-            "s.jsonl:3: missing-parent: its parent is not in the file: Claude Code goes no further up, and 2 lines before are not sent\n",
+            "s.jsonl:3: missing-parent: its parent is not in the file: Claude Code stops here, and 2 lines before are not sent\n",
         ))
         .run();
     let done = check()
@@ -62,7 +62,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
         .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
-            "ctx-check: warning: s.jsonl:4: hung on line 3: its parent is missing or hangs on it\n",
+            "ctx-check: warning: s.jsonl:4: attached to line 3: its parent is missing or below it\n",
             "ctx-check: warning: s.jsonl:6: the end cut off: the line is not complete\n",
         ))
         .run();
@@ -81,7 +81,7 @@ fn a_compaction_that_the_agent_does_not_go_on_from_is_a_warning() {
         line("sum", "k", 2),
         line("c", "b", 3),
     ];
-    let said = "boundary-off-path: this compaction is off the active path: Claude Code goes on from a line that does not hang on it, and sends what was before";
+    let said = "boundary-off-path: this compaction is off the active path: Claude Code resumes from a line that is not below it, and sends the messages before it";
     check()
         .file("s.jsonl", file(&lines))
         .args(["s.jsonl"])
@@ -108,7 +108,7 @@ fn a_parent_that_the_agent_finds_is_a_remark() {
     case().args(["s.jsonl"]).run();
     case()
         .args(["-v", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:3: missing-parent: its parent is not in the file: Claude Code goes on from line 2, the nearest within five seconds\n")
+        .stderr("ctx-check: s.jsonl:3: missing-parent: its parent is not in the file: Claude Code continues from line 2, the nearest within five seconds\n")
         .run();
 }
 
@@ -124,7 +124,9 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
         .file("s.jsonl", headless.clone())
         .args(["s.jsonl"])
         .code(1)
-        .stdout("s.jsonl:1: no-header: no header is the first line: pi loads nothing of the file\n")
+        .stdout(
+            "s.jsonl:1: no-header: the first line is not a header: pi loads nothing of the file\n",
+        )
         .run();
     let header = r#"{"type":"session","version":3,"id":"20260102-0304-7050-8000-000000000000","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}"#;
     check()

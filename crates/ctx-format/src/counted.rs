@@ -1,8 +1,8 @@
-//! Numbers with their nouns, as messages have them.
+//! Numbers with their nouns, for messages.
 
 use std::fmt::Display;
 
-/// `1 line`, `7 lines`, `2 entries`.
+/// Formats a number with its noun: `1 line`, `7 lines`, `2 entries`.
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) {
         return format!("{number} {noun}");

@@ -1,29 +1,29 @@
-//! Which file a tool call reads or writes, by the tool's name and the arguments.
+//! Finds the file that a tool call reads or writes, from the tool's name and the arguments.
 
 use crate::Object;
 
 /// What a call does to a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileUse {
-    /// The path as the arguments have it, without a leading `./`.
+    /// The path in the arguments, without a leading `./`.
     pub path: String,
-    /// What is done.
+    /// How the file is used.
     pub access: Access,
 }
 
 /// How a file is used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It is read.
+    /// The call reads the file.
     Read {
-        /// The arguments that say which part; empty when all of it is read.
+        /// The arguments that select a part; empty if the whole file is read.
         part: String,
     },
-    /// It is written or edited.
+    /// The call writes or edits the file.
     Write,
 }
 
-/// Where tools have the path.
+/// The arguments in which tools have the path.
 const PATHS: [&str; 10] = [
     "file_path",
     "filePath",
@@ -37,16 +37,16 @@ const PATHS: [&str; 10] = [
     "target_file",
 ];
 
-/// Members that do not say which part of a file is read.
+/// Arguments that do not select a part of the file.
 const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
 
 impl FileUse {
-    /// Of a call; `None` when it is not known to read or write one file.
+    /// The file use of a call; `None` if the call is not known to read or write one file.
     pub fn of(tool: &str, arguments: &str) -> Option<Self> {
         Self::of_object(tool, &Object::parse(arguments).ok()?)
     }
 
-    /// Of a call whose arguments were read before.
+    /// The file use of a call with parsed arguments.
     pub fn of_object(tool: &str, arguments: &Object<'_>) -> Option<Self> {
         let find = |key| Some((key, arguments.text_of(key)?));
         let (key, path) = PATHS.into_iter().find_map(find)?;
@@ -64,8 +64,8 @@ impl FileUse {
     }
 }
 
-/// Whether an editor that does several things writes, by its argument `command`; `None`
-/// where it does not read either.
+/// Whether an editor with several commands writes, by its argument `command`; `None` if the command
+/// neither reads nor writes.
 fn writes_by_command(command: &str) -> Option<bool> {
     match command {
         "view" | "read" => Some(false),
@@ -74,7 +74,7 @@ fn writes_by_command(command: &str) -> Option<bool> {
     }
 }
 
-/// Whether a tool writes, by its name; `None` if it does not read either.
+/// Whether a tool writes, by its name; `None` if it neither reads nor writes.
 fn writes_by_name(tool: &str) -> Option<bool> {
     const READ: [&str; 4] = ["read", "view", "open", "cat"];
     const WRITE: [&str; 9] =
@@ -88,7 +88,7 @@ fn writes_by_name(tool: &str) -> Option<bool> {
     (writes || any(&READ)).then_some(writes)
 }
 
-/// `NotebookRead`, `read_file`, `fs.read`: words in lower case.
+/// The words of a name, in lower case: `NotebookRead`, `read_file`, `fs.read`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;

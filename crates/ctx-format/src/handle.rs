@@ -1,13 +1,13 @@
 //! Handles: short references in place of removed content, from which the original can be restored.
 //!
-//! `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧`: the call that the
+//! `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` has the call that the
 //! text came from, its length, and the command that prints it, which ends with the first 8 hex
-//! digits of the sha256 of the text. If the tool that removed it saves no snapshot of the session,
+//! digits of the text's sha256. If the tool that removed the text saves no snapshot of the session,
 //! `, if saved` precedes the command: a handle promises nothing that is not available. A handle is
 //! the last line of the remaining text. A text that is shortened again keeps its handle, which
 //! names the first original.
 //!
-//! Older versions wrote `⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`, which is read, too.
+//! Older versions wrote `⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`, which can still be read.
 
 use std::fmt;
 
@@ -18,24 +18,24 @@ use sha2::{Digest, Sha256};
 pub struct Handle {
     /// The beginning of the original's sha256.
     pub hash: ShortHash,
-    /// Bytes of the original.
+    /// The number of bytes of the original.
     pub bytes: u64,
     /// The handle as it is written in the text.
     written: Box<str>,
 }
 
-/// Whether the original of a handle will be found.
+/// Whether the original of a handle can be restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Saved {
-    /// Whoever took it out saves a snapshot of it.
+    /// The tool that removes the text saves a snapshot.
     Yes,
-    /// Only if the user saved a snapshot.
+    /// A snapshot exists only if the user saved one.
     #[default]
     Perhaps,
 }
 
 impl From<bool> for Saved {
-    /// Whether a snapshot is saved where a reader of the handle looks for it.
+    /// Converts from whether a snapshot is saved where `ctx-offload` looks for it.
     fn from(is_saved: bool) -> Self {
         if is_saved { Self::Yes } else { Self::Perhaps }
     }
@@ -45,13 +45,13 @@ impl From<bool> for Saved {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 
-/// Bytes of a hash in a handle. Every digit costs its reader: with so many, one of ten
-/// thousand texts has the hash of another with a chance of 1 to 400,000.
+/// The bytes of a hash in a handle. Every digit costs tokens. With four bytes, the chance that a
+/// text shares its hash with one of ten thousand others is 1 in 400,000.
 const BYTES: usize = 4;
 /// Hex digits in the handles of older versions.
 const OLD_DIGITS: usize = 12;
 
-/// How each handle begins, whatever its version.
+/// The beginning of every handle, whatever its version.
 const BEGIN: &str = "⟦ctx:";
 const END: &str = "⟧";
 const COMMAND: &str = ": ctx-offload --show ";
@@ -64,7 +64,7 @@ impl ShortHash {
     /// Digits of a hash in a handle.
     pub const DIGITS: usize = 2 * BYTES;
 
-    /// The handle of a text.
+    /// Hashes a text.
     pub fn of(text: &str) -> Self {
         let digest = Sha256::digest(text.as_bytes());
         let mut hash = [0; BYTES];
@@ -85,12 +85,13 @@ impl fmt::Display for ShortHash {
 }
 
 impl Handle {
-    /// The handle of a text that came of this call, in few words; empty if it is not known.
+    /// Creates the handle of a text. `call` is the short name of its call, or empty if that is
+    /// unknown.
     pub fn of(text: &str, call: &str, saved: Saved) -> Self {
         Self::new(ShortHash::of(text), text.len() as u64, call, saved)
     }
 
-    /// The same, of a text with that hash and so many bytes.
+    /// Creates a handle for a text with that hash and length.
     pub fn new(hash: ShortHash, bytes: u64, call: &str, saved: Saved) -> Self {
         let mut call = Self::call_name(call);
         if !call.is_empty() {
@@ -104,9 +105,9 @@ impl Handle {
         Self { hash, bytes, written: written.into() }
     }
 
-    /// A call's name as a handle shows it: without anything that ends the line or the handle, or
-    /// looks like another one. White space is folded, because texts are searched for handles in
-    /// that form.
+    /// A call's name as a handle shows it: without characters that would end the line or the
+    /// handle, and without anything that looks like another handle. White space is collapsed,
+    /// because texts are searched for handles in that form.
     pub fn call_name(call: &str) -> String {
         let words = call.split(|c: char| c.is_whitespace() || c.is_control());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -117,8 +118,8 @@ impl Handle {
         }
     }
 
-    /// Reads what [`Handle`] itself would write, or wrote in older versions, and nothing
-    /// else: no signs, no leading zeros, no capitals.
+    /// Reads only what [`Handle`] itself writes, or wrote in older versions: no signs, no leading
+    /// zeros, no capitals.
     pub fn parse(text: &str) -> Option<Self> {
         let inner = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
         match inner.strip_prefix(' ') {
@@ -128,7 +129,7 @@ impl Handle {
         .filter(|handle| *handle.written == *text)
     }
 
-    /// The digits of its hash, as many as it has.
+    /// All digits of its hash.
     pub fn digits(&self) -> String {
         let inner = &self.written[BEGIN.len()..];
         match inner.get(..OLD_DIGITS) {
@@ -137,20 +138,20 @@ impl Handle {
         }
     }
 
-    /// Splits a text into the part before its handle and the handle; `None` for a text that does
-    /// not end with one.
+    /// Splits a text into the text before its handle and the handle; `None` if the text does not
+    /// end with a handle.
     pub fn split(text: &str) -> Option<(&str, Self)> {
         let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
         Some((before, Self::parse(last)?))
     }
 
-    /// `text` with the handle as its last line.
+    /// Returns `text` with the handle as its last line.
     pub fn behind(&self, text: &str) -> String {
         format!("{text}\n{self}")
     }
 }
 
-/// `Read a.py, all 12 bytes: ctx-offload --show 01234567`
+/// Parses `Read a.py, all 12 bytes: ctx-offload --show 01234567`.
 fn parse_new(inner: &str) -> Option<Handle> {
     let (rest, digits) = inner.rsplit_once(COMMAND)?;
     let (rest, saved) = match rest.strip_suffix(IF_SAVED) {
@@ -159,7 +160,7 @@ fn parse_new(inner: &str) -> Option<Handle> {
     };
     let (call, bytes) = rest.strip_suffix(" bytes")?.rsplit_once("all ")?;
     let call = if call.is_empty() { call } else { call.strip_suffix(", ")? };
-    // A text that is not a handle may be long, and need not be rendered to tell.
+    // A long text cannot be a handle, so it is rejected before anything is formatted.
     if call.len() > 4 * MAX_CALL {
         return None;
     }
@@ -167,7 +168,7 @@ fn parse_new(inner: &str) -> Option<Handle> {
     Some(Handle::new(hash, bytes.parse().ok()?, call, saved))
 }
 
-/// `0123456789ab 5120 bytes 1300 tokens`
+/// Parses `0123456789ab 5120 bytes 1300 tokens`.
 fn parse_old(inner: &str) -> Option<Handle> {
     let (digits, sizes) = inner.strip_suffix(" tokens")?.split_once(' ')?;
     let (bytes, tokens) = sizes.split_once(" bytes ")?;

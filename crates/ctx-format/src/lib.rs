@@ -1,14 +1,14 @@
 //! Session files: records, messages, the formats of APIs, the logs of agents.
 //!
-//! [`Records`] reads a session file line by line. It keeps the bytes of each line, says what the
-//! line is ([`Class`]) and refuses none. A [`Dialect`] reads the [`Object`] of a record as an
-//! [`Outline`] (role, calls and results, without decoding texts) or as a whole [`Message`]. A
-//! file that is the [`Log`] of an agent holds more than the model is sent; its [`view`] says
-//! which records the context is made of. [`Validator`] finds what the API would refuse,
-//! [`repair`] repairs it, and [`convert`] writes the context in another format.
+//! [`Records`] reads a session file line by line. It keeps the bytes of each line, classifies the
+//! line ([`Class`]) and rejects none. A [`Dialect`] reads the [`Object`] of a record as an
+//! [`Outline`] (role, calls and results, without decoding texts) or as a whole [`Message`]. A file
+//! that is the [`Log`] of an agent holds more than the model receives; its [`view`] says which
+//! records form the context. [`Validator`] finds what the API would refuse, [`repair`] repairs it,
+//! and [`convert`] writes the context in another format.
 //!
-//! Nothing is serialised again: views borrow from the record, and what is written is the
-//! record's own bytes with [`Edits`] made, or with a [`Tag`] spliced in or cut out.
+//! Nothing is serialized again: views borrow from the record, and tools write the record's own
+//! bytes with [`Edits`] made, or with a [`Tag`] inserted or removed.
 //!
 //! Layers, each of which knows only those above it: `record`, `log` and `dialect`, `session`,
 //! `legality`, `convert`.

@@ -1,4 +1,4 @@
-//! Images, sounds and files: where each format has their data.
+//! Images, sounds and files: where each format keeps their data.
 
 use crate::{Media, Object};
 
@@ -15,7 +15,7 @@ pub(crate) struct Data {
 pub(crate) enum DataLocation {
     /// Here, in base64.
     Here(String),
-    /// At an address.
+    /// At a URL.
     At(String),
 }
 
@@ -70,7 +70,7 @@ impl Data {
         (!is_empty).then_some(data)
     }
 
-    /// From an address, which may contain the data itself: `data:image/png;base64,…`.
+    /// Reads a URL, which may contain the data itself: `data:image/png;base64,…`.
     fn of_url(url: &str) -> Self {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
@@ -100,7 +100,7 @@ impl Data {
         self.mime == "application/pdf"
     }
 
-    /// An address, which may contain the data itself.
+    /// The URL, or a `data:` URL that contains the data.
     pub(crate) fn url(&self) -> String {
         match &self.place {
             DataLocation::Here(data) => format!("data:{};base64,{data}", self.mime),

@@ -2,8 +2,8 @@
 //!
 //! It reads what the agent would send, in that order: fragments of a message become one message,
 //! results directly follow the reply with their calls, and a record with a call and its result
-//! gives both. Texts never change. What the target has no place for is counted in the [`Report`],
-//! with its line.
+//! gives both. Texts never change. The [`Report`] counts the content that the target cannot
+//! represent, with its line.
 //!
 //! A session can also be *lowered* ([`Converter::whole_records`]): then each record, and each
 //! message of a list in a record, is in exactly one exchange of the new session, so a decision
@@ -34,23 +34,24 @@ pub use reading::{Lowered, Reading};
 pub struct Converter<'c> {
     /// The dialect of the new session.
     pub to: &'static dyn Dialect,
-    /// A member of each record written that says which records of the source it was made of:
-    /// their numbers, from 0 ([`SourceId`]).
+    /// The member in which each written record names the records of the source that it was made of,
+    /// by their numbers from 0 ([`SourceId`]).
     pub mark: Option<&'c str>,
-    /// No record of the source, and no message of a list in one, is in two exchanges of the new
-    /// session, and each message is in one: what no exchange can be made of is one message.
-    /// Only what is no message is left out. For a dialect of messages.
+    /// Each message is in one exchange of the new session, and no record of the source, or message
+    /// of a list in a record, is in two. Messages that cannot form an exchange become one message.
+    /// Only records without a message are left out. Only dialects of messages support this.
     pub whole_records: bool,
-    /// The id of the new session, of an agent; else one is made of what it says.
+    /// The id of the new session, if the target is an agent's format. By default it is a hash of
+    /// the session's content.
     pub session: Option<&'c str>,
-    /// The folder that an agent works in; else the one that the source names.
+    /// The agent's working folder. The default is the folder that the source names.
     pub cwd: Option<&'c str>,
-    /// The time of what has none.
+    /// The time of messages without a time.
     pub now: DateTime<Utc>,
 }
 
 impl Converter<'_> {
-    /// Into the dialect `to`.
+    /// Creates a converter to the dialect `to`, with defaults.
     pub fn new(to: &'static dyn Dialect) -> Self {
         Self {
             to,
@@ -66,7 +67,7 @@ impl Converter<'_> {
 /// Why a conversion fails.
 #[derive(Debug, Error)]
 pub enum ConvertError {
-    /// The records could not wait in their file.
+    /// The temporary file for waiting records could not be written or read.
     #[error("cannot write a temporary file: {0}")]
     Temporary(#[source] io::Error),
     /// The output could not be written.
@@ -77,14 +78,14 @@ pub enum ConvertError {
 /// A record of a session, or one message of a record that holds a list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId {
-    /// The number of the record, from 0, over all records of the session.
+    /// The number of the record in the session, from 0.
     pub record: u64,
-    /// The number of the message in it, from 0; `None` where the record is one message.
+    /// The number of the message in the record, from 0; `None` if the record is one message.
     pub message: Option<usize>,
 }
 
 impl SourceId {
-    /// Reads what a mark has: JSON, as [`fmt::Display`] writes it.
+    /// Reads the JSON that [`fmt::Display`] writes.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let Some(inner) = inner else {
@@ -95,7 +96,7 @@ impl SourceId {
     }
 }
 
-/// As JSON: `12` for a record, `"12.3"` for a message of one.
+/// Writes JSON: `12` for a record, `"12.3"` for a message in a record.
 impl fmt::Display for SourceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.message {
@@ -117,9 +118,9 @@ impl Serialize for SourceId {
 /// The report of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// How many messages there were: of results of one reply all are one.
+    /// The number of messages. All results of one reply count as one message.
     pub messages: u64,
-    /// How many records were written.
+    /// The number of records written.
     pub records: u64,
     /// What was dropped or changed, by kind.
     pub losses: Vec<Loss>,
@@ -131,52 +132,51 @@ pub struct Report {
 /// Content of one kind that was dropped or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loss {
-    /// Its kind.
+    /// The kind of content.
     pub kind: LossKind,
-    /// Its name in the source, if a kind has several.
+    /// The name of the content in the source, if the kind has several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// How often.
+    /// How often it occurred.
     pub count: u64,
-    /// The first line of the source that has it.
+    /// The first line of the source with such content.
     pub first_line: u64,
 }
 
-/// Content that another dialect may have no place for.
+/// Content that another dialect may not be able to represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
-    /// A model's reasoning: only the API that it comes from takes it back.
+    /// A model's reasoning: only the API that produced it accepts it again.
     Reasoning,
-    /// An image, a sound, a file: of a kind that the other dialect does not have, or known
-    /// by a reference.
+    /// An image, a sound or a file of a kind that the other dialect does not have, or that is only
+    /// a reference.
     Media,
-    /// A part of a kind that we do not know.
+    /// A part of an unknown kind.
     Part,
-    /// A record of the context that is no message to us.
+    /// A record of the context that is not a message.
     Record,
-    /// The mark of a result that is an error.
+    /// The flag that marks a result as an error.
     ErrorMark,
     /// The name of a participant.
     Name,
-    /// A message of the operator: the agent has instructions of its own.
+    /// A system message: the agent has instructions of its own.
     Instructions,
-    /// A message of the user that the agent takes for a command, and does not send.
+    /// A user message that the agent takes for a command and does not send.
     Command,
-    /// Arguments that are not an object become the member `input` of one.
+    /// Arguments that are not an object: they become the member `input` of an object.
     Arguments,
-    /// A part of a result that is JSON: it is its text now.
+    /// A part of a result that is JSON: it becomes text.
     AsText,
     /// A second copy of a result in the input.
     SecondResult,
-    /// A message before a summary, which follows it now.
+    /// A message before a summary: it follows the summary now.
     BeforeSummary,
     /// A call without a result, kept unchanged.
     OpenCall,
     /// A result without a call, kept unchanged.
     LoneResult,
-    /// A user message that the source does not have: the API takes no session that begins
-    /// with a reply.
+    /// An inserted user message: the API refuses a session that begins with a reply.
     Beginning,
 }
 
@@ -189,11 +189,11 @@ pub struct Source {
     pub origins: Vec<SourceId>,
 }
 
-/// What is said about losses of a kind.
+/// The words of the sentence about losses of a kind.
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// Subject and verb for one of them, and for several.
+    /// Subject and verb for a single loss; `many` is the plural.
     one: String,
     many: String,
     /// The rest of the sentence.
@@ -205,14 +205,15 @@ static WORDS: LazyLock<HashMap<LossKind, Words>> = LazyLock::new(|| {
 });
 
 impl LossKind {
-    /// Whether the new session says less than the source, or more, and not the same in another form.
+    /// Returns true if the new session has less or more content than the source, rather than the
+    /// same content in another form.
     pub fn is_loss(self) -> bool {
         WORDS[&self].is_loss
     }
 }
 
 impl Loss {
-    /// A sentence about the loss.
+    /// Writes a sentence about the loss.
     pub fn say(&self) -> String {
         let Words { one, many, what, .. } = &WORDS[&self.kind];
         let said = if self.count == 1 { one } else { many };
@@ -222,12 +223,12 @@ impl Loss {
 }
 
 impl Report {
-    /// Whether something of the context is not there any more.
+    /// Returns true if some content of the context was lost.
     pub fn lost_something(&self) -> bool {
         self.losses.iter().any(|loss| loss.kind.is_loss())
     }
 
-    /// One more of that kind.
+    /// Counts another loss of that kind.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) {
         let is_it = |loss: &&mut Loss| loss.kind == kind && loss.name == name;
         if let Some(loss) = self.losses.iter_mut().find(is_it) {

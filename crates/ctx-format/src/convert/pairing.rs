@@ -1,5 +1,5 @@
-//! Which messages of a context are written together: a reply with its results, and, when
-//! records are kept whole, whatever a record ties to another.
+//! Which messages of a context are written together: a reply with its results, and, when records
+//! are kept whole, messages that share a record.
 
 use std::collections::HashMap;
 
@@ -12,22 +12,23 @@ use crate::convert::turn::Key;
 pub(crate) enum Unit {
     /// A message with the fragments that continue it, and the messages with its results.
     Message {
-        /// Numbers of entries.
+        /// The numbers of the entries.
         said: Vec<usize>,
         results: Vec<Answering>,
     },
-    /// No exchange can be made of them.
+    /// Entries that cannot form an exchange.
     Blob(Vec<usize>),
 }
 
-/// An entry with results of a reply.
+/// An entry with results for a reply.
 pub(crate) struct Answering {
     pub(crate) entry: usize,
-    /// Whether what else it holds is written here as well: it may answer several replies.
+    /// Whether the entry's other content is written here as well. An entry that answers several
+    /// replies has only one such place.
     pub(crate) is_home: bool,
 }
 
-/// A message: the numbers of the entries that make it.
+/// A message: the numbers of its entries.
 struct Node {
     entries: Vec<usize>,
     /// The replies that it answers.
@@ -47,8 +48,8 @@ impl Unit {
     }
 }
 
-/// The units of a context whose entries are in order. With `joins_replies`, adjacent replies are
-/// one.
+/// Groups the entries of a context, which are in order, into units. With `joins_replies`, adjacent
+/// replies are one message.
 pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool) -> Vec<Unit> {
     let mut nodes = nodes(entries, joins_replies);
     let ties = tie(entries, &mut nodes);
@@ -97,15 +98,16 @@ fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
     nodes
 }
 
-/// Whether `entry` is of one message with the one before it.
+/// Returns true if `entry` belongs to the same message as the entry before it.
 fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
     let is_reply = |entry: &Entry| entry.role == Role::Assistant;
     let is_one = before.message == entry.message || joins_replies;
     is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
 }
 
-/// Says of each node which reply it answers, and gives all pairs of a reply and a node with
-/// results of its calls. Of calls with one id the nearest earlier reply's counts.
+/// Records for each node which reply it answers, and returns all pairs of a reply and a node with
+/// results of its calls. If several calls have the same id, the result answers the nearest earlier
+/// reply.
 fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     let mut open: HashMap<&Key, Vec<usize>> = HashMap::new();
     let mut replies: HashMap<u64, usize> = HashMap::new();
@@ -122,7 +124,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         let mut answered = Vec::new();
         for result in own().flat_map(|entry| &entry.results) {
             let reply = open.get_mut(result).and_then(Vec::pop);
-            // Some agents write results a second time, as a part of the same message.
+            // Some agents write results a second time as a part of the same message.
             let again = || replies.get(&message).copied().filter(|_| !is_reply);
             answered.extend(reply.or_else(again).filter(|reply| *reply != place));
         }
@@ -138,10 +140,10 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     ties
 }
 
-/// The ranges of nodes that must stay together and are not a reply with its results: first and last
-/// ones, in order, not overlapping.
+/// The ranges of nodes that must stay together and are not a reply with its results: the first and
+/// last node of each, in order, not overlapping.
 fn blobs(nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // A tie that is no exchange: to one of several replies.
+    // A node that answers several replies cannot be part of an exchange.
     let odd = ties.iter().filter(|(reply, place)| nodes[*place].answers != [*reply]);
     let mut blobs: Vec<(usize, usize)> = odd.copied().collect();
     loop {

@@ -1,4 +1,4 @@
-//! Reading a context, and writing it in the other dialect.
+//! Reads a context, then writes it in the other dialect.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use crate::{
     Spool, Unread,
 };
 
-/// A session while it is read. Its context waits in a spool, since the order of its messages
-/// may be another than that of the file.
+/// A session that is being read. The context waits in a spool, because its messages may be in
+/// another order than in the file.
 pub struct Reading<'c> {
     converter: Converter<'c>,
     from: &'static dyn Dialect,
     spool: Spool,
     waiting: usize,
     entries: Vec<Entry>,
-    /// A hash of everything that waits, from which new ids are made.
+    /// A hash of the waiting content, from which new ids are made.
     hash: Sha256,
-    /// The folder that the source names.
+    /// The working folder that the source names.
     cwd: Option<String>,
-    /// The model that is at work, where the session says which.
+    /// The current model, if the session names it.
     model: Option<Arc<str>>,
-    /// How many records there were.
+    /// The number of records so far.
     records: u64,
     report: Report,
 }
 
 impl<'c> Reading<'c> {
-    /// Begins with a session of the dialect `from`, whose context waits in `spool`.
+    /// Starts reading a session of the dialect `from`, whose context waits in `spool`.
     pub fn new(converter: Converter<'c>, from: &'static dyn Dialect, spool: Spool) -> Self {
         Self {
             converter,
@@ -55,7 +55,7 @@ impl<'c> Reading<'c> {
         }
     }
 
-    /// The next record of the session: all of them have to come, since they are counted.
+    /// Reads the next record. Every record of the session must be pushed, because they are counted.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
         if !record.piece.begins() {
             return Ok(());
@@ -93,14 +93,14 @@ impl<'c> Reading<'c> {
             let mut entry = Entry::of(record, origin, held);
             entry.message = place.map_or(entry.message, |(_, message)| *message);
             entry.is_opaque = !matches!(alone, Ok(1));
-            // Alone it does not show that it is one.
+            // Without its record, the message does not show that it is a summary.
             entry.summary = held.summary.as_deref().map(Into::into);
             self.wait(entry, &held.raw)?;
         }
         Ok(())
     }
 
-    /// The model of an abandoned branch says nothing about the others.
+    /// Notes the model. An abandoned branch does not change the model of the other messages.
     fn model(&mut self, record: &Record<'_>, object: &Object<'_>) {
         use Outside::{BeforeCompaction, NeverSent};
         if let Some(Presence::Outside(outside)) = record.presence
@@ -127,7 +127,7 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
-    /// Ends the input and writes everything.
+    /// Ends the input and writes the new session.
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
         let joins_replies = Format::of(self.from).family == Family::Items;
@@ -147,7 +147,7 @@ impl<'c> Reading<'c> {
         writing.all(&units)
     }
 
-    /// What an agent's file says about the session.
+    /// The facts about the session for an agent's file.
     fn session(&self) -> Session {
         let mut hash = self.hash.clone();
         hash.update(self.converter.to.name());
@@ -170,36 +170,36 @@ impl<'c> Reading<'c> {
 /// A message, or the fragment of one that a record holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Which record it is of, or which message of one.
+    /// The record, or the message in a record, that the entry came from.
     pub(crate) origin: SourceId,
     /// The line of its record, from 1.
     pub(crate) line: u64,
-    /// The number of the message in the context, by which messages are in order.
+    /// The number of the message in the context, which gives the order of messages.
     pub(crate) message: u64,
     /// Its position in the spool.
     pub(crate) start: usize,
     pub(crate) length: usize,
     pub(crate) role: Role,
-    /// Whether the user himself asks for something.
+    /// Whether the user starts a turn with it.
     pub(crate) begins_turn: bool,
     /// The time in the record.
     pub(crate) time: Option<Box<str>>,
-    /// The model that was at work then, where the session says which.
+    /// The model at that time, if the session names it.
     pub(crate) model: Option<Arc<str>>,
-    /// The text of it when it is a summary and waits without what says so.
+    /// The text of a summary that waits without the record that marks it as one.
     pub(crate) summary: Option<Box<str>>,
     /// Whether it is a summary.
     pub(crate) is_summary: bool,
-    /// Whether only its list knows what it is.
+    /// Whether only the surrounding list can interpret it.
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
-    /// The ids of the calls that the user denied, and whether a denial is marked.
+    /// The ids of the calls that the user denied, and whether each denial is marked.
     pub(crate) denials: Vec<(Box<str>, bool)>,
 }
 
 impl Entry {
-    /// An entry for `held`, a message of `record`. Its position in the spool is set later.
+    /// Creates an entry for `held`, a message of `record`. Its position in the spool is set later.
     pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
         let denied = held.message.results().filter(|result| result.denial != Denial::None);
         let denials =
@@ -228,7 +228,7 @@ impl Entry {
     }
 }
 
-/// The time of a message in a list is its own.
+/// A message in a list has a time of its own.
 fn time(record: &Record<'_>, held: &HeldMessage<'_>) -> Option<Box<str>> {
     let own = Object::parse(&held.raw).ok();
     let own = own.and_then(|object| object.text_of("timestamp"));
@@ -246,7 +246,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The time of a line as agents write it: what its source says, else that of the line
+    /// The time of a line as agents write it: the time in the source, or else the time of the line
     /// before.
     pub(crate) fn time(&mut self, said: Option<&str>) -> String {
         let said = said.and_then(|time| DateTime::parse_from_rfc3339(time).ok());
@@ -262,17 +262,17 @@ impl Session {
     }
 }
 
-// The format of a session that was lowered: Anthropic Messages, with what only the agent's own
-// records say in members of their own: which of the user's messages the agent wrote, and
-// which calls the user denied.
+// The format of a lowered session: Anthropic Messages, with additional members for facts that only
+// the agent's own records have: which user messages the agent wrote, and which calls the user
+// denied.
 
-/// The member that is `false` in messages of the user that the agent wrote.
+/// The member that is `false` in user messages that the agent wrote.
 pub(crate) const IS_REQUEST: &str = "_request";
 
 /// The member with the denied calls: `{"id": true}` where the denial is marked.
 pub(crate) const DENIALS: &str = "_denials";
 
-/// The dialect of a session that was lowered to [`Anthropic`].
+/// The dialect of a lowered session, which extends [`Anthropic`].
 pub struct Lowered;
 
 impl Dialect for Lowered {
@@ -307,7 +307,7 @@ impl Dialect for Lowered {
         Some(message)
     }
 
-    // All of it was read before it was written here.
+    // Everything in a lowered session was read before it was written.
     fn unread(&self, _: &Object<'_>) -> Option<Unread> {
         None
     }

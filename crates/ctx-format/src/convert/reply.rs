@@ -1,4 +1,4 @@
-//! Turns out of a message and the records with its results.
+//! Turns of a message and the records with its results.
 
 use crate::convert::LossKind;
 use crate::convert::target::Notes;
@@ -9,18 +9,18 @@ use crate::{HeldMessage, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Makes turns of what was read.
+/// Makes turns of messages.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether blocks of the Anthropic API stay what they are, results within a reply too.
+    /// Whether blocks of the Anthropic API are kept as they are, including results within a reply.
     pub(crate) keeps_blocks: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,
 }
 
 impl<'a> Maker<'_, '_> {
-    /// The turns of a message: `said` are its fragments, `answering` the records with its
-    /// results, each with whether what else it holds is written here.
+    /// The turns of a message: `said` are its fragments, and `answering` the records with its
+    /// results, each with a flag whether its other content is written here.
     pub(crate) fn turns(
         &mut self,
         said: &[Vec<HeldMessage<'a>>],
@@ -68,7 +68,7 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// A message that is not a reply. Results that answer nothing here are turns of their own.
+    /// The turns of a message that is not a reply. Results without a call are turns of their own.
     fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
         let all = pieces(held, self.family);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
@@ -89,7 +89,7 @@ impl<'a> Maker<'_, '_> {
         vec![Turn::Results(results)]
     }
 
-    /// The turns of a reply. If it holds results itself, they follow the text before them.
+    /// The turns of a reply. If the reply itself has results, they follow the text before them.
     fn reply(
         &mut self,
         whole: &TurnMessage<'a>,
@@ -112,7 +112,7 @@ impl<'a> Maker<'_, '_> {
                 continue;
             }
             if !results.origins.is_empty() && place < last_results[place] {
-                // Between results of the same calls: a tool has brought it.
+                // Content between results of the same calls came from a tool.
                 self.add(piece, origin, calls, true, &mut results);
                 continue;
             }
@@ -129,7 +129,7 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// The results in other records, of which the first has the place `from` in the unit.
+    /// Adds the results in other records. The first of them has the index `from` in the unit.
     fn results(
         &mut self,
         from: usize,
@@ -181,7 +181,7 @@ impl<'a> Maker<'_, '_> {
         let own_name = result.name.as_deref().filter(|name| !name.is_empty());
         let name = own_name.map_or(name, str::to_owned);
         results.answers.push(Answer {
-            // The source does not have an id that was made up.
+            // The source does not have a made-up id.
             block: block.filter(|_| result.id.as_deref() == Some(&id)),
             id,
             name,
@@ -196,14 +196,14 @@ impl<'a> Maker<'_, '_> {
         (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
     }
 
-    /// Says of the result that was added last which item it was read from.
+    /// Links the last added result to the item that it was read from.
     fn name_item(&self, held: &HeldMessage<'a>, results: &mut Results<'a>) {
         if let Some(last) = results.answers.last_mut() {
             last.item = self.items(held);
         }
     }
 
-    /// A result that was there already.
+    /// Reports a second copy of a result.
     fn second(&mut self, result: ToolResult<'a>, origin: usize, results: &mut Results<'a>) {
         if self.notes.is_whole {
             let parts = result.parts.into_iter();
@@ -250,20 +250,20 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
             last.beside_origin = last.beside_origin.or(results.beside_origin);
             last.origins.extend(results.origins);
         }
-        // Its records are reported all the same.
+        // The records are reported although there is no result.
         Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }
 }
 
-/// How many ids were made up.
+/// The number of ids that were made up.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(u64);
 
 /// The calls of a reply.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Ids and tools of those that wait for their results, last one first.
+    /// Ids and tools of the calls that wait for their results, the last one first.
     waiting: HashMap<Key, Vec<(String, String)>>,
 }
 
@@ -279,7 +279,7 @@ impl Ids {
             if call.id.as_ref().is_none_or(|id| id.is_empty()) {
                 self.0 += 1;
                 call.id = Some(format!("call_ctx_{}", self.0).into());
-                // The source does not have it.
+                // The source does not have the made-up id.
                 piece.block = None;
             }
             let id = call.id.as_deref().unwrap_or_default().to_owned();
@@ -296,12 +296,12 @@ impl Calls {
         self.waiting.get_mut(&Key::of_result(result))?.pop()
     }
 
-    /// Whether a call that `result` could answer has one already.
+    /// Returns true if a call that `result` could answer already has a result.
     pub(super) fn is_answered(&self, result: &ToolResult<'_>) -> bool {
         self.waiting.get(&Key::of_result(result)).is_some_and(Vec::is_empty)
     }
 
-    /// How many have no result.
+    /// The number of calls without a result.
     pub(super) fn left(&self) -> usize {
         self.waiting.values().map(Vec::len).sum()
     }

@@ -1,4 +1,4 @@
-//! The units of output, one turn after the other: a message, or the results of a reply.
+//! The units of output: a message, the results of a reply, or a summary.
 
 use crate::{Call, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 /// A unit of output.
 #[derive(Clone, Debug)]
 pub(crate) enum Turn<'a> {
-    /// Someone says something.
+    /// A message of one speaker.
     Message(TurnMessage<'a>),
-    /// Tools answer a reply.
+    /// The results of a reply's calls.
     Results(Results<'a>),
-    /// A summary of what was before it.
+    /// A summary of earlier messages.
     Summary(Summary<'a>),
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Turn<'a> {
 pub(crate) struct Summary<'a> {
     pub(crate) role: Role,
     pub(crate) text: Cow<'a, str>,
-    /// The places of its records among those of the unit.
+    /// The indexes of its records in the unit.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct TurnMessage<'a> {
     pub(crate) role: Role,
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// The items of OpenAI Responses that it was read from, if it was.
+    /// The items of OpenAI Responses that it was read from, if any.
     pub(crate) items: Vec<Cow<'a, str>>,
-    /// The model that said it, where the session says which.
+    /// The model that wrote it, if the session names it.
     pub(crate) model: Option<Arc<str>>,
-    /// The places of its records among those of the unit.
+    /// The indexes of its records in the unit.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct TurnMessage<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results<'a> {
     pub(crate) answers: Vec<Answer<'a>>,
-    /// Other content of the records with the results, as the user's.
+    /// Other content of the records with the results, as user content.
     pub(crate) beside: Vec<Piece<'a>>,
     /// The index of the first record with other content.
     pub(crate) beside_origin: Option<usize>,
-    /// The places of all these records among those of the unit.
+    /// The indexes of all these records in the unit.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -60,9 +60,9 @@ pub(crate) struct Answer<'a> {
     pub(crate) result: ToolResult<'a>,
     /// Like [`Piece::block`].
     pub(crate) block: Option<&'a str>,
-    /// The item of OpenAI Responses that it was read from, if it was.
+    /// The item of OpenAI Responses that it was read from, if any.
     pub(crate) item: Option<Cow<'a, str>>,
-    /// The place of its record among those of the unit.
+    /// The index of its record in the unit.
     pub(crate) origin: usize,
 }
 
@@ -78,14 +78,14 @@ impl<'a> TurnMessage<'a> {
         Self::of_user(vec![Piece::bare(text)], summary.origins.clone())
     }
 
-    /// Whether it holds calls.
+    /// Returns true if it has calls.
     pub(crate) fn has_calls(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece.part, Part::Call(_)))
     }
 }
 
 impl Results<'_> {
-    /// The user's content next to the results.
+    /// The user content next to the results.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
         let origins = self.beside_origin.into_iter().collect();
         let said = || TurnMessage::of_user(self.beside.clone(), origins);
@@ -94,7 +94,7 @@ impl Results<'_> {
 }
 
 impl Turn<'_> {
-    /// The place of its first record among those of the unit.
+    /// The index of its first record in the unit.
     pub(crate) fn origin(&self) -> usize {
         let origins = match self {
             Self::Message(said) => &said.origins,
@@ -105,7 +105,7 @@ impl Turn<'_> {
     }
 }
 
-/// Formats whose messages are of the same shapes, whatever wraps them.
+/// Families of formats whose messages have the same shapes, whatever wraps them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Blocks of the Anthropic API.
@@ -116,12 +116,12 @@ pub(crate) enum Family {
     Other,
 }
 
-/// A part, and what it was read from.
+/// A part, and the JSON that it was read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) part: Part<'a>,
-    /// Its JSON, if it is a block of the Anthropic API, which has more than we read: signatures,
-    /// citations.
+    /// Its JSON, if it is a block of the Anthropic API, which may have members that we do not read:
+    /// signatures, citations.
     pub(crate) block: Option<&'a str>,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a
     parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
 }
 
-/// What pairs a call with its results: the id, or the name if there is no id.
+/// The key that pairs a call with its results: the id, or the name if there is no id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key(Box<str>);
 
@@ -170,7 +170,7 @@ impl Key {
     }
 }
 
-/// The turn that all of `held` are. With a summary among them it is a summary.
+/// The turn that all of `held` form. It is a summary if a summary is among them.
 pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     let origins: Vec<usize> = (0..held.len()).collect();
     let all = || held.iter().flatten();
@@ -195,7 +195,7 @@ pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     vec![Turn::Summary(Summary { role: Role::User, text: text.into(), origins })]
 }
 
-/// Adds what a message says, under who says it.
+/// Adds the content of a message under the name of its speaker.
 fn add<'a>(held: &HeldMessage<'a>, pieces: &mut Vec<Piece<'a>>) {
     let role = held.message.role.as_str();
     for part in &held.message.parts {

@@ -1,4 +1,4 @@
-//! Writes unit by unit, each with its origin.
+//! Writes the units one by one, each with its origin.
 
 use crate::compaction::LineText;
 use crate::convert::pairing::Unit;
@@ -18,19 +18,19 @@ pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
     /// The dialect that was read.
     pub(crate) from: &'static dyn Dialect,
-    /// What was read of it, and its texts.
+    /// The entries that were read, and their texts.
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
     pub(crate) target: Box<dyn Target>,
     pub(crate) ids: Ids,
-    /// Whether the first message that is no system message was written, or none may be added.
+    /// Whether the first message other than a system message was written, or none may be added.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,
 }
 
 impl Writing<'_> {
-    /// Writes all of it.
+    /// Writes all units.
     pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
         let lines = self.target.begin();
         self.lines(lines, &[])?;
@@ -96,8 +96,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The user message that a repair inserts, where the next record is a reply that would come
-    /// first and the API refuses that.
+    /// The user message that a repair inserts if the next record is a reply that would come first
+    /// and the API refuses that.
     fn missing_beginning(&mut self, next: &Line) -> Option<String> {
         if self.has_begun {
             return None;
@@ -122,7 +122,7 @@ impl Writing<'_> {
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
         let mut record = LineText::of_object(line.json);
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
-        // The lines of an agent have their own place for it.
+        // The lines of an agent have a member for the time.
         if let Some(time) = time.filter(|_| !self.converter.to.is_log()) {
             record = record.text("timestamp", time);
         }
@@ -155,7 +155,7 @@ impl Writing<'_> {
     }
 }
 
-/// The messages of an entry, which have their own role only in their original place.
+/// The messages of an entry, which have their own role only in their original position.
 fn held_of<'a>(
     from: &dyn Dialect,
     object: Option<&Object<'a>>,

@@ -1,5 +1,5 @@
-//! Anthropic messages, one a record. Shapes: the content blocks of the Messages
-//! API reference.
+//! Anthropic messages, one per record. The shapes are the content blocks of the Messages API
+//! reference.
 
 use super::{
     Dialect, Format, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of,
@@ -114,7 +114,7 @@ pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// The message in a record: the record itself, or a value within it. Places are those in the
+/// Reads the message in a record: the record itself, or a value within it. Positions refer to the
 /// text of `record`.
 pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Message<'a>> {
     let role = role_of(object)?;
@@ -127,7 +127,7 @@ pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
     })
 }
 
-/// A part of a message in a record of `dialect` that is not read.
+/// The first unreadable part of a message in a record of `dialect`.
 pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     let Some(role) = object.get("role") else {
         return Some(Unread::item(dialect, object));
@@ -135,7 +135,7 @@ pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
         return Some(Unread::role(dialect, role));
     }
-    // Calls in the form of chat, which would never be paired.
+    // Calls in the form of chat would never be paired.
     if object.get("tool_calls").is_some_and(|raw| !matches!(raw, "null" | "[]")) {
         return Some(Unread::within_message("a list of calls next to the content"));
     }
@@ -145,14 +145,15 @@ pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     }
 }
 
-/// The parts of a message that only the server can read; reasoning has its signature at `key`.
+/// The parts of a message that only the server can read. Reasoning has its signature in the member
+/// `key`.
 pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     let mut sealed = Sealed::default();
     for block in blocks(message) {
         match &*kind_of(&block) {
             "thinking" if block.get(key).is_some_and(|it| it != "\"\"") => sealed.reasoning += 1,
             "redacted_thinking" => sealed.reasoning += 1,
-            // One without content is a compaction that failed.
+            // A compaction without content is one that failed.
             "compaction" => sealed.has_summary |= block.get("content") != Some("null"),
             _ => {}
         }
@@ -160,7 +161,7 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     sealed
 }
 
-/// Blocks of which nothing is read but that they are there.
+/// Blocks that are only counted, not read.
 const SEALED: [&str; 7] = [
     "redacted_thinking",
     "image",
@@ -171,7 +172,7 @@ const SEALED: [&str; 7] = [
     "compaction",
 ];
 
-/// Whether all of a block is read.
+/// Returns true if all of a block is read.
 fn is_read(block: &Object<'_>) -> bool {
     let kind = kind_of(block);
     match &*kind {
@@ -179,7 +180,7 @@ fn is_read(block: &Object<'_>) -> bool {
         "thinking" => has_text(block, "thinking"),
         "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
-        // The results of server tools have a form of their own.
+        // The results of server tools have their own forms.
         kind if kind.ends_with("_tool_result") => true,
         kind => SEALED.contains(&kind),
     }
@@ -187,8 +188,8 @@ fn is_read(block: &Object<'_>) -> bool {
 
 /// The usage of the reply `message`, or of its fragment.
 ///
-/// If the server has called its own tools or compacted, the numbers sum up several requests, and
-/// `iterations` has those of each: the last one's prompt is the context
+/// If the server called its own tools or compacted, the numbers are sums over several requests, and
+/// `iterations` has the numbers of each. The prompt of the last one is the context
 /// (platform.claude.com/docs/en/build-with-claude/compaction).
 pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     let all = message.object_of("usage")?;
@@ -197,7 +198,7 @@ pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     Usage::new(sum(of, &PROMPT), sum(of, &["output_tokens"]))
 }
 
-/// The edits of `record` after which the request of the reply `message` within it had at most
+/// The edits of `record` that lower the recorded prompt of the reply `message` within it to at most
 /// `prompt` tokens.
 pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -> Edits {
     let mut edits = Edits::new();
@@ -210,11 +211,11 @@ pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -
     edits
 }
 
-/// The numbers of a prompt; what was read from the cache is most of it.
+/// The members that make up the prompt. Usually, most tokens were read from the cache.
 const PROMPT: [&str; 3] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
 
-/// The last one of several requests.
+/// The usage of the last of several requests.
 fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
     let requests = usage.elements_of("iterations")?;
     requests.into_iter().rev().find_map(|raw| {
@@ -245,8 +246,8 @@ fn is_own(kind: &str) -> bool {
     ) || kind.ends_with("_tool_result")
 }
 
-/// The ranges to cut so that a reply has no reasoning. Its blocks are examined again only if one of
-/// `said` could be reasoning.
+/// The ranges to cut to remove the reasoning of a reply. Its blocks are examined again only if one
+/// of `said` could be reasoning.
 fn place_of_reasoning(
     record: &Object<'_>,
     object: &Object<'_>,
@@ -260,7 +261,8 @@ fn place_of_reasoning(
     cut_blocks(record, object, |block| is_reasoning(&kind_of(block)))
 }
 
-/// How long the signatures at `key` are, of the reasoning in a message whose parts are `said`.
+/// The total length of the reasoning signatures, in the member `key`, in a message whose parts are
+/// `said`.
 pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 {
     if !said.iter().any(|part| matches!(part, Part::Reasoning(_))) {
         return 0;
@@ -272,14 +274,14 @@ pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 
     signatures.map(|raw| raw.len() as u64 - 2).sum()
 }
 
-/// A block, which is a value within `object`.
+/// Reads a block, which is a value within `object`.
 fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match kind_of(block).as_ref() {
         "text" => Part::Text(block.text_of("text")?),
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
-        // The results of server tools have a form of their own, which no text can replace.
+        // The results of server tools have their own forms, which a text cannot replace.
         kind if kind.ends_with("_tool_result") => {
             Part::Result(ToolResult { slot: None, ..result(object, block) })
         }
@@ -287,7 +289,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     })
 }
 
-/// Content absent means an empty result.
+/// Reads a result. A missing content is an empty result.
 fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
     let content = block.get("content");
     ToolResult {
@@ -347,7 +349,7 @@ fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
     }
 }
 
-/// The content of a user message: results that come into it, its own, the rest.
+/// The content of a user message: results moved into it, then its own results, then the rest.
 fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
     let (mut results, mut others) = (into, Vec::new());
     let mut own = 0;
@@ -368,7 +370,7 @@ fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
     format!("[{}]", results.join(","))
 }
 
-/// The elements of a content as raw JSON; a text is one block, an empty text none.
+/// The elements of a content as raw JSON. A text is one block, an empty text no block.
 fn elements(content: &str) -> Vec<String> {
     if let Some(elements) = json::elements(content) {
         return elements.into_iter().map(str::to_owned).collect();

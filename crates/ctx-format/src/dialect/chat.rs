@@ -1,5 +1,5 @@
-//! OpenAI chat messages, one a record. Shapes: the message parameters of the
-//! Chat Completions API reference.
+//! OpenAI chat messages, one per record. The shapes are the message parameters of the Chat
+//! Completions API reference.
 
 use super::unread::has_text;
 use super::{
@@ -28,14 +28,14 @@ pub(super) const FORMAT: Format = Format {
     writer: |_| Box::new(target::chat::Writer),
 };
 
-/// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
+/// Members with a model's reasoning, as `DeepSeek` and routers write them.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// The types of parts with media, apart from files. The last two are of servers that speak this
-/// API for other models.
+/// The types of parts with media, apart from files. Only servers that offer this API for other
+/// models have the last two.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
-/// Members of which a message has one at least.
+/// A message has at least one of these members.
 const SAID: [&str; 7] =
     ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
 
@@ -54,7 +54,7 @@ impl Dialect for Chat {
                 .any(|key| object.get(key).is_some());
         match role {
             Role::Other => Sniff::No,
-            // An item of Responses has a role as well.
+            // Items of Responses also have a role.
             _ if items::is_own(object) => Sniff::No,
             Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
             _ if own_member => Sniff::Yes,
@@ -70,7 +70,7 @@ impl Dialect for Chat {
         let mut outline = Outline {
             role,
             begins_turn: role == Role::User && !is_summary,
-            // A tool's message is its result and nothing else.
+            // The message of a tool has only its result.
             has_content: !matches!(role, Role::Tool | Role::Function),
             is_summary,
             ..Outline::of_line()
@@ -142,7 +142,7 @@ impl Dialect for Chat {
 
     fn summary_role(&self, wanted: Role) -> Role {
         match wanted {
-            // A result without a call is a problem; other words are no roles.
+            // A result without a call is a problem, and other roles are unknown.
             Role::Tool | Role::Function | Role::Other => Role::User,
             role => role,
         }
@@ -161,13 +161,13 @@ fn is_there(value: Option<&str>) -> bool {
     value.is_some_and(|raw| raw != "null")
 }
 
-/// Content parts that only this dialect has.
+/// Returns true if only this dialect has the content part.
 fn is_own(part: &Object<'_>) -> bool {
     let kind = kind_of(part);
     matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
 }
 
-/// A file of the API: other programs have parts of the same type.
+/// Returns true for a file of this API. Other programs have parts of the same type.
 fn is_file(part: &Object<'_>) -> bool {
     kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
 }
@@ -181,7 +181,7 @@ fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
     }
 }
 
-/// Whether all of a part is read.
+/// Returns true if all of a part is read.
 fn is_read(part: &Object<'_>) -> bool {
     match &*kind_of(part) {
         "text" => has_text(part, "text"),
@@ -190,7 +190,7 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// The first of the calls that is not a call.
+/// The first entry of the list of calls that is not a call.
 fn unread_call(object: &Object<'_>) -> Option<Unread> {
     let calls = object.get("tool_calls").filter(|raw| *raw != "null")?;
     let Some(calls) = scan::elements(calls) else {
@@ -208,7 +208,7 @@ fn unread_call(object: &Object<'_>) -> Option<Unread> {
     }))
 }
 
-/// The ranges to cut so that a reply has no reasoning.
+/// The ranges to cut to remove the reasoning of a reply.
 fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
     if role != Role::Assistant {
         return Vec::new();
@@ -223,7 +223,7 @@ fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
     listed.chain(function.map(|function| call(object, None, &function, "arguments"))).collect()
 }
 
-/// `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
+/// Reads `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
 fn listed_call<'a>(object: &Object<'a>, raw: &'a str) -> Option<Call<'a>> {
     let listed = Object::within(raw)?;
     let id = Some(listed.text_of("id").unwrap_or_default());
@@ -233,14 +233,14 @@ fn listed_call<'a>(object: &Object<'a>, raw: &'a str) -> Option<Call<'a>> {
     }
 }
 
-/// A call whose arguments are the member `key` of `function`, which is part of `object`.
+/// Reads a call whose arguments are the member `key` of `function`, which is part of `object`.
 fn call<'a>(
     object: &Object<'a>,
     id: Option<Cow<'a, str>>,
     function: &Object<'a>,
     key: &str,
 ) -> Call<'a> {
-    // Some servers write an object where the API has a string.
+    // Some servers write an object instead of a string.
     let (arguments, slot) = text_or_json(object, function.get(key));
     Call { id, name: function.text_of("name").unwrap_or_default(), arguments, slot }
 }
@@ -267,7 +267,7 @@ impl RepairDialect for Chat {
             return Some(with_text(record, "tool_call_id", result.id));
         }
         let content = json::quoted(MISSING_RESULT);
-        // A function that was called in the deprecated way has no id.
+        // A call in the deprecated form has no id.
         let function = result.call.object_of("function_call");
         let head = if let Some(function) = function.filter(|_| result.id.is_empty()) {
             let name = json::quoted(&function.text_of("name").unwrap_or_default());

@@ -1,25 +1,25 @@
-//! Which dialect a session is of.
+//! Detects the dialect of a session.
 
 use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff};
 use crate::repair::RepairDialect;
 use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 
-/// How many of the first records may show that the session is of a format that is not read.
+/// The number of records that are checked for a format that is only recognized.
 const FOREIGN_IN: usize = 64;
 
-/// Decides on the dialect from the records of a session.
+/// Finds the dialect from the records of a session.
 #[derive(Default)]
 pub(crate) struct Detector {
     sure: Sniff,
     dialect: Option<&'static dyn Dialect>,
-    /// Whether another dialect could be right as well.
+    /// Whether another dialect is possible as well.
     has_rival: bool,
     seen: usize,
     foreign: Option<Foreign>,
 }
 
 impl Detector {
-    /// Looks at one more record; `true` once it is certain.
+    /// Examines another record; returns true once the dialect is certain.
     pub(crate) fn look_at(&mut self, object: &Object<'_>) -> bool {
         for dialect in ALL {
             let sure = dialect.sniff(object);
@@ -37,18 +37,18 @@ impl Detector {
         self.sure == Sniff::Yes
     }
 
-    /// The format that is not read and that the first records are of, unless one of them is
-    /// certainly of a dialect.
+    /// The recognized but unsupported format of the first records, unless one of them certainly
+    /// belongs to a dialect.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
         self.foreign.filter(|_| self.is_open())
     }
 
-    /// Whether there are messages, and more of them could tell whose they are.
+    /// Returns true if there are messages and more of them could decide between dialects.
     pub(crate) fn is_open(&self) -> bool {
         self.sure == Sniff::Maybe
     }
 
-    /// The dialect; `None` when no record could be a message of any.
+    /// The dialect; `None` if no record could be a message in any dialect.
     pub(crate) fn decide(&self) -> Option<&'static dyn Dialect> {
         if self.foreign().is_some() {
             None
@@ -60,8 +60,8 @@ impl Detector {
     }
 }
 
-/// The dialect that `message` has an exchange of, while `own`, the session's, sees none in
-/// it and would part call and result.
+/// The dialect in which `message` has calls or results, if `own`, the session's dialect, does not
+/// see them and would separate calls from results.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
         let outline = dialect.outline(message);
@@ -75,13 +75,13 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
     (!own.is_certain() || !has_exchange(own)).then_some(other)
 }
 
-/// A session that could be `chat` or `anthropic`. What is written into it is legal in both. It is
-/// called `chat`, because it is read as that.
+/// A session that could be `chat` or `anthropic`. Only content that is legal in both is written
+/// into it. Its name is `chat`, because it is read as chat.
 pub struct Plain;
 
 impl Plain {
     /// The dialect that reads a record. A session is plain only as long as no record is certain,
-    /// but a reader that could not see all of it may still meet one.
+    /// but a reader that could not see the whole session may still meet a certain one.
     fn reader(object: &Object<'_>) -> &'static dyn Dialect {
         match Anthropic.sniff(object) {
             Sniff::Yes => &Anthropic,
@@ -165,11 +165,12 @@ mod tests {
         assert_eq!(detect(&[]), None);
     }
 
-    /// Texts alone are legal in several dialects.
+    /// Plain texts are legal in several dialects.
     #[test]
     fn texts_alone_decide_nothing() {
         assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
-        // Neither do our own marks, which texts alone may have from another run.
+        // Our own marks decide nothing either: a session of plain texts may have them from an
+        // earlier run.
         let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
         let lined = Plain.summary_record(crate::Role::User, "x");
         assert_eq!(detect(&[named, &lined]), Some(("chat", false)));

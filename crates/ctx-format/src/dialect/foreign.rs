@@ -1,5 +1,5 @@
-//! Formats that are recognised by name and not read. `foreign.json` lists them: what a file is,
-//! what converts it, and the sign by which a record of it is known.
+//! Formats that are recognized but not read. `foreign.json` lists them: a name, a remedy, and the
+//! sign that identifies a record of the format.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -11,12 +11,12 @@ use crate::dialect::sign::Sign;
 use crate::dialect::{ALL, Dialect, Format, Sniff};
 use crate::{Object, json};
 
-/// A format that is not read.
+/// A format that is recognized but not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
     /// The name of the format, as in "this is an `OpenHands` history".
     pub name: &'static str,
-    /// How to make a session of it.
+    /// How to convert it to a readable session.
     pub remedy: &'static str,
 }
 
@@ -33,22 +33,22 @@ struct Listed {
     sign: Sign,
 }
 
-/// The formats, the more special ones first.
+/// The formats, the more specific ones first.
 static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("foreign.json")).expect("a test reads foreign.json")
 });
 
-/// Two that are only known by a whole file.
+/// Two formats that only a whole file identifies.
 const CHATGPT: Foreign = Foreign {
     name: "an export of ChatGPT, a tree of messages for each conversation",
-    remedy: "jq makes chat messages of one branch",
+    remedy: "jq can convert one branch to chat messages",
 };
 const AIDER: Foreign = Foreign {
     name: "a chat history of Aider, which is Markdown",
-    remedy: "it does not say what the model was sent; aider --llm-history-file does, as text",
+    remedy: "it does not show what the model received; aider --llm-history-file does, as text",
 };
 
-/// Files without UTF-8 text: their first bytes, their format, and how to decode them.
+/// Files that are not UTF-8 text: their first bytes, their format, and how to decode them.
 const ENCODED: [(&[u8], &str, &str); 5] = [
     (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),
     (b"(\xb5/\xfd", "a zstd file", "zstd -dc unpacks it"),
@@ -59,14 +59,14 @@ const ENCODED: [(&[u8], &str, &str); 5] = [
 const UTF_16: &str = "iconv -f UTF-16 -t UTF-8 converts it";
 
 impl Foreign {
-    /// The format of a file without readable lines, by its first bytes.
+    /// Returns the format of a file without readable lines, by its first bytes.
     pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
         let mut known = ENCODED.into_iter();
         let (_, name, remedy) = known.find(|(magic, ..)| head.starts_with(magic))?;
         Some(Self { name, remedy })
     }
 
-    /// The format of a batch whose conversations take several lines each.
+    /// Returns the format of a batch whose conversations take several lines each.
     pub(crate) fn indented(input: &[u8]) -> Option<Self> {
         let mut values = serde_json::Deserializer::from_slice(input).into_iter::<&RawValue>();
         let first = values.next()?.ok()?;
@@ -88,13 +88,13 @@ impl Foreign {
         Self::by_sign(object)
     }
 
-    /// The format of a record, by a member that only this format has.
+    /// The format of a record, by a member that only that format has.
     pub(crate) fn by_sign(object: &Object<'_>) -> Option<Self> {
         let format = FOREIGN.iter().find(|format| format.sign.is_of(object))?;
         Some(Self { name: &format.name, remedy: &format.remedy })
     }
 
-    /// The format of a file that begins with `head`, or is all of it, and has no message.
+    /// The format of a file that begins with `head`, or is equal to it, and has no messages.
     pub(crate) fn of_file(head: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(head).ok()?.trim_ascii();
         if text.starts_with("# aider chat started at") {
@@ -111,7 +111,7 @@ impl Foreign {
     }
 }
 
-/// Whether all of `text` is one JSON value, an array or an object, over several lines.
+/// Returns true if `text` is a single JSON array or object that spans several lines.
 pub(crate) fn is_document(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text).unwrap_or_default().trim_ascii();
     if !text.contains('\n') {

@@ -1,11 +1,11 @@
-//! The parts of a content of the Gemini API: texts, calls, results, media.
+//! Parts of a content in the Gemini API: texts, calls, results, media.
 
 use std::borrow::Cow;
 
 use crate::dialect::call_of;
 use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
-/// The kind of a part, by the member that decides it.
+/// The kind of a part, which one member decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Text,
@@ -26,7 +26,7 @@ pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     }
 }
 
-/// Whether the value is true in a condition of the client, which is written in JavaScript.
+/// Returns true if JavaScript, the client's language, treats the value as true in a condition.
 fn is_truthy(raw: &str) -> bool {
     let is_zero = || raw.parse().is_ok_and(|number: f64| number == 0.0);
     !matches!(raw, "null" | "false" | "\"\"") && !is_zero()
@@ -62,8 +62,8 @@ pub(crate) fn kind_of(part: &Object<'_>) -> PartKind {
     }
 }
 
-/// Whether all of a part is read. The API has other parts: code that it has run itself, with the
-/// output, and the signature of a thought.
+/// Returns true if all of a part is read. The API has parts that are not read: code that it ran
+/// itself, the output of such code, and the signature of a thought.
 pub(crate) fn is_read(raw: &str) -> bool {
     const OTHERS: [&str; 4] =
         ["executableCode", "codeExecutionResult", "thoughtSignature", "thought"];
@@ -73,12 +73,13 @@ pub(crate) fn is_read(raw: &str) -> bool {
         })
 }
 
-/// Whether it is a part that stands outside the content of a reply unless the content has it.
+/// Returns true for a call or a thought, which is stored outside the content of a reply unless the
+/// content has it.
 pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
 
-/// Whether the part is empty: the client leaves out the replies around it.
+/// Returns true if the part is empty: the client leaves out the replies around it.
 pub(crate) fn is_void(raw: &str) -> bool {
     let Some(part) = Object::within(raw) else {
         return raw == "\"\"";
@@ -99,19 +100,19 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The name by which the call or the result in the member `key` is paired.
+/// The name that pairs the call or the result in the member `key`.
 pub(crate) fn name(raw: &str, key: &str) -> Option<String> {
     Some(name_of(&Object::within(raw)?.object_of(key)?))
 }
 
-/// A call is paired with its results by its id, or by its name if it has none.
+/// The id of a call, or its name if it has no id: this pairs it with its results.
 pub(crate) fn name_of(function: &Object<'_>) -> String {
     let id = function.text_of("id").filter(|id| !id.is_empty());
     let name = id.or_else(|| function.text_of("name"));
     name.unwrap_or_default().into_owned()
 }
 
-/// The part that `raw`, a value within `record`, is.
+/// Reads the part `raw`, a value within `record`.
 pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     let Some(object) = Object::within(raw) else {
         return json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text);
@@ -130,7 +131,7 @@ pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     part.unwrap_or(Part::Opaque(raw.into()))
 }
 
-/// A call: `id`, `name` and `args` of `function`, which is a value within `record`.
+/// Reads a call: `id`, `name` and `args` of `function`, which is a value within `record`.
 pub(crate) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
     Call { id: function.text_of("id"), ..call_of(record, function, "args") }
 }
@@ -141,7 +142,7 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     let (mut parts, mut slot) = (Vec::new(), None);
     if let Some((raw, text)) = response.as_ref().and_then(only_text) {
         parts.push(Part::Text(text));
-        // No text can replace both the response and the media next to it.
+        // A text cannot replace both the response and the media next to it.
         slot = media.is_empty().then(|| Slot::text(record, raw));
     } else if let Some(raw) = function.get("response") {
         parts.push(Part::Opaque(raw.into()));
@@ -157,8 +158,8 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// The text of a response that has no other member: `{"output":"…"}`, `{"error":"…"}`. The model is
-/// sent any other response as an object.
+/// The text of a response with a single member: `{"output":"…"}` or `{"error":"…"}`. The model gets
+/// any other response as an object.
 fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {
     let [member] = response.members() else {
         return None;

@@ -1,5 +1,6 @@
 //! The items of OpenAI Responses: messages, calls, results and reasoning, each an item of its own.
-//! Shapes: the input items of the Responses API reference, and those that Codex 0.169.0 stores.
+//! The shapes are the input items of the Responses API reference, and those that Codex 0.169.0
+//! stores.
 
 use super::unread::has_text;
 use super::{Sealed, blocks, kind_of, role_of, text_or_json};
@@ -10,22 +11,22 @@ use std::borrow::Cow;
 /// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemType {
-    /// Someone says something.
+    /// A message of the user, the model or the operator.
     Message,
-    /// Another agent says something.
+    /// A message of another agent.
     AgentMessage,
-    /// The model's reasoning, a part of the reply that follows.
+    /// The model's reasoning, which is part of the reply that follows.
     Reasoning,
     /// A call whose result is another item.
     Call,
-    /// The result of one.
+    /// The result of a call.
     Result,
-    /// Work of the server, including its results, or content that only it can read.
+    /// Work of the server with its results, or content that only the server can read.
     Server,
 }
 
 impl ItemType {
-    /// The kind of `item`; `None` if it is not an item, or of an unknown type.
+    /// Returns the kind of `item`; `None` if it is not an item, or has an unknown type.
     pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
         Some(match kind_of(item).as_ref() {
             "" => Self::of_role(item)?,
@@ -64,14 +65,14 @@ impl ItemType {
         })
     }
 
-    /// `{"role":…,"content":…}`, the short form of a message.
+    /// Recognizes `{"role":…,"content":…}`, the short form of a message.
     fn of_role(item: &Object<'_>) -> Option<Self> {
         let is_of_message = |role: &Role| role.is_system() || is_user_or_model(*role);
         role_of(item).filter(is_of_message)?;
         item.get("content").map(|_| Self::Message)
     }
 
-    /// The role of `item`, which is of this kind.
+    /// The role of `item`, an item of this kind.
     fn role(self, item: &Object<'_>) -> Role {
         match self {
             Self::Message => role_of(item).unwrap_or(Role::Other),
@@ -86,7 +87,7 @@ fn is_user_or_model(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant)
 }
 
-/// Whether no other format has `item`.
+/// Returns true if no other format has `item`.
 pub(crate) fn is_own(item: &Object<'_>) -> bool {
     let has = |key| item.get(key).is_some();
     match ItemType::of(item) {
@@ -95,14 +96,14 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
             let is_typed = has("type");
             blocks(item).iter().any(|block| match kind_of(block).as_ref() {
                 "input_text" | "output_text" | "input_image" | "input_file" => true,
-                // A part of `chat` as well, whose messages have no type.
+                // `chat` has this part as well, but its messages have no type.
                 "refusal" => is_typed,
                 _ => false,
             })
         }
         Some(ItemType::Reasoning) => has("summary"),
         Some(ItemType::Call | ItemType::Result) => pair_id(item).is_some(),
-        // Agents have a record `compaction` of their own, which anybody can read.
+        // Agents also write readable records called `compaction`.
         Some(ItemType::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
         Some(ItemType::Server) => has("id"),
     }
@@ -120,8 +121,8 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     sealed
 }
 
-/// The outline of an item; see [`super::Dialect::outline`]. Who asks, the dialect knows:
-/// each message of the user begins a turn here.
+/// The outline of an item; see [`super::Dialect::outline`]. Each user message begins a turn here;
+/// the dialects correct this for messages that the agent wrote.
 pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let kind = ItemType::of(item)?;
     let role = kind.role(item);
@@ -139,8 +140,8 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// The id that a call and its result share; `None` if the server called and answered itself. Except
-/// in two kinds, the `id` of an item only names the item.
+/// The id that a call and its result share; `None` if the server made and answered the call. For
+/// all but two kinds, the member `id` only names the item.
 pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     let key = match kind_of(item).as_ref() {
         "mcp_approval_request" => "id",
@@ -154,11 +155,10 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
 /// The types of parts with media.
 const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
 
-/// Members with what a call asks for, of which each kind has one.
+/// Members with the arguments of a call; each kind of call has one of them.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
 
-/// The parts of `item`, a value within `record`; of an item of a type that we do not know
-/// all of it.
+/// The parts of `item`, a value within `record`. An item of an unknown type is one part.
 pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>> {
     let whole = || vec![Part::Opaque(item.text().trim_ascii().into())];
     match ItemType::of(item) {
@@ -166,7 +166,7 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
         Some(ItemType::Reasoning) => reasoning(item),
         Some(ItemType::Call) => vec![Part::Call(call(record, item))],
         Some(ItemType::Result) => vec![Part::Result(result(record, item))],
-        // Its result is an image.
+        // The result of this call is an image.
         Some(ItemType::Server) if kind_of(item) == "image_generation_call" => {
             vec![Part::media("image_generation_call", item.text().trim())]
         }
@@ -184,7 +184,7 @@ fn content(raw: Option<&str>) -> Vec<Part<'_>> {
     })
 }
 
-/// Texts that a person may read, and what only the server can.
+/// The parts of a reasoning item: readable texts, and content that only the server can read.
 fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
     let lists = ["summary", "content"].into_iter();
     let elements = lists.flat_map(|key| item.elements_of(key).unwrap_or_default());
@@ -215,7 +215,7 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// A part of an item in a record of `dialect` that is not read.
+/// The first unreadable part of an item in a record of `dialect`.
 pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
     let kind = ItemType::of(item);
     if matches!(kind, None | Some(ItemType::Message)) {
@@ -234,12 +234,12 @@ pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
         },
         Some(ItemType::Reasoning) => in_list("summary").or_else(|| in_list("content")),
         Some(ItemType::Result) if is_of_text(&kind_of(item)) => in_list("output"),
-        // The arguments and results of server tools have forms of their own.
+        // The arguments and results of server tools have their own forms.
         Some(ItemType::Result | ItemType::Call | ItemType::Server) => None,
     }
 }
 
-/// Whether all of a part is read.
+/// Returns true if all of a part is read.
 fn is_read(part: &Object<'_>) -> bool {
     match &*kind_of(part) {
         "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
@@ -250,12 +250,13 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// Results of other kinds have a form of their own, which no text can replace.
+/// Returns true if the result is text. Other results have their own forms, which a text cannot
+/// replace.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
 }
 
-/// A part that is a text.
+/// A text part of that type.
 pub(crate) fn text(kind: &str, text: &str) -> String {
     LineText::of_type(kind).text("text", text).end()
 }
@@ -265,7 +266,7 @@ pub(crate) fn message(role: Role, content: &[String]) -> String {
     LineText::of_type("message").text("role", role.as_str()).list("content", content).end()
 }
 
-/// A message of the user that is a text.
+/// A user message with one text.
 pub(crate) fn of_user(said: &str) -> String {
     message(Role::User, &[text("input_text", said)])
 }

@@ -1,11 +1,12 @@
-//! Dialects: the file formats of transcripts. A new one is a type that implements [`Dialect`] and an
-//! entry in `FORMATS`; no tool changes. A session that could be of several is [`Plain`].
+//! Dialects: the file formats of transcripts. A new one is a type that implements [`Dialect`] and
+//! an entry in `FORMATS`; no tool changes. A session that could be in several dialects is
+//! [`Plain`].
 //!
-//! An agent's own file is a log as well: see [`crate::log`] for what it adds.
+//! An agent's own file is also a log: see [`crate::log`] for what a log adds.
 //!
-//! The records of a reply are one exchange to everything that selects, whatever is between them. A
-//! view reports what is wrong with a log as flaws; a copy is repaired by these, not by
-//! [`Dialect::repair`].
+//! Code that selects messages treats the records of a reply as one exchange, whatever is between
+//! them. A view reports the problems of a log as flaws. The remedies of these flaws repair a copy;
+//! [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
 mod chat;
@@ -39,44 +40,44 @@ pub(crate) use detect::Detector;
 pub use detect::{Plain, stranger};
 pub use responses::Responses;
 
-/// How sure a dialect is that a record is one of its own.
+/// How sure a dialect is that a record belongs to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sniff {
-    /// Not its own.
+    /// The record belongs to another dialect.
     #[default]
     No,
-    /// Could be: `{"role":"user","content":"hi"}` is legal in several.
+    /// The record could belong to it: `{"role":"user","content":"hi"}` is legal in several.
     Maybe,
-    /// No other dialect has this.
+    /// The record can belong to no other dialect.
     Yes,
 }
 
-/// The values in a record of the context, apart from their wrapping: raw JSON within the record.
+/// The values in a record of the context without what wraps them: raw JSON within the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wrapped<'a> {
-    /// The values that the model is sent.
+    /// The values that the model receives.
     pub sent: Vec<&'a str>,
     /// Second copies for the agent's screen.
     pub copies: Vec<&'a str>,
 }
 
-/// One of the messages that a record holds.
+/// One of the messages in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldMessage<'a> {
-    /// Its message. Positions in it are those of [`Dialect::message`], in the text of the whole
-    /// record.
+    /// The message. Positions in it refer to the text of the whole record, as in
+    /// [`Dialect::message`].
     pub message: Message<'a>,
-    /// The JSON object that is the message, without what wraps it in a log: as its agent sends
-    /// it, where that is not what is stored.
+    /// The JSON object of the message, without what wraps it in a log. If the agent sends a
+    /// different object than it stores, this is the one that it sends.
     pub raw: Cow<'a, str>,
-    /// When it is a summary of what was before it: the text of that.
+    /// The text of a summary, if the message is one.
     pub summary: Option<Cow<'a, str>>,
-    /// Whether a turn begins with it: the user himself asks for something.
+    /// Whether the message is a request of the user, which begins a turn.
     pub begins_turn: bool,
 }
 
 impl<'a> HeldMessage<'a> {
-    /// The only message of a record, which is `raw`; none where the record is no message.
+    /// The only message of a record, which is `raw`; empty if the record is not a message.
     pub(crate) fn alone<D: Dialect + ?Sized>(
         dialect: &D,
         object: &Object<'a>,
@@ -92,37 +93,38 @@ impl<'a> HeldMessage<'a> {
     }
 }
 
-/// The parts of a record that only the vendor's server can read. It reads them together with all
+/// The parts of a record that only the vendor's server can read. Such a part is only valid with all
 /// earlier messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sealed {
-    /// Blocks of signed or encrypted reasoning.
+    /// The number of blocks of signed or encrypted reasoning.
     pub reasoning: usize,
-    /// Whether there is a summary that the server wrote, which stands for all earlier messages.
+    /// Whether there is a summary by the server, which replaces all earlier messages.
     pub has_summary: bool,
 }
 
-/// How the records of a file format are read and written. An agent's log, as opposed to a list of
-/// messages, also has a [`Log`].
+/// Reads and writes the records of a file format. An agent's log, as opposed to a list of messages,
+/// also has a [`Log`].
 pub trait Dialect: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Whether `object` is a record of this format: by default, whether it has the format's sign.
+    /// Returns how sure it is that `object` is a record of this format. By default, the format's
+    /// sign decides.
     fn sniff(&self, object: &Object<'_>) -> Sniff {
         if sign::has_sign_of(self.name(), object) { Sniff::Yes } else { Sniff::No }
     }
 
-    /// The skeleton of the message, without decoding content; `None` when the
-    /// record is no message.
+    /// The skeleton of the message, without decoding content; `None` if the record is not a
+    /// message.
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
 
-    /// The whole message; `None` when the record is no message.
+    /// The whole message; `None` if the record is not a message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
-    /// The first thing in a message that is not understood: its role, its type, a part. A record
-    /// that is no message by design, such as progress in an agent's log, has none, nor has what
-    /// the agent itself passes over.
+    /// The first unreadable thing in a message: its role, its type, or a part. `None` for a record
+    /// that is not meant to be a message, such as progress in an agent's log, and for content that
+    /// the agent itself ignores.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
     /// The parts of the record that only the vendor's server can read.
@@ -130,8 +132,8 @@ pub trait Dialect: Sync {
         Sealed::default()
     }
 
-    /// The tokens that the API counted for a reply, where the record has them; `None` also for
-    /// numbers that are only placeholders.
+    /// The tokens that the API counted for a reply; `None` if the record has no numbers, or only
+    /// placeholders.
     fn usage(&self, _object: &Object<'_>) -> Option<Usage> {
         None
     }
@@ -144,29 +146,28 @@ pub trait Dialect: Sync {
     /// What the API requires of a sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// How a list of messages is repaired to obey [`Self::rules`]; `None` where records of the
-    /// format cannot be repaired like that. Logs are repaired by the remedies of their flaws.
+    /// How to repair a list of messages so that it obeys [`Self::rules`]; `None` if the format's
+    /// records cannot be repaired that way. Logs are repaired by the remedies of their flaws.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }
 
-    /// The messages of a record, in their order. [`Self::message`] joins those of a record that
-    /// holds several.
+    /// The messages of a record, in their order. [`Self::message`] joins them into one.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         HeldMessage::alone(self, object, object.text().trim().into())
     }
 
-    /// The values in a record of the context that the model is sent, and their copies.
+    /// The values in a record of the context that the model receives, and their copies.
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }
     }
 
-    /// The links of a line to others; only the lines of a log have links.
+    /// The links of a line to other lines; only the lines of a log have links.
     fn links<'a>(&self, _object: &Object<'a>) -> Links<'a> {
         Links::default()
     }
 
-    /// The second copies of the results in a record, for the screen of an agent.
+    /// The second copies of the results in a record, which the agent shows on its screen.
     fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
         Vec::new()
     }
@@ -177,38 +178,38 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// The role of a summary for which `wanted` was requested. Every API accepts the user's role,
-    /// and it is the only safe one if only its first line marks a summary, because a model could be
-    /// made to write that.
+    /// The role of a summary if `wanted` was requested. Every API accepts the user's role, and it
+    /// is the only safe one if a summary is only marked by its first line, because a model could be
+    /// made to write that line.
     fn summary_role(&self, _wanted: Role) -> Role {
         Role::User
     }
 
-    /// A record, without line end, that holds a summary and that [`Self::summary_text`]
-    /// recognises.
+    /// Writes a record, without line end, that holds a summary. [`Self::summary_text`] recognizes
+    /// it.
     fn summary_record(&self, _role: Role, text: &str) -> String {
         text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
     }
 
-    /// The text of a summary that [`Self::summary_record`] wrote. A record with a role that no
-    /// summary has, such as a tool's, is no summary, whatever it looks like.
+    /// The text of a summary that [`Self::summary_record`] wrote. A record whose role no summary
+    /// has, such as a tool's, is not a summary, whatever it looks like.
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         summary_text(object)
     }
 
-    /// Whether this is the format of the session. It is not for [`Plain`], which stands for
-    /// several.
+    /// Whether the session is certainly in this format. It is false for [`Plain`], which represents
+    /// several formats.
     fn is_certain(&self) -> bool {
         true
     }
 
-    /// The rules that a tool's output obeys: those of every format that the session could be of.
+    /// The rules for a tool's output: those of every format that the session could be in.
     fn output_rules(&self) -> Rules {
         self.rules()
     }
 
-    /// Whether records depend on each other beyond calls and results, so that none can be taken
-    /// out or put in without breaking others.
+    /// Whether records depend on each other beyond calls and results, so that removing or inserting
+    /// one breaks others.
     fn is_linked(&self) -> bool {
         self.is_log()
     }
@@ -219,16 +220,16 @@ pub trait Dialect: Sync {
     }
 }
 
-/// What the rest of the crate has to know about a format.
+/// What the rest of the crate needs to know about a format.
 pub(crate) struct Format {
     pub(crate) dialect: &'static dyn Dialect,
-    /// How messages call one of its sessions.
+    /// The name of a session of this format in messages.
     pub(crate) session: &'static str,
     /// The shape of the messages within its records.
     pub(crate) family: Family,
-    /// The sign by which each record is known, as in `foreign.json`, if one is enough.
+    /// The sign that identifies each record, as in `foreign.json`, if a sign is enough.
     pub(crate) sign: Option<&'static str>,
-    /// Makes what writes a session when another one is converted.
+    /// Creates the writer that converts a session to this format.
     pub(crate) writer: fn(Session) -> Box<dyn Target>,
 }
 
@@ -244,15 +245,14 @@ pub(crate) const FORMATS: [Format; 7] = [
 ];
 
 impl Format {
-    /// The format of sessions in that dialect. A session of texts alone could be of several, and is
-    /// written as a chat.
+    /// Returns the format of sessions in that dialect. A plain session is written as a chat.
     pub(crate) fn of(dialect: &dyn Dialect) -> Self {
         let mut formats = FORMATS.into_iter();
         formats.find(|format| format.dialect.name() == dialect.name()).unwrap_or(chat::FORMAT)
     }
 }
 
-/// All dialects; the first one is the default where several could be right.
+/// All dialects; the first one is the default if several are possible.
 pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     let mut all = [FORMATS[0].dialect; FORMATS.len()];
     let mut at = 1;
@@ -263,12 +263,12 @@ pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     all
 };
 
-/// The dialect of that name.
+/// Returns the dialect with that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
     ALL.into_iter().find(|dialect| dialect.name() == name)
 }
 
-/// The start of a summary's first line, in dialects that cannot mark a message otherwise.
+/// The beginning of a summary's first line, in dialects that cannot mark a message otherwise.
 pub const SUMMARY_MARK: &str = "[ctx_summary]";
 
 /// The first line of a summary in dialects that cannot mark a message otherwise.
@@ -277,13 +277,13 @@ const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this se
 /// The `name` of a message that is a summary, in dialects that have such a member.
 const SUMMARY_NAME: &str = "ctx_summary";
 
-/// The text of a summary in either of our two forms: a session of texts alone gets one, and may
-/// later turn out to be a chat.
+/// The text of a summary in either of our two forms: a session of plain texts gets one form, and
+/// may later turn out to be a chat.
 ///
-/// The role matters as much as the form. A tool chooses its name, and a model may be made to begin
-/// with a certain line: neither of them has written a summary.
+/// The role matters as much as the form. A tool can have any name, and a model can be made to begin
+/// with a certain line, so their records are never summaries.
 pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
-    // Looked at raw first: the content of most messages need not be decoded.
+    // The raw text is checked first: the content of most messages need not be decoded.
     let content = object.get("content")?;
     let has_line = content.get(1..)?.starts_with(SUMMARY_LINE);
     let is_named = || {
@@ -297,19 +297,19 @@ pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     };
     let text = may_be.then(|| json::text(content)).flatten()?;
     Some(match text.strip_prefix(SUMMARY_LINE) {
-        // A model's answer may begin like that, too: a mark is taken off once.
+        // A model's answer may begin like that, too, so the mark is removed only once.
         Some(body) if !is_named() => Cow::Owned(body.trim_start_matches('\n').to_owned()),
         _ => text,
     })
 }
 
-/// The role of a record that is a message: `role` is there and `content` or
-/// another of the message's members.
+/// The role of a record that is a message: it has `role` and either `content` or another member of
+/// a message.
 pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
     object.text_of("role").map(|word| Role::from_word(&word))
 }
 
-/// The objects in the list `content`; none when the content is a text.
+/// The objects in the list `content`; empty if the content is a text.
 pub(crate) fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
     let raw = object.elements_of("content").unwrap_or_default();
     raw.into_iter().filter_map(Object::within).collect()
@@ -319,8 +319,7 @@ pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
     block.text_of("type").unwrap_or_default()
 }
 
-/// The parts of a content: of a text, or of a list of texts and of blocks, which `part`
-/// reads.
+/// The parts of a content, which is a text or a list of texts and blocks. `part` reads each block.
 pub(crate) fn parts<'a>(
     content: Option<&'a str>,
     part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
@@ -342,8 +341,8 @@ fn text_or_opaque(raw: &str) -> Part<'_> {
     json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
 }
 
-/// The ranges to cut from the text of `record` so that the list `content` of `object`, a value
-/// within it, loses the removed blocks.
+/// The ranges to cut from the text of `record` to remove these blocks from the list `content` of
+/// `object`, a value within it.
 pub(crate) fn cut_blocks(
     record: &Object<'_>,
     object: &Object<'_>,
@@ -357,7 +356,7 @@ pub(crate) fn cut_blocks(
     edit::cuts(record.text(), items)
 }
 
-/// The call that `block` is, a value within `record`: its arguments are JSON, not text.
+/// Reads the call `block`, a value within `record`, whose arguments are JSON, not text.
 pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
     let arguments = block.get(arguments);
     Call {
@@ -379,13 +378,13 @@ fn text_or_json<'a>(record: &Object<'a>, raw: Option<&'a str>) -> (Cow<'a, str>,
     }
 }
 
-/// A record of a message that is a text and nothing else.
+/// Writes a record of a message with a single text.
 pub(crate) fn text_record(role: Role, text: &str) -> String {
     let (role, text) = (role.as_str(), json::quoted(text));
     format!("{{\"role\":\"{role}\",\"content\":{text}}}")
 }
 
-/// The text of `object` with the string `to` as the value of `key`, if it is another one.
+/// The text of `object` with the string `to` as the value of `key`, if that changes the value.
 pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
     let mut edits = Edits::new();
     if let Some(raw) = object.get(key)
@@ -396,68 +395,67 @@ pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
     edits.of_object(object)
 }
 
-/// The numbers that an agent has recorded of one request.
+/// The token counts that an agent recorded for one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// All of the prompt: also what was read from a cache, or written to one.
+    /// The whole prompt, including what was read from a cache or written to one.
     pub prompt: u64,
-    /// What the model wrote, its reasoning included. While a reply is written, agents record
-    /// what they know so far: it may be as little as 1.
+    /// The tokens that the model wrote, including reasoning. While a reply is being written, agents
+    /// record a preliminary number, which may be as small as 1.
     pub output: u64,
-    /// The model's context window, where the record says it.
+    /// The model's context window, if the record names it.
     pub window: Option<u64>,
-    /// Of which reply.
+    /// The reply that the numbers belong to.
     pub of: UsageOf,
-    /// Whether the reply is one of another agent, which has a context of its own.
+    /// Whether the reply came from another agent, which has a context of its own.
     pub is_of_helper: bool,
 }
 
-/// Which reply the numbers are of.
+/// The reply that the numbers belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UsageOf {
-    /// The record itself is all of the reply.
+    /// The record itself, which is the whole reply.
     #[default]
     Record,
-    /// The reply of that id, of which the record is a fragment. The others have numbers, too,
-    /// and those of the last one count.
+    /// The reply with that id; the record is a fragment of it. The other fragments have numbers,
+    /// too, and those of the last one count.
     Reply(ReplyId),
-    /// The last reply before the record, which is not a reply itself. A repeated one replaces the
-    /// earlier.
+    /// The last reply before the record, which is not a reply itself. A repeated count replaces the
+    /// earlier one.
     Before,
 }
 
-/// What the fragments of a reply have in common. It is only compared.
+/// An id that all fragments of a reply share. It is only compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
 
 impl ReplyId {
-    /// A message's id, and that of the request that it answers.
+    /// Combines the id of a message with the id of its request.
     pub(crate) fn of(message: &str, request: Option<&str>) -> Self {
         Self(BuildHasherDefault::<DefaultHasher>::default().hash_one((message, request)))
     }
 }
 
 impl Usage {
-    /// `None` where there is no prompt: such numbers stand for ones that the agent does not
-    /// have.
+    /// Creates a usage; `None` without a prompt, because then the agent does not have real numbers.
     pub(crate) fn new(prompt: u64, output: u64) -> Option<Self> {
         (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
 
-    /// Prompt and reply: what the context came to.
+    /// The prompt and the reply: the size of the context afterwards.
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.output)
     }
 }
 
-/// The sum of the numbers at `keys`; what is no whole number counts as 0.
+/// The sum of the numbers at `keys`. A value that is not a whole number counts as 0.
 pub(crate) fn sum(object: &Object<'_>, keys: &[&str]) -> u64 {
     let numbers = keys.iter().filter_map(|key| object.get(key)?.parse().ok());
     numbers.fold(0, u64::saturating_add)
 }
 
-/// Makes the numbers at `keys` of `within`, an object in the text of `record`, smaller: in
-/// their order, until so much is gone.
+/// Lowers the numbers at `keys` of `within`, an object in the text of `record`, one after the
+/// other, until their sum is lower by the requested amount.
 pub(crate) fn lessen(
     edits: &mut Edits,
     record: &Object<'_>,
@@ -476,16 +474,16 @@ pub(crate) fn lessen(
     }
 }
 
-/// What an agent records about a session. Each record has a little of it, or nothing.
+/// What an agent records about a session. Each record has few of these facts, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
-    /// Its id.
+    /// The session's id.
     pub session: Option<Cow<'a, str>>,
     /// The name that the user gave it.
     pub name: Option<Cow<'a, str>>,
-    /// The title by the agent.
+    /// The title that the agent gave it.
     pub title: Option<Cow<'a, str>>,
-    /// The folder that the agent works in.
+    /// The agent's working folder.
     pub folder: Option<Cow<'a, str>>,
 }
 
@@ -589,7 +587,7 @@ mod usage_tests {
         assert_eq!(numbers(&Pi, pi), Some((453, 7)));
     }
 
-    /// OpenAI and Google count it in their input already.
+    /// OpenAI and Google include the cached tokens in the input.
     #[test]
     fn the_cache_is_not_counted_twice() {
         let codex = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":900,"output_tokens":90},"last_token_usage":{"input_tokens":453,"cached_input_tokens":400,"output_tokens":7,"reasoning_output_tokens":2,"total_tokens":460},"model_context_window":258400}}}"#;
@@ -614,7 +612,7 @@ mod usage_tests {
         assert_eq!(read.of, UsageOf::Record);
     }
 
-    /// The record with no more than so many tokens in its request.
+    /// Lowers the recorded prompt of the record to `prompt` tokens.
     fn lessened(dialect: &dyn Dialect, record: &str, prompt: u64) -> String {
         let object = Object::parse(record).expect("an object");
         let new = dialect.log().expect("a log").lessened(&object, prompt).of_object(&object);
@@ -652,7 +650,7 @@ mod usage_tests {
         assert_eq!(lessened(&Codex, &expected, 200), expected);
     }
 
-    /// The client uses the sum, and we read the last request.
+    /// The client uses the sum, while we read the last request.
     #[test]
     fn of_several_requests_the_sum_gets_smaller_too() {
         let with = |read: u64, last: u64| {
@@ -664,7 +662,7 @@ mod usage_tests {
         assert_eq!(lessened(&ClaudeCode, &with(933, 34), 20), with(17, 20));
     }
 
-    /// It estimates its history itself.
+    /// The Gemini CLI estimates its history itself.
     #[test]
     fn what_the_gemini_cli_does_not_go_by_stays() {
         let line = r#"{"id":"m","timestamp":"t","type":"gemini","content":"x","tokens":{"input":440,"output":5,"total":445}}"#;
@@ -692,7 +690,7 @@ mod usage_tests {
         assert!(usage(&ClaudeCode, &line).expect("recorded").is_of_helper);
     }
 
-    /// A server's own tools and compactions take several requests, which the numbers sum up.
+    /// If the server calls its own tools or compacts, the numbers are sums over several requests.
     #[test]
     fn of_several_requests_the_last_one_counts() {
         let with = |iterations: &str| {

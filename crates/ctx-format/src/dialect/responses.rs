@@ -1,5 +1,5 @@
-//! OpenAI Responses, one item a record: what a program keeps that sends the whole input
-//! with each request.
+//! OpenAI Responses, one item per record: the file of a program that sends the whole input with
+//! each request.
 
 use super::{Dialect, Format, Sealed, Sniff, items, summary_text};
 use crate::convert::target;
@@ -46,7 +46,8 @@ impl Dialect for Responses {
     }
 
     fn is_linked(&self) -> bool {
-        // A reasoning item and the one that follows it are refused without each other.
+        // The API refuses a reasoning item without the item that follows it, and the other way
+        // round.
         true
     }
 

@@ -1,4 +1,4 @@
-//! Signs: by which members a record is known, as data.
+//! Signs: data that says by which members a record is recognized.
 
 use std::sync::LazyLock;
 
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use crate::Object;
 use crate::dialect::FORMATS;
 
-/// What the members of an object have to be.
+/// A condition on the members of an object.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Sign {
-    /// All of these members.
+    /// All of these members exist.
     Has(Vec<String>),
-    /// Not this member.
+    /// This member does not exist.
     Lacks(String),
     /// The member is `null`.
     Null(String),
@@ -23,11 +23,11 @@ pub(crate) enum Sign {
     Object(String),
     /// The member is a list.
     List(String),
-    /// The member is an object that has the sign.
+    /// The member is an object that matches the sign.
     In(String, Box<Self>),
-    /// The member is a list of objects that have the sign.
+    /// The member is a list of objects that all match the sign.
     Each(String, Box<Self>),
-    /// The member is a list with an object that has the sign.
+    /// The member is a list with an object that matches the sign.
     Within(String, Box<Self>),
     /// The member is one of these words.
     Word(String, Vec<String>),
@@ -36,7 +36,7 @@ pub(crate) enum Sign {
     Not(Box<Self>),
 }
 
-/// The signs of the formats that are read by one, with their names.
+/// The signs of the formats that a sign identifies, with the names of the formats.
 static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
     let signs = FORMATS.iter().filter_map(|format| {
         let sign = serde_json::from_str(format.sign?).expect("a test reads each sign");
@@ -45,7 +45,7 @@ static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
     signs.collect()
 });
 
-/// Whether a record has the sign of the dialect of that name.
+/// Returns true if a record matches the sign of the dialect with that name.
 pub(crate) fn has_sign_of(name: &str, object: &Object<'_>) -> bool {
     SIGNS.iter().any(|(own, sign)| *own == name && sign.is_of(object))
 }

@@ -1,7 +1,7 @@
-//! Content that claims to be a message but is not read.
+//! Content that looks like a message but cannot be read.
 //!
 //! A message with an unknown role or part may hold a call or a result. Removing or summarizing it
-//! could separate the two unnoticed. The check does not decode any text, and reports what it finds.
+//! could separate the two unnoticed. The check does not decode any text; it reports what it finds.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use crate::{Object, json, scan};
 /// The kind of unread content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnreadRule {
-    /// A role.
+    /// An unknown role.
     Role,
-    /// A record.
+    /// An unknown record.
     Item,
-    /// A part of a message.
+    /// An unknown part of a message.
     Part,
     /// A summary that the vendor's server wrote.
     VendorSummary,
@@ -32,12 +32,12 @@ impl UnreadRule {
     }
 }
 
-/// The first thing in a record that is not read.
+/// The first unreadable thing in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// The kind of content.
+    /// The kind of unread content.
     pub rule: UnreadRule,
-    /// What is not read, for a message.
+    /// The description of the content, for a message.
     pub why: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Unread {
     }
 }
 
-/// How many characters of a word of the file are quoted.
+/// The maximum number of characters that a message quotes from the file.
 const QUOTED: usize = 40;
 
 impl Unread {
@@ -59,7 +59,7 @@ impl Unread {
         }
     }
 
-    /// A record that is no message of `dialect`.
+    /// A record that is not a message of `dialect`.
     pub(crate) fn item(dialect: &str, item: &Object<'_>) -> Self {
         let what = match item.get("type") {
             Some(kind) => format!("a record of the type {}", quoted(kind)),
@@ -68,7 +68,7 @@ impl Unread {
         Self { rule: UnreadRule::Item, why: format!("{what} is no message of {dialect}") }
     }
 
-    /// A part, raw.
+    /// An unknown part, raw.
     pub(crate) fn part(raw: &str) -> Self {
         let part = Object::within(raw);
         let what = match part.as_ref().map(|part| (part.get("type"), part.members())) {
@@ -90,13 +90,13 @@ impl Unread {
         }
     }
 
-    /// Something else in a message.
+    /// Another problem in a message.
     pub(crate) fn within_message(what: &str) -> Self {
         Self { rule: UnreadRule::Part, why: format!("{what} is not read") }
     }
 
-    /// The first part of `content` of which `is_read` says no: a text is read, and so are
-    /// texts in a list.
+    /// The first part of `content` that `is_read` rejects. Texts are always read, alone or in a
+    /// list.
     pub(crate) fn in_content(
         content: Option<&str>,
         is_read: fn(&Object<'_>) -> bool,
@@ -120,12 +120,12 @@ impl Unread {
     }
 }
 
-/// Whether a part has a text at `key`.
+/// Returns true if a part has a text at `key`.
 pub(crate) fn has_text(part: &Object<'_>, key: &str) -> bool {
     part.get(key).is_some_and(|raw| raw.starts_with('"'))
 }
 
-/// A word of the file, which was raw, as a message quotes it.
+/// Quotes a raw value of the file in a message.
 fn quoted(raw: &str) -> String {
     let word = json::text(raw).unwrap_or(raw.into());
     format!("{:?}", shortened(&word))

@@ -1,8 +1,8 @@
-//! The problems of a sequence of messages with its dialect's API.
+//! The problems that a sequence of messages has with its dialect's API.
 //!
 //! Legality is relative: real sessions have problems (an interrupted turn leaves a call
 //! unanswered). A tool that removes or changes records compares the problems of its output with
-//! those of its input, and adds none.
+//! those of its input, and must not add any.
 
 use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;
@@ -12,12 +12,12 @@ use std::sync::LazyLock;
 use foldhash::fast::RandomState;
 use serde::Deserialize;
 
-/// Which demand is not met.
+/// The rule that a problem breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rule {
-    /// A call has no result where the API wants it.
+    /// A call has no result where the API requires it.
     UnansweredCall,
-    /// A result without a call that it could answer there.
+    /// A result has no call that it could answer there.
     OrphanResult,
     /// Two calls of one reply have the same id.
     RepeatedCallId,
@@ -26,7 +26,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Its name in reports.
+    /// The name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnansweredCall => "unanswered-call",
@@ -37,19 +37,19 @@ impl Rule {
     }
 }
 
-/// One demand that is not met. Two problems are the same when line, rule and id are.
+/// A broken rule. Two problems are the same if their line, rule and id are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Problem {
-    /// Line of the record in the source; 0 for a record that has none.
+    /// The line of the record in the source; 0 if the record is not from the source.
     pub line: u64,
-    /// The demand.
+    /// The broken rule.
     pub rule: Rule,
     /// The call's id, if any.
     pub id: String,
 }
 
 impl Problem {
-    /// The problem, for a message.
+    /// Describes the problem for a message.
     pub fn why(&self) -> String {
         match self.rule {
             Rule::UnansweredCall => format!("tool call {} has no result right after it", self.id),
@@ -62,11 +62,11 @@ impl Problem {
     }
 }
 
-/// Finds the problems that a sequence holds against the API of its dialect: messages
+/// Finds the problems that a sequence of messages has with the API of its dialect. The messages
 /// come one at a time, in the order of the file.
 ///
-/// An agent may send its log in another order (a compaction at the end of the file comes first).
-/// A message whose fragment has a later number than the next one waits for those before it.
+/// An agent may send its log in another order (a compaction at the end of the file comes first), so
+/// a message with a later number than the next one waits for the messages before it.
 #[derive(Default)]
 pub struct Validator {
     /// The number of the next message of the context.
@@ -74,19 +74,19 @@ pub struct Validator {
     /// The records of messages that wait, with their lines, by the number of the message.
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
-    /// Calls are known by the lines of their messages.
+    /// A call is identified by the line of its message.
     pairs: Pairs<u64>,
     begun: bool,
     problems: Vec<Problem>,
 }
 
 impl Validator {
-    /// A new validator.
+    /// Creates a validator.
     pub fn new(rules: Rules) -> Self {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
     }
 
-    /// The next message of the file, from `line` of the source.
+    /// Adds the next message of the file, which begins at `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
         let message = outline.fragment.map_or(0, |fragment| fragment.message);
         if message > self.next {
@@ -102,7 +102,7 @@ impl Validator {
         }
     }
 
-    /// The next message of the sequence.
+    /// Checks the next message of the sequence.
     fn take(&mut self, line: u64, outline: &Outline<'_>) {
         if let Some(fragment) = outline.fragment.filter(|fragment| fragment.ends) {
             self.next = self.next.max(fragment.message + 1);
@@ -128,8 +128,8 @@ impl Validator {
         }
     }
 
-    /// The problems of the whole sequence, by line. Calls that were not answered
-    /// before the end are among them.
+    /// Returns the problems of the whole sequence, by line, including calls that were still
+    /// unanswered at the end.
     pub fn finish(self) -> Vec<Problem> {
         let (mut problems, open) = self.finish_with_open();
         problems.extend(open);
@@ -137,10 +137,10 @@ impl Validator {
         problems
     }
 
-    /// Like [`Self::finish`], with separate calls that wait at the end for results that may still
-    /// come: the last exchange of a session whose agent runs.
+    /// Like [`Self::finish`], but returns the calls separately whose results may still come: those
+    /// of the last exchange of a session whose agent is running.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
-        // A message before these was removed or cannot be read.
+        // An earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
             self.take(line, &outline);
         }
@@ -160,23 +160,23 @@ fn unanswered(waiting: &OpenCall<u64>) -> Problem {
     Problem { line: waiting.call, rule: Rule::UnansweredCall, id: waiting.id.to_string() }
 }
 
-/// A rule.
+/// A rule, with its description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct NamedRule {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: &'static str,
-    /// The problem if it is broken.
+    /// The description of a problem with the rule.
     pub what: &'static str,
-    /// Whether it can be a problem; otherwise it is only reported.
+    /// Whether breaking the rule can be a problem; otherwise it is only reported.
     pub may_be_problem: bool,
 }
 
-/// All of them, in the order of the alphabet.
+/// All rules, in alphabetical order.
 pub static RULES: LazyLock<Vec<NamedRule>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("rules.json")).expect("a test reads rules.json")
 });
 
-/// The rule of that name.
+/// Returns the rule with that name.
 pub fn rule(name: &str) -> Option<&'static NamedRule> {
     RULES.iter().find(|rule| rule.name == name)
 }
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(problems(&Anthropic, &[USER, USE]), [(2, Rule::UnansweredCall, "t".into())]);
     }
 
-    /// How many problems, and the ids of the calls that wait.
+    /// The number of problems, and the ids of the calls that wait.
     fn with_open(dialect: &dyn Dialect, records: &[&str]) -> (usize, Vec<String>) {
         let mut validator = Validator::new(dialect.rules());
         for (line, text) in (1..).zip(records) {

@@ -1,7 +1,7 @@
-//! What an API requires of a sequence of messages, as data, and which result answers which call.
+//! An API's requirements for a sequence of messages, as data, and the pairing of calls and results.
 //!
 //! Each format states its own [`Rules`]. `Pairs` is the only code that interprets them: validation
-//! and repair ask it what belongs together.
+//! and repair ask it which result belongs to which call.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use foldhash::fast::RandomState;
 
 use crate::{Outline, Role};
 
-/// What an API requires of a sequence of messages; by default as little as any does.
+/// An API's requirements for a sequence of messages. The default is the least strict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Where the results of a reply's calls belong.
     pub results: Results,
-    /// Adjacent messages of one role are one message.
+    /// Whether adjacent messages of one role are one message.
     pub merges_roles: bool,
-    /// System messages are not part of the sequence: one between a call and its result does not
-    /// separate them.
+    /// Whether system messages are not part of the sequence: one between a call and its result does
+    /// not separate them.
     pub system_apart: bool,
-    /// The first message, system messages aside, must be the user's.
+    /// Whether the first message, system messages aside, must be the user's.
     pub user_first: bool,
 }
 
@@ -30,11 +30,11 @@ pub struct Rules {
 /// the Gemini CLI) names neither in its outline: nothing can separate them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
-    /// In messages of their own after the reply, before any other message: `chat`.
+    /// In messages of their own after the reply, before any other message, as in `chat`.
     BehindReply,
-    /// In the first blocks of the user message after the reply: `anthropic`.
+    /// In the first blocks of the user message after the reply, as in `anthropic`.
     NextUserMessage,
-    /// In messages of their own anywhere after the call: `responses`.
+    /// In messages of their own anywhere after the call, as in `responses`.
     #[default]
     Later,
 }
@@ -46,19 +46,19 @@ impl Rules {
     }
 }
 
-/// Matches calls and results over a sequence of messages, by the ids of the calls. When several
-/// calls have an id, the result answers the first one of the nearest earlier reply. `T` is how the
-/// caller identifies a call.
+/// Matches calls and results over a sequence of messages, by the ids of the calls. If several calls
+/// have the same id, a result answers the first one of the nearest earlier reply. `T` is the
+/// caller's identifier of a call.
 #[derive(Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,
-    /// Whether results answer calls although other content of their message precedes them.
+    /// Whether a result may answer a call although other content of its message precedes it.
     late_results: bool,
     /// Calls without a result, by the order in which they were made.
     waiting: BTreeMap<u64, OpenCall<T>>,
-    /// For each id its waiting calls, grouped by message, the latest message last.
+    /// The waiting calls with each id, grouped by message, the latest message last.
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
-    /// How many calls there were.
+    /// The number of calls so far.
     calls: u64,
     /// Whether results may still come.
     results_may_come: bool,
@@ -83,19 +83,19 @@ pub(crate) struct OpenCall<T> {
 /// The effect of a message on the calls before it.
 #[derive(Default)]
 pub(crate) struct Step<T> {
-    /// Whether it ends the exchange before it.
+    /// Whether the message ends the exchange before it.
     pub(crate) ends_exchange: bool,
     /// The calls of that exchange that got no result.
     pub(crate) unanswered: Vec<OpenCall<T>>,
-    /// For each result of the message the call that it answers.
+    /// The call that each result of the message answers.
     pub(crate) answers: Vec<Option<T>>,
 }
 
 /// The calls without a result at the end.
 pub(crate) struct End<T> {
-    /// Calls that cannot get a result any more.
+    /// Calls that can no longer get a result.
     pub(crate) unanswered: Vec<OpenCall<T>>,
-    /// Calls whose results may still come, if more messages do.
+    /// Calls whose results may still come in later messages.
     pub(crate) open: Vec<OpenCall<T>>,
 }
 
@@ -110,7 +110,7 @@ impl<T: Copy + Default> Pairs<T> {
         Self { late_results: true, ..Self::new(rules) }
     }
 
-    /// The next message; `call` gives the identity of its calls by their place in it.
+    /// Adds the next message. `call` returns the identifier of one of its calls, by index.
     pub(crate) fn push(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) -> Step<T> {
         let mut step = Step::default();
         if self.rules.system_apart && outline.role.is_system() {
@@ -142,8 +142,8 @@ impl<T: Copy + Default> Pairs<T> {
         step
     }
 
-    /// The calls that are left. A call of an earlier turn waits for nothing: its agent went on
-    /// without the result.
+    /// Returns the calls without a result. A call of an earlier turn can no longer get one, because
+    /// its agent continued without it.
     pub(crate) fn finish(&mut self) -> End<T> {
         let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
         let waiting = std::mem::take(&mut self.waiting).into_values();
@@ -167,7 +167,7 @@ impl<T: Copy + Default> Pairs<T> {
         self.results_may_come = true;
     }
 
-    /// The results of a message that holds them as blocks, before anything else.
+    /// Pairs the results of a message that must hold them as blocks before anything else.
     fn answers_in_blocks(&mut self, outline: &Outline<'_>, continues: bool) -> Vec<Option<T>> {
         if !continues {
             self.results_may_come = self.last_role != Some(Role::User);
@@ -218,7 +218,7 @@ mod tests {
         Outline { role, calls, results, begins_turn: role == Role::User, ..Outline::of_line() }
     }
 
-    /// Which call each result answers, by message and place, and which calls are left.
+    /// Which call each result answers, by message and index, and which calls have no result.
     fn pairs(rules: Rules, messages: &[&str]) -> (Vec<Option<(usize, usize)>>, Vec<usize>) {
         let (mut answers, mut left) = (Vec::new(), Vec::new());
         let mut pairs = Pairs::new(rules);

@@ -1,5 +1,5 @@
-//! A compaction in an agent's own words: the lines that are appended to its session file so that
-//! the agent goes on from a summary and from the messages that stay. No old line changes.
+//! A compaction in the format of an agent: the lines that are appended to its session file so that
+//! the agent resumes from a summary and from the messages that stay. No old line changes.
 //!
 //! Each agent's folder says which lines these are; `docs/agents.md` has the rules of its loader.
 
@@ -15,23 +15,24 @@ pub use crate::json::quoted;
 /// The result of a compaction.
 #[derive(Clone, Debug)]
 pub struct Compaction<'a> {
-    /// The summary of all that leaves.
+    /// The summary of everything that was removed.
     pub summary: &'a str,
-    /// The records that stay, in the order in which the model is sent them.
+    /// The records that stay, in the order in which the model receives them.
     pub kept: Vec<Kept<'a>>,
-    /// How many of them come before the summary, if the format allows any.
+    /// The number of records before the summary, if the format allows any.
     pub kept_before: usize,
-    /// Whether they are the end of the context, so that nothing between them leaves.
+    /// Whether they are the end of the context, so that nothing between them is removed.
     pub is_end: bool,
     /// The text of the last record of the context.
     pub last: &'a str,
-    /// Tokens of the context before and after.
+    /// The number of tokens in the context before and after.
     pub tokens: (u64, u64),
-    /// Whether no user asked for the compaction.
+    /// Whether the compaction ran without a request by the user.
     pub is_automatic: bool,
     /// The time of the compaction.
     pub now: DateTime<Utc>,
-    /// A hash of the session, from which new ids are made: the same session gets the same ones.
+    /// A hash of the session, from which new ids are derived: the same session always gets the same
+    /// ids.
     pub seed: [u8; 32],
 }
 
@@ -40,29 +41,29 @@ pub struct Compaction<'a> {
 pub struct Kept<'a> {
     /// The text of its object, with its changes.
     pub text: &'a str,
-    /// The numbers of the messages in it that stay, from 0; `None` for all.
+    /// The numbers, from 0, of the messages in the record that stay; `None` for all.
     pub messages: Option<Vec<usize>>,
     /// Whether it differs from the record in the session.
     pub is_changed: bool,
 }
 
-/// Why a session cannot be compacted in its agent's own words.
+/// Why a session cannot be compacted in its agent's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionError {
-    /// No line has a member that the agent demands of each.
-    #[error("no line has {0}, which its agent demands of each line")]
+    /// No line has a member that the agent requires in each line.
+    #[error("no line has {0}, which its agent requires in each line")]
     Missing(&'static str),
-    /// The agent reads nothing of a file without a header.
-    #[error("it has no header, so that its agent reads nothing of it")]
+    /// The file has no header, without which the agent reads nothing.
+    #[error("it has no header, without which its agent reads nothing")]
     NoHeader,
-    /// The format does not know a record that stays.
-    #[error("a record that stays is not as its agent writes it")]
+    /// The format cannot read a record that stays.
+    #[error("a record that stays does not have the form that its agent writes")]
     Unreadable,
 }
 
-/// Writes the lines of a compaction, when it has seen all records of the session.
+/// Writes the lines of a compaction, after it has seen all records of the session.
 pub trait CompactionWriter {
-    /// The object of the next record that is one.
+    /// Adds the object of the next record that has one.
     fn push(&mut self, object: &Object<'_>);
 
     /// The lines to append, without line ends.
@@ -74,7 +75,7 @@ impl<'a> Kept<'a> {
         Object::parse(self.text).map_err(|_| CompactionError::Unreadable)
     }
 
-    /// The messages of a list that stay, raw; `None` if all of them do.
+    /// The chosen messages of a list, raw; `None` if all of them stay.
     pub(crate) fn chosen(
         &self,
         dialect: &dyn Dialect,
@@ -88,8 +89,9 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// A record with other values of these members, as far as it has them. Its reply gets the numbers
-/// `no_usage`: its own count the old context, and the agent would compact the new one at once.
+/// Replaces the values of these members, if the record has them. `no_usage` replaces the usage of a
+/// reply, because the reply's own usage counts the old context, and the agent would compact again
+/// at once.
 pub(crate) fn copy_with(
     record: &Object<'_>,
     members: &[(&str, String)],
@@ -109,15 +111,15 @@ pub(crate) fn copy_with(
     edits
 }
 
-/// Gives new lines times that follow each other, after all times of the session: an agent may sort
-/// by them.
+/// Gives new lines increasing times after all times of the session, because an agent may sort by
+/// time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
     newest: Option<DateTime<Utc>>,
 }
 
 impl Times {
-    /// Sees a line of the session.
+    /// Notes the time of a line of the session.
     pub(crate) fn push(&mut self, object: &Object<'_>) {
         let text = object.text_of("timestamp");
         let time = text.and_then(|text| DateTime::parse_from_rfc3339(&text).ok());
@@ -133,7 +135,7 @@ impl Times {
     }
 }
 
-/// Gives one new id after the other.
+/// A sequence of new ids.
 #[derive(Clone, Debug)]
 pub struct Ids {
     state: u64,
@@ -141,7 +143,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// The same hash gives the same ids.
+    /// Creates a sequence from a hash. The same hash gives the same ids.
     pub fn new(seed: &[u8; 32]) -> Self {
         let mut words = seed.as_chunks().0.iter();
         let mut word = || words.next().map_or(0, |word| u64::from_le_bytes(*word));
@@ -173,7 +175,7 @@ impl Ids {
     }
 }
 
-/// A list of JSON values.
+/// Writes a list of JSON values.
 pub fn list(values: &[String]) -> String {
     format!("[{}]", values.join(","))
 }
@@ -188,12 +190,12 @@ impl LineText {
         Self::default()
     }
 
-    /// An object of that `type`.
+    /// An object with that `type`.
     pub fn of_type(kind: &str) -> Self {
         Self::new().text("type", kind)
     }
 
-    /// An object with the members of `object`, which has some.
+    /// Continues `object`, which must have a member.
     pub(crate) fn of_object(mut object: String) -> Self {
         object.pop();
         Self(object)
@@ -236,7 +238,7 @@ impl LineText {
         if values.is_empty() { self } else { self.list(key, values) }
     }
 
-    /// Adds `true`, if it is.
+    /// Adds the value `true` if `yes` is true.
     #[must_use]
     pub fn is(self, key: &str, yes: bool) -> Self {
         if yes { self.json(key, "true") } else { self }
@@ -248,8 +250,8 @@ impl LineText {
     }
 }
 
-/// The text of `record`, which holds `message`, with the changes that were made to its message in
-/// another dialect: `before` are the messages there that hold it, and `after` are the same with
+/// The text of `record`, which holds `message`, with the changes that were made to the message in
+/// another dialect. `before` are the messages of that dialect, and `after` the same messages with
 /// other results, other arguments of calls, or without reasoning. `None` if nothing changed.
 pub fn with_changes(
     record: &Object<'_>,
@@ -260,7 +262,7 @@ pub fn with_changes(
     let mut edits = Edits::new();
     let (old, new) = (texts(before), texts(after));
     for (key, _, slot) in results_and_calls(std::slice::from_ref(message)) {
-        // A result that was no text, and is one now, has changed.
+        // A result that was not a text, and now is one, has changed.
         if let (Some(slot), Some(text)) = (slot, new.get(&key))
             && old.get(&key) != Some(text)
         {
@@ -275,11 +277,11 @@ pub fn with_changes(
     (!edits.is_empty()).then(|| edits.of_object(record))
 }
 
-/// What identifies a result or a call: which of the two it is, and its id, or its place among its
-/// like if it has none.
+/// What identifies a result or a call: whether it is a call, and its id. If the id is missing, its
+/// index among the results or calls identifies it.
 type Key<'m> = (bool, Option<&'m str>, usize);
 
-/// The results and the calls of messages, each with its text, if all of it is one, and its slot.
+/// The results and the calls of messages, each with its slot, and its text if it is only text.
 fn results_and_calls<'m>(
     messages: &'m [Message<'_>],
 ) -> impl Iterator<Item = (Key<'m>, Option<Cow<'m, str>>, Option<&'m Slot>)> {

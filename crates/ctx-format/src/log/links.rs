@@ -1,8 +1,8 @@
-//! The links between the lines of a log: the ids that they have, and those that they name.
+//! The links between the lines of a log: the ids of lines, and the ids that they name.
 //!
-//! A tool that takes a line out needs them: the children of the line get its parent, and some
-//! lines cannot go at all. A link is the place of a value, so that a line whose parent has gone
-//! changes in that value and in no other byte.
+//! A tool that removes a line needs them: the children of the line get its parent, and some lines
+//! cannot be removed at all. A link is the range of a value, so that a line whose parent was
+//! removed changes in that value and in no other byte.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,70 +18,71 @@ use crate::{Edits, Object, counted, json};
 pub struct Links<'a> {
     /// The id by which other lines name it.
     pub id: Option<Cow<'a, str>>,
-    /// The lines that it names, in the order of the places.
+    /// The lines that it names, in the order of their ranges.
     pub names: Vec<Link<'a>>,
-    /// The place of a text that names its session.
+    /// The range of a text that names its session.
     pub session: Option<Range<usize>>,
-    /// Its use, if no model is ever sent it.
+    /// Its use, if it is never sent to a model.
     pub good_for: Option<GoodFor>,
     /// Whether the session is lost without it.
     pub stays: bool,
-    /// Whether the agent reads nothing before it once it is in the context.
+    /// Whether the agent ignores everything before it once it is in the context.
     pub replaces_all: bool,
-    /// Why no line of the whole session may leave.
+    /// Why no line of the session may be removed.
     pub keeps_all: Option<&'static str>,
 }
 
-/// A line that another one names.
+/// A reference to another line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// Its id; `None` if the value says that there is no such line.
+    /// The id of that line; `None` if the value says that there is none.
     pub to: Option<Cow<'a, str>>,
-    /// The place of the value in the text of the object.
+    /// The range of the value in the text of the object.
     pub place: Range<usize>,
     /// How the line depends on it.
     pub bond: Bond,
 }
 
-/// How a line depends on one that it names.
+/// How a line depends on a line that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bond {
-    /// The parent: if that line is removed, its own parent takes its place.
+    /// The parent: if it is removed, its own parent replaces it.
     Parent,
-    /// A mention: if that line is removed, its parent takes its place.
+    /// A mention: if the line is removed, its parent replaces it.
     Mention,
-    /// It requires the line.
+    /// A requirement: the line cannot be removed.
     Needs,
 }
 
-/// The use of a line that no model is ever sent.
+/// The use of a line that is never sent to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoodFor {
     /// It shows the progress of a tool.
     Progress,
     /// It holds the state of files, so that they can be restored.
     FileHistory,
-    /// It says something about its parent.
+    /// It describes its parent.
     ItsParent,
 }
 
-/// A second copy of a result, in the same line.
+/// A second copy of results, in the same line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondCopy {
-    /// It copies the results whose places are within this one.
+    /// The range that contains the copied results.
     pub of: Range<usize>,
-    /// The range to cut so that the line loses it.
+    /// The range to cut to remove the copy.
     pub cut: Range<usize>,
 }
 
 impl<'a> Links<'a> {
-    /// The links of a line whose id is its member `id`.
+    /// The links of a line whose id is the member `id`.
     pub(crate) fn of(object: &Object<'a>, id: &str) -> Self {
         let id = object.text_of(id).filter(|id| !id.is_empty());
         Self { id, ..Self::default() }
     }
 
-    /// Adds the line that the member `key` of `within` names; `within` is the object or a value in it.
+    /// Adds the line that the member `key` of `within` names. `within` is the object or a value in
+    /// it.
     pub(crate) fn name(&mut self, object: &Object<'a>, within: &Object<'a>, key: &str, bond: Bond) {
         if let Some(raw) = within.get(key) {
             self.name_at(object, raw, bond);
@@ -105,8 +106,8 @@ impl<'a> Links<'a> {
         parent?.to.as_deref()
     }
 
-    /// Names other lines in place of those that are gone. `moved` gives the new id for the id of a
-    /// line that is gone and for the bond; `Some(None)` if no line is above it.
+    /// Replaces links to removed lines. For the id of a removed line and the bond, `moved` returns
+    /// the new id, or `Some(None)` if the line has no ancestor left.
     pub fn moved<'m>(
         &self,
         moved: impl Fn(&str, Bond) -> Option<Option<&'m str>>,
@@ -127,7 +128,7 @@ impl<'a> Links<'a> {
 }
 
 impl SecondCopy {
-    /// The member `key` of `within`, a value within `object`, as a copy of the member `of`.
+    /// A copy of the member `of`: the member `key` of `within`, a value within `object`.
     pub(crate) fn at(
         object: &Object<'_>,
         within: &Object<'_>,
@@ -137,17 +138,17 @@ impl SecondCopy {
         within.get(key)?;
         let mut cuts = cut_members(object, within, |member| member.key == key).into_iter();
         let cut = cuts.next()?;
-        // No agent writes the key twice.
+        // Agents never write the key twice.
         let is_one = cuts.next().is_none();
         is_one.then_some(Self { of: object.place_of(within.get(of)?), cut })
     }
 }
 
-/// The hash of a line's id. A long log has many ids, which are only compared.
+/// The hash of a line's id. A long log has many ids, and they are only compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LineId(u64);
 
-/// A map by ids, which are hashes already.
+/// A map by ids, which are already hashes.
 pub(crate) type ById<T> = HashMap<LineId, T, foldhash::fast::RandomState>;
 
 impl LineId {
@@ -172,59 +173,59 @@ impl LineId {
     }
 }
 
-/// A line of a tree, as far as its path is concerned.
+/// A line of a tree, reduced to what matters for its path.
 #[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
 pub(crate) struct TreeLine {
     /// The number of its record.
     pub(crate) record: usize,
     /// Whether it names a parent, which may be missing.
     pub(crate) names_parent: bool,
-    /// Whether a compaction begins the context at the line.
+    /// Whether it is a compaction at which the context begins.
     pub(crate) is_boundary: bool,
-    /// Whether the agent sends the line when it is in the context.
+    /// Whether the agent sends the line if it is in the context.
     pub(crate) is_sent: bool,
-    /// Whether the line could be the parent that a line after it lacks.
+    /// Whether the line could replace the missing parent of a later line.
     pub(crate) may_be_parent: bool,
 }
 
 /// An agent whose lines name their parents.
 pub(crate) struct TreeAgent {
     pub(crate) name: &'static str,
-    /// What it calls a line.
+    /// The agent's word for a line.
     pub(crate) line: &'static str,
-    /// The members with the id of the parent, and with the own one.
+    /// The members with the parent's id and with the line's own id.
     pub(crate) parent: &'static str,
     pub(crate) id: &'static str,
-    /// What happens to the agent if a line hangs on itself, when it does not just stop there.
+    /// What the agent does if a line is its own ancestor, unless it just stops there.
     pub(crate) on_loop: Option<&'static str>,
 }
 
-/// Lines that name their parents. A line is known by its place among them.
+/// Lines that name their parents. A line is identified by its index.
 pub(crate) trait Tree {
     const AGENT: TreeAgent;
 
-    /// The place of the parent, if that is in the file.
+    /// The index of the parent, if the parent is in the file.
     fn parent(&self, place: usize) -> Option<usize>;
 
-    /// The line at a place.
+    /// The line at an index.
     fn line(&self, place: usize) -> TreeLine;
 
-    /// A line and those above it; a loop ends them.
+    /// A line and its ancestors, up to where a loop would repeat one.
     fn ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
         let mut seen = HashSet::new();
         std::iter::successors(Some(place), |place| self.parent(*place))
             .take_while(move |place| seen.insert(*place))
     }
 
-    /// Why the way up ends at a line that names a parent: the rule, and in words.
+    /// Why the ancestors end at a line that names a parent: the rule, and in words.
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
         match self.parent(place) {
             None => ("missing-parent", "its parent is not in the file"),
-            Some(_) => ("parent-loop", "its parent hangs on it"),
+            Some(_) => ("parent-loop", "its parent is below it"),
         }
     }
 
-    /// The flaw of a line that hangs on itself, if the agent does not just stop there.
+    /// The flaw of a line that is its own ancestor, unless the agent just stops there.
     fn endless(&self, place: usize) -> Option<Flaw> {
         let then = Self::AGENT.on_loop?;
         let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
@@ -232,7 +233,7 @@ pub(crate) trait Tree {
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
     }
 
-    /// The places where the way up from the end of `path` ends although the file has more lines.
+    /// The points where the ancestors of the end of `path` stop although the file has more lines.
     fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
         let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
         let seen = path.iter().copied().collect();
@@ -248,15 +249,13 @@ pub(crate) trait Tree {
             } else if !names_parent {
                 // The user may have gone back to the beginning.
                 let what = format!(
-                    "the conversation begins here, and {before_it} before are on another path"
+                    "the conversation begins here, and {before_it} before this line are on another path"
                 );
                 flaws.push(Flaw::new(record, "second-root", Effect::Harmless, what));
                 break;
             } else {
                 let (rule, why) = self.why_it_ends(place);
-                let what = format!(
-                    "{why}: {name} goes no further up, and {before_it} before are not sent"
-                );
+                let what = format!("{why}: {name} stops here, and {before_it} before are not sent");
                 Flaw::new(record, rule, Effect::Lost, what)
             };
             flaws.push(flaw.repaired_by(match before {
@@ -268,20 +267,21 @@ pub(crate) trait Tree {
     }
 }
 
-/// A line with which the way up ends.
+/// A line at which the ancestors stop.
 struct Break {
     place: usize,
-    /// The last line before it in the file that is on no path yet.
+    /// The last earlier line of the file that is on no path yet.
     before: Option<usize>,
-    /// How many lines the agent would send of those that `before` hangs on.
+    /// How many of `before` and its ancestors the agent would send.
     unsent: usize,
 }
 
-/// Finds one break after the other, as if each were repaired by the text before it.
+/// Finds the breaks one by one, as if each were repaired by the line before it.
 struct Breaks<'t, T: ?Sized> {
     tree: &'t T,
     seen: HashSet<usize>,
-    /// No break looks at this place or after it, so that all of them read the file once.
+    /// The next break only examines lines below this index, so that all breaks together read the
+    /// file once.
     below: usize,
     top: Option<usize>,
 }
@@ -300,8 +300,8 @@ impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
 }
 
 impl<T: Tree + ?Sized> Breaks<'_, T> {
-    /// Goes up from `before` to where that way ends, unless a compaction ends it: nothing above
-    /// a compaction is sent.
+    /// Follows the ancestors of `before` to the last one, unless a compaction ends the context:
+    /// nothing above a compaction is sent.
     fn ascend(&mut self, before: usize) -> usize {
         let (mut unsent, mut top) = (0, before);
         let mut next = Some(before);
@@ -319,11 +319,11 @@ impl<T: Tree + ?Sized> Breaks<'_, T> {
     }
 }
 
-/// A compaction that the session does not go on from: an agent that was running when another
-/// program appended it has gone on from its own last line.
+/// The flaw of a compaction that the session does not continue from: an agent was running when
+/// another program appended the compaction, and continued from its own last line.
 pub(crate) fn off_the_path(record: usize, agent: &str, line: &str) -> Flaw {
     let what = format!(
-        "this compaction is off the active path: {agent} goes on from {line} that does not hang on it, and sends what was before"
+        "this compaction is off the active path: {agent} resumes from {line} that is not below it, and sends the messages before it"
     );
     Flaw::new(record, "boundary-off-path", Effect::Ignored, what)
 }

@@ -1,26 +1,28 @@
-//! The session files of agents: logs that hold more than the model is sent.
+//! The session files of agents: logs that hold more than the model receives.
 //!
 //! # How an agent's log plugs in
 //!
 //! An agent is a folder here and an entry in `FORMATS`; no tool knows its name. Its type implements
-//! [`Dialect`], which reads and writes records, and [`Log`], which says what the agent makes of them:
+//! [`Dialect`], which reads and writes records, and [`Log`], which describes how the agent reads
+//! the file:
 //!
 //! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`Dialect::outline`] and
-//!   [`Dialect::message`] read the object within; slots and cuts are places in the text of the whole
-//!   record. A copy of a result for the agent's screen is no part of the message. A record that takes
-//!   the place of all before it and holds several messages is one message with all their parts; if
+//!   [`Dialect::message`] read the object within; slots and cuts are ranges in the text of the whole
+//!   record. A copy of a result for the agent's screen is not part of the message. A record that
+//!   replaces everything before it and has several messages is one message with all their parts; if
 //!   its object knows which of them are in the context ([`Object::only`]), it reads no others.
 //! - **Not all of the file is in the context**: there are branches, compactions that leave old
 //!   records in the file, records that are written again, replies that take several lines. The
-//!   builder of [`Log::view_builder`] sees each record once and says at the end which of them are sent, as
-//!   which message, and what is wrong with the file. `outline` and `message` of the dialect ignore
-//!   that: `Record::outline` and `Record::message` give nothing for a record outside the context.
-//! - **Compactions** are lines that [`Log::compaction_writer`] appends. Their summaries are
-//!   recognised by [`Dialect::summary_text`].
+//!   builder of [`Log::view_builder`] sees each record once and decides at the end which records are
+//!   sent, as which message, and what is wrong with the file. `outline` and `message` of the dialect
+//!   ignore that: `Record::outline` and `Record::message` return nothing for a record outside the
+//!   context.
+//! - **Compactions** are lines that [`Log::compaction_writer`] appends. [`Dialect::summary_text`]
+//!   recognizes their summaries.
 //! - **Calls and results pair in their own way**: [`Dialect::rules`]. A call and its result in one
-//!   record are in no outline, since nothing can part them.
+//!   record are in no outline, since nothing can separate them.
 //!
-//! A flaw says what repairs a copy of the file; [`Log::repaired`] makes the changes that only the
+//! A flaw names what repairs a copy of the file; [`Log::repaired`] makes the changes that only the
 //! agent's folder can make.
 
 pub(crate) mod claude_code;
@@ -41,9 +43,9 @@ pub use codex::Codex;
 pub use gemini::Gemini;
 pub use pi::Pi;
 
-/// What an agent makes of its own file, beyond the records themselves.
+/// How an agent reads its own file, beyond the records themselves.
 pub trait Log: Sync {
-    /// Finds out which records are in the context.
+    /// Creates the builder of a view, which finds the records in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
 
     /// Writes a compaction as the agent does; `None` if the agent has none, so that a compaction
@@ -58,9 +60,8 @@ pub trait Log: Sync {
         None
     }
 
-    /// The changes of a record with a usage after which its request had at most `prompt` tokens:
-    /// only these numbers change, and none grows. Nothing changes if the agent does not decide by
-    /// them.
+    /// The edits that lower a recorded prompt to at most `prompt` tokens: only these numbers
+    /// change, and none grows. There are no edits if the agent does not decide by these numbers.
     fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
         Edits::new()
     }
@@ -68,54 +69,53 @@ pub trait Log: Sync {
     /// What the record says about the session.
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
 
-    /// The changes of a record that repair a flaw whose remedy is
-    /// [`Remedy::Change`], with its numbers.
+    /// The changes of a record that repair a flaw with the remedy [`Remedy::Change`] and its
+    /// numbers.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
-    /// What the agent does with a line of that class; `None` if it skips the line.
+    /// How the agent handles a line of that class; `None` if it skips the line.
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
 }
 
-// Problems of a log: places where its agent reads something else than was written. Only the format
-// of the log can find them, since its lines refer to each other and the agent has its own way of
-// reading them.
-
-/// What a flaw does to the session when its agent loads it.
+/// The effect of a flaw on the session when its agent loads it.
+///
+/// Flaws are places where the agent reads something else than was written. Only the format of the
+/// log can find them, since its lines refer to each other and each agent reads them in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// The agent loads nothing of the file, or its API refuses what it sends.
+    /// The agent loads nothing of the file, or its API refuses the request.
     Refused,
     /// Messages that belong in the context are not sent.
     Lost,
     /// The line does not change the context as it should.
     Ignored,
-    /// Nothing yet: a call at the end may still get its result.
+    /// None yet: a call at the end may still get its result.
     Waits,
-    /// Nothing: the agent recovers by itself.
+    /// None: the agent recovers by itself.
     Harmless,
 }
 
 impl Effect {
-    /// Whether the flaw must be repaired before the session can continue as intended.
+    /// Returns true if the flaw must be repaired before the session can continue as intended.
     pub fn is_problem(self) -> bool {
         matches!(self, Self::Refused | Self::Lost)
     }
 }
 
-/// One thing that is wrong with a log.
+/// A flaw of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// The number of the record, from 0.
     pub record: usize,
-    /// A word for programs.
+    /// The name of the rule, for programs.
     pub rule: &'static str,
-    /// What it does to the session.
+    /// The effect on the session.
     pub effect: Effect,
-    /// The problem, and how the agent reacts.
+    /// A description of the problem and of the agent's reaction.
     pub message: String,
     /// The id of the tool call, if the flaw is about one.
     pub id: Option<String>,
-    /// How to repair a copy; `None` if nothing can.
+    /// How to repair it in a copy; `None` if nothing can.
     pub remedy: Option<Remedy>,
 }
 
@@ -135,28 +135,28 @@ pub enum Remedy {
         /// The member of that record.
         of: &'static str,
     },
-    /// [`Log::repaired`] changes the line. The numbers are its own.
+    /// Change the line by [`Log::repaired`], with numbers that only the agent's code interprets.
     Change(Vec<usize>),
 }
 
 impl Flaw {
-    /// A flaw without an id and without a remedy.
+    /// Creates a flaw without an id and without a remedy.
     pub fn new(record: usize, rule: &'static str, effect: Effect, message: String) -> Self {
         debug_assert!(problems::rule(rule).is_some(), "a rule that is not listed");
         Self { record, rule, effect, message, id: None, remedy: None }
     }
 
-    /// The same flaw with a remedy.
+    /// Adds a remedy to the flaw.
     #[must_use]
     pub fn repaired_by(self, remedy: Remedy) -> Self {
         Self { remedy: Some(remedy), ..self }
     }
 }
 
-/// The time of a header that is made for a session without any time.
+/// The time in a new header if the session has no time at all.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
-/// The id of a session that has lost its own: a UUID out of the digits of a time, so that the same
+/// An id for a session that lost its own: a UUID made of the digits of a time, so that the same
 /// session gets the same id.
 pub(crate) fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);

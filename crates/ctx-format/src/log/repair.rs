@@ -1,7 +1,7 @@
-//! Repairing a log: a copy that its agent loads with all that can be recovered.
+//! Repairs a log: makes a copy that its agent loads with everything that can be recovered.
 //!
-//! First, every readable object gets a line of its own. Then the flaws are repaired, round by round,
-//! until none with a remedy is left. Lines that do not change keep their bytes.
+//! First, every readable object gets a line of its own. Then the flaws are repaired in rounds until
+//! none with a remedy is left. Lines that do not change keep their bytes.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use crate::{Dialect, Edits, MAX_LINE, Origin, Piece, Record};
 pub struct RepairedLog {
     /// The content of the file.
     pub bytes: Vec<u8>,
-    /// What was changed, by line of the source.
+    /// The repairs, by line of the source.
     pub actions: Vec<Action>,
-    /// The line of the source that each line comes from.
+    /// For each line, the line of the source that it comes from.
     pub sources: Vec<u64>,
 }
 
@@ -28,11 +28,11 @@ struct Line {
     bytes: Vec<u8>,
 }
 
-/// How often a repair may reveal other flaws.
+/// The maximum number of rounds, because a repair may reveal other flaws.
 const ROUNDS: usize = 8;
 
 /// Repairs a log of `dialect`, whose lines come with their numbers and line ends; `None` if the
-/// dialect is no log. With `strict`, calls that wait at the end get a result as well.
+/// dialect is not a log. With `strict`, calls that wait at the end get a result as well.
 pub fn repair_log(
     dialect: &dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,
@@ -96,7 +96,7 @@ impl Log<'_> {
         Some(view.view().flaws)
     }
 
-    /// Repairs these flaws; whether anything changed.
+    /// Repairs these flaws, and returns true if anything changed.
     fn repair(&mut self, flaws: &[Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();
@@ -108,7 +108,7 @@ impl Log<'_> {
             };
             match change {
                 Change::Before(text) => drop(before.insert(at, text)),
-                // A line changes once a round: the next round finds its other flaws.
+                // A line changes only once per round; the next round finds its other flaws.
                 Change::Edit(_) if edits.contains_key(&at) => continue,
                 Change::Edit(edit) => drop(edits.insert(at, edit)),
             }
@@ -126,7 +126,7 @@ impl Log<'_> {
         is_changed
     }
 
-    /// The change that a remedy makes; `None` if it changes nothing.
+    /// The change for a remedy; `None` if it changes nothing.
     fn change(&self, flaw: &Flaw) -> Option<(RepairKind, Change)> {
         let of = |at: usize| record(&self.lines[at].bytes, at == 0);
         let own = of(flaw.record);
@@ -159,7 +159,7 @@ impl Log<'_> {
         })
     }
 
-    /// Ends the last line: an agent may append its next one directly.
+    /// Adds a missing end to the last line, because an agent may append its next line directly.
     fn end_the_last_line(&mut self) {
         let Some(last) = self.lines.last_mut() else {
             return;
@@ -183,7 +183,7 @@ enum Change {
     Edit(Edits),
 }
 
-/// A line of the copy. One that is too long is never parsed.
+/// A line of the copy. A line that is too long is never parsed.
 fn record(bytes: &[u8], is_first: bool) -> Record<'_> {
     let piece = if bytes.len() > MAX_LINE { Piece::First } else { Piece::Whole };
     let line = if is_first { 1 } else { 2 };

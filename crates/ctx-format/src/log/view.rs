@@ -1,8 +1,8 @@
 //! The view of a log: which of its records are in the context that the agent would send, in which
-//! order, and which of them make one message.
+//! order, and which of them form one message.
 //!
-//! A [`ViewBuilder`] sees each record of the session once, and answers only then: a later record
-//! may take the earlier ones out of the context, or put them into another order.
+//! A [`ViewBuilder`] sees each record of the session once, and answers only at the end: a later
+//! record may remove earlier ones from the context, or reorder them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::{Flaw, Object, Record};
 /// Whether a record is in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// As a message, or as a fragment of one.
+    /// It is a message in the context, or a fragment of one.
     Inside(Fragment),
-    /// Not in the context.
+    /// It is not in the context.
     Outside(Outside),
 }
 
@@ -32,52 +32,53 @@ pub struct Fragment {
 /// Why a record is not in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outside {
-    /// No model is ever sent it: progress, settings, a header.
+    /// It is never sent to a model: progress, settings, a header.
     NeverSent,
-    /// It is in the context of a helper agent.
+    /// It is in the context of a subagent.
     OtherAgent,
     /// It is on an abandoned branch.
     DeadBranch,
-    /// A compaction took its place.
+    /// A compaction replaced it.
     BeforeCompaction,
     /// A later record replaced it.
     Superseded,
 }
 
-/// Looks at the records of a session, in their order, and says which of them are in the context.
+/// Reads the records of a session, in their order, and decides which of them are in the context.
 pub trait ViewBuilder {
-    /// The object of a record, which has this number, from 0. Blank lines have a number, too.
+    /// Adds the object of record number `record`, from 0. Blank lines have numbers, too.
     fn push(&mut self, record: usize, object: &Object<'_>);
 
-    /// The records are the messages of one document, whose other members are not seen.
+    /// Announces that the records are the messages of one document, whose other members are not
+    /// shown.
     fn begin_document(&mut self) {}
 
-    /// A bad line, which most agents skip.
+    /// Adds a bad line, which most agents skip.
     fn push_bad(&mut self, _record: usize) {}
 
-    /// The object of a line that is not UTF-8, read with U+FFFD for the bytes that are not.
+    /// Adds the object of a line that is not UTF-8, with U+FFFD in place of the invalid bytes.
     fn push_replaced(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
 
-    /// The first object of a line that holds several, which most agents skip.
+    /// Adds the first object of a line that has several. Most agents skip such a line.
     fn push_first_of(&mut self, record: usize, _object: &Object<'_>) {
         self.push_bad(record);
     }
 
-    /// The view of all records so far. More may follow, and then another view.
+    /// The view of all records so far. More records may follow, then another view.
     fn view(&self) -> View;
 }
 
-/// Which records of a session are in the context, and as what.
+/// The records of a session that are in the context, and their messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     records: Vec<Presence>,
-    /// For each record that holds several messages: why each of them is out of the context.
+    /// For each record with several messages: why each of them is outside the context.
     lists: HashMap<usize, Vec<Outside>>,
     messages: u64,
     portions: HashMap<usize, Portion>,
-    /// The problems of the session, as its agent loads it.
+    /// The problems that the agent has with the session when it loads it.
     pub flaws: Vec<Flaw>,
 }
 
@@ -87,23 +88,23 @@ pub(crate) struct ContextMessage {
     pub(crate) record: usize,
     /// Its number in the record.
     pub(crate) number: usize,
-    /// Messages of one group are handed out as one. Groups are numbered in the order in which
-    /// they begin.
+    /// Messages of one group become one message. Groups are numbered in the order in which they
+    /// begin.
     pub(crate) group: usize,
 }
 
 impl View {
-    /// Says why the record of that number is outside the context: without this it is never sent.
+    /// Sets why a record is outside the context. The default is that it is never sent.
     pub fn leave(&mut self, record: usize, why: Outside) {
         self.set(record, Presence::Outside(why));
     }
 
-    /// The record of that number holds so many messages.
+    /// Sets the number of messages in a record.
     pub(crate) fn hold(&mut self, record: usize, messages: usize) {
         self.lists.insert(record, vec![Outside::NeverSent; messages]);
     }
 
-    /// Says why a message of a record is outside the context.
+    /// Sets why a message of a record is outside the context.
     pub(crate) fn leave_message(&mut self, record: usize, number: usize, why: Outside) {
         self.leave(record, why);
         if let Some(list) = self.lists.get_mut(&record) {
@@ -118,8 +119,8 @@ impl View {
         self.messages += 1;
     }
 
-    /// Appends messages to the context. The records of a group come in the order of the file; a
-    /// group that others interrupt has the place of its beginning.
+    /// Appends messages to the context. The records of a group come in the order of the file. A
+    /// group that others interrupt has the position of its beginning.
     pub(crate) fn add_messages(&mut self, messages: &[ContextMessage]) {
         let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
         let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
@@ -142,7 +143,7 @@ impl View {
             let Presence::Inside(fragment) = self.of(record) else {
                 continue;
             };
-            // All messages of a record together are no portion of it.
+            // If all messages of a record are in the context, it needs no portion.
             let reasons = self.lists.get(&record).map_or(&[][..], Vec::as_slice);
             let is_together = inside.iter().all(|(_, place)| *place == fragment.message);
             if !is_together || inside.len() < reasons.len() {
@@ -151,7 +152,7 @@ impl View {
         }
     }
 
-    /// The agent sends the message in the record of that number with this content, raw.
+    /// Sets the content, raw, that the agent sends for the message in a record.
     pub(crate) fn replace_content(&mut self, record: usize, content: &str) {
         self.portions.insert(record, Portion::with_content(content));
     }
@@ -170,24 +171,24 @@ impl View {
         self.records[number] = presence;
     }
 
-    /// The presence of the record of that number, from 0. A record that the view does not know is
+    /// The presence of the record with that number, from 0. A record that the view does not know is
     /// never sent.
     pub fn of(&self, number: usize) -> Presence {
         self.records.get(number).copied().unwrap_or(Presence::Outside(Outside::NeverSent))
     }
 
-    /// The part of a record that is in the context, if not all of it.
+    /// The part of a record that is in the context, if not the whole record.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }
 }
 
-/// The part of a record that is in the context: some of its messages, because later records took
-/// others back or replaced them, or its one message with another content.
+/// The part of a record that is in the context: some of its messages, because later records undid
+/// or replaced the others, or its one message with another content.
 ///
-/// A compaction leaves records of several messages, and so does an agent that writes all messages a
-/// session began with into one. The messages are numbered from 0, as a dialect gives those of the
-/// whole record.
+/// A record has several messages if it is a compaction, or if an agent wrote all messages at the
+/// beginning of a session into one record. The messages are numbered from 0, in the order in which
+/// a dialect reads them from the whole record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
     inside: Arc<[(usize, u64)]>,
@@ -196,12 +197,13 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// The messages with these numbers, wherever in the context they are.
+    /// A portion of the messages with these numbers, wherever they are in the context.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }
 
-    /// These messages. `reasons` says why each message of the record is outside, if it is.
+    /// A portion of these messages. `reasons` says why each message of the record is outside, if it
+    /// is.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();
@@ -214,7 +216,7 @@ impl Portion {
         Self { inside: Arc::default(), outside: Arc::default(), content: Some(content.into()) }
     }
 
-    /// The content that takes the place of the record's own, raw.
+    /// The content that replaces the record's own, raw.
     pub(crate) fn content(&self) -> Option<&str> {
         self.content.as_deref()
     }
@@ -239,7 +241,7 @@ fn has(sorted: &[(usize, u64)], number: usize) -> bool {
     sorted.binary_search_by_key(&number, |(own, _)| *own).is_ok()
 }
 
-/// Presences of records that wait elsewhere, by their order there. It takes no room if the session
+/// The presences of waiting records, by their order in the spool. It uses no memory if the session
 /// is linear.
 #[derive(Clone, Debug, Default)]
 pub struct Presences {
@@ -248,7 +250,7 @@ pub struct Presences {
 }
 
 impl Presences {
-    /// The next record that waits.
+    /// Adds the next record that waits.
     pub fn push(&mut self, record: &Record<'_>) {
         if let Some(portion) = &record.portion {
             self.portions.insert(self.records.len(), portion.clone());
@@ -261,7 +263,7 @@ impl Presences {
         self.records.get(number).copied()
     }
 
-    /// The part of a record that is in the context, if not all of it.
+    /// The part of a record that is in the context, if not the whole record.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }
@@ -317,7 +319,7 @@ mod tests {
         assert_eq!(portion.outside(), [(1, Outside::Superseded)]);
         assert!(portion.holds(0) && !portion.holds(1));
         assert_eq!(view.portion(1), None);
-        // What follows is another message.
+        // The next record is another message.
         view.add_message(&[1]);
         assert!(matches!(view.of(1), Presence::Inside(it) if it.message == 3));
     }

@@ -1,20 +1,20 @@
-//! Changing a record: some places of its text get other JSON, every other byte stays.
+//! Changes a record: some values of its text are replaced, every other byte stays.
 
 use crate::{Member, Object, json};
 use std::ops::Range;
 
-/// A place in a record that a text can be put in: the content of a tool result, the
-/// arguments of a call.
+/// A place in a record that a text can replace: the content of a tool result, or the arguments of a
+/// call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The range of the value in the text of the object.
     pub range: Range<usize>,
-    /// Whether a text is written into it as it is, since it is JSON itself, and not as a string.
+    /// Whether the text is JSON and is inserted as it is, rather than as a string.
     is_json: bool,
 }
 
 impl Slot {
-    /// A slot for `raw`, a value within `object`, which a text replaces as a JSON string.
+    /// A slot for `raw`, a value within `object`. A text replaces it as a JSON string.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: false }
     }
@@ -28,7 +28,7 @@ impl Slot {
 /// Replacements in the text of one record's object.
 #[derive(Clone, Debug, Default)]
 pub struct Edits {
-    /// In the order of their ranges, which do not overlap.
+    /// The replacements in the order of their ranges, which do not overlap.
     replaced: Vec<(Range<usize>, String)>,
 }
 
@@ -43,11 +43,11 @@ impl Edits {
         self.replaced.is_empty()
     }
 
-    /// Puts `json` in the place of the raw JSON at `place` of [`Object::text`].
+    /// Replaces the JSON at `place` of [`Object::text`] by `json`.
     ///
     /// # Panics
     ///
-    /// When the place overlaps one that is replaced already.
+    /// If the place overlaps one that is already replaced.
     pub fn replace(&mut self, place: Range<usize>, json: String) {
         let at = self.replaced.partition_point(|(other, _)| other.start < place.start);
         let free = |other: &(Range<usize>, String)| {
@@ -58,8 +58,8 @@ impl Edits {
         self.replaced.insert(at, (place, json));
     }
 
-    /// Gives `object`, which begins at `start`, the member `key` with that raw value: in place of
-    /// the existing one, or before the others.
+    /// Sets the member `key` of `object`, which begins at `start`, to a raw value: replaces the
+    /// existing member, or inserts one before the others.
     ///
     /// # Panics
     ///
@@ -74,7 +74,7 @@ impl Edits {
         self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
     }
 
-    /// Whether something within `place` is replaced.
+    /// Returns true if something within `place` is replaced.
     pub fn touch(&self, place: &Range<usize>) -> bool {
         let within =
             |(at, _): &(Range<usize>, String)| place.start <= at.start && at.end <= place.end;
@@ -90,7 +90,7 @@ impl Edits {
         self.replace(place, String::new());
     }
 
-    /// Puts `text` in the slot, written in the format's form.
+    /// Replaces the slot by `text`, written in the slot's form.
     ///
     /// # Panics
     ///
@@ -111,14 +111,14 @@ impl Edits {
         }
     }
 
-    /// The text of the object with the edits made.
+    /// The text of the object after the edits.
     pub fn of_object(&self, object: &Object<'_>) -> String {
         let text = self.apply(object.text().as_bytes(), 0);
-        // Places are those of JSON values, so they cut no character.
+        // Edits replace JSON values, so they cannot split a character.
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// The bytes of a record with the edits made; its object's text begins at `skipped`.
+    /// The bytes of a record after the edits. The text of its object begins at `skipped`.
     pub(crate) fn apply(&self, bytes: &[u8], skipped: usize) -> Vec<u8> {
         let mut edited = Vec::with_capacity(bytes.len());
         let mut from = 0;
@@ -132,9 +132,9 @@ impl Edits {
     }
 }
 
-/// The ranges to cut from `text` so that the `gone` items are removed and commas separate the
-/// others: in order, not overlapping. The items are all members of an object or all elements of an
-/// array, in order: their ranges, and whether each is gone.
+/// The ranges to cut from `text` to remove the `gone` items so that commas separate the others: in
+/// order, not overlapping. The items are all members of an object or all elements of an array, in
+/// order: their ranges, and whether each is removed.
 pub(crate) fn cuts(
     text: &str,
     items: impl Iterator<Item = (Range<usize>, bool)>,
@@ -146,21 +146,21 @@ pub(crate) fn cuts(
             trailing.push(place);
             continue;
         }
-        // A removed item before a kept one takes the comma after it along.
+        // A removed item before a kept one takes the following comma with it.
         cuts.extend(trailing.drain(..).map(|cut| {
             let comma = text[cut.end..].find(',');
             cut.start..cut.end + comma.map_or(0, |at| at + 1)
         }));
         kept_end = Some(place.end);
     }
-    // A removed item at the end takes the comma before it along.
+    // Removed items at the end take the preceding comma with them.
     if let (Some(first), Some(last)) = (trailing.first(), trailing.last()) {
         cuts.push(kept_end.unwrap_or(first.start)..last.end);
     }
     cuts
 }
 
-/// The ranges to cut from the text of `record` so that `within`, a value in it, loses members.
+/// The ranges to cut from the text of `record` to remove members of `within`, a value in it.
 pub(crate) fn cut_members(
     record: &Object<'_>,
     within: &Object<'_>,

@@ -1,5 +1,5 @@
-//! Views into raw JSON values. `serde_json` does the lexing; a `RawValue` takes
-//! any depth, any number and any escape, and keeps its bytes.
+//! Views into raw JSON values. `serde_json` does the lexing; a `RawValue` accepts any depth, any
+//! number and any escape, and keeps its bytes.
 
 use crate::Object;
 use serde::de::{Deserializer, Visitor};
@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A JSON string as text; `None` when the value is no string. Lone surrogates
-/// (`\ud800`), which JSON allows and UTF-8 does not, become U+FFFD.
+/// Decodes a JSON string; `None` if the value is not a string. Lone surrogates (`\ud800`), which
+/// are legal in JSON but not in UTF-8, become U+FFFD.
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if !inner.as_bytes().contains(&b'\\') {
@@ -20,7 +20,7 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// `serde_json` hands a string out as bytes with surrogates in place.
+/// `serde_json` returns a string as bytes that include the surrogates.
 fn lossy(raw: &str) -> Option<String> {
     struct Bytes;
     impl Visitor<'_> for Bytes {
@@ -35,7 +35,7 @@ fn lossy(raw: &str) -> Option<String> {
     serde_json::Deserializer::from_str(raw).deserialize_bytes(Bytes).ok()
 }
 
-/// The elements of a JSON array, raw; `None` when the value is no array.
+/// The elements of a JSON array, raw; `None` if the value is not an array.
 pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
     if !raw.starts_with('[') {
         return None;
@@ -55,8 +55,8 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// `json` with each string value (not keys) replaced by the result of `change`; `None` if nothing
-/// changes, or `json` is not JSON.
+/// Returns `json` with each string value (not keys) replaced by the result of `change`; `None` if
+/// nothing changes, or `json` is not JSON.
 pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     let mut changed = String::new();
@@ -73,7 +73,7 @@ pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -
     (from > 0).then_some(changed)
 }
 
-/// The places of the strings that are values, in a text that is JSON.
+/// The ranges of the strings in a JSON text that are values, not keys.
 fn string_values(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -91,7 +91,7 @@ fn string_values(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// JSON on one line: line ends can only occur between values.
+/// Returns JSON on one line. Line ends can only occur between values.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     let json = json.trim();
     if json.contains(['\n', '\r']) {
@@ -101,13 +101,13 @@ pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// The object in `text` as it is written; `None` if it is something else.
+/// The raw object in `text`; `None` if it is something else.
 pub(crate) fn object(text: &str) -> Option<Cow<'_, str>> {
     let object = Object::parse(text).ok()?;
     object.rest().trim().is_empty().then(|| one_line(text))
 }
 
-/// The type of the part that `raw` is.
+/// The type of the part `raw`.
 pub(crate) fn kind(raw: &str) -> String {
     let object = Object::parse(raw).ok();
     let kind = object.and_then(|object| object.text_of("type"));

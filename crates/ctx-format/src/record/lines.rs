@@ -1,17 +1,17 @@
-//! The lines of a stream as records, in bounded memory.
+//! Splits a stream into records, in bounded memory.
 
 use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// First size of the buffer; it grows to the longest line, at most [`MAX_LINE`].
+/// The first size of the buffer, which grows to the longest line, at most [`MAX_LINE`].
 const FIRST_BUFFER: usize = 256 << 10;
 
-/// Reads lines; lends each until the next is asked for.
+/// Reads lines, and lends each until the next is read.
 pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
-    /// `buffer[start..end]` is read and not yet handed on.
+    /// `buffer[start..end]` was read but not returned yet.
     start: usize,
     end: usize,
     /// `buffer[start..start + scanned]` has no `\n`.
@@ -24,7 +24,7 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// Reads lines from `source`; no other buffer is needed in between.
+    /// Reads lines from `source`, which needs no buffer of its own.
     pub(crate) fn new(source: R) -> Self {
         Self {
             source,
@@ -40,7 +40,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line, or piece of one.
+    /// Returns the next line, or the next piece of one.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
     pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
@@ -63,18 +63,18 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Bytes that were read and not yet passed on, without taking them.
+    /// The bytes that were read but not returned yet.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Bytes that were read and not yet passed on, and the source of more.
+    /// The bytes that were read but not returned yet, and the source of more.
     pub(crate) fn ahead_and_source(&mut self) -> (&[u8], &mut R) {
         (&self.buffer[self.start..self.end], &mut self.source)
     }
 
-    /// Reads once more into [`Self::ahead`]; `false` at the end of the input or
-    /// when a line as long as the limit is waiting.
+    /// Reads more bytes into [`Self::ahead`]. Returns false at the end of the input, or if a line
+    /// of the maximum length is waiting.
     pub(crate) fn read_ahead(&mut self) -> io::Result<bool> {
         if self.at_end || self.end - self.start >= self.max_line {
             return Ok(false);
@@ -83,8 +83,8 @@ impl<R: Read> Lines<R> {
         Ok(!self.at_end)
     }
 
-    /// The line that begins `at` bytes ahead, without its end, or as much of it as can
-    /// wait; `None` where the input ends.
+    /// The line that begins `at` bytes ahead, without its end, or its beginning if it does not fit
+    /// into the buffer; `None` at the end of the input.
     pub(crate) fn peek(&mut self, at: usize) -> io::Result<Option<&[u8]>> {
         loop {
             let end = memchr::memchr(b'\n', self.ahead().get(at..).unwrap_or_default());
@@ -95,7 +95,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Puts `text` in the place of what is ahead, which is all there is.
+    /// Replaces all that is ahead by `text`. Nothing may be left to read.
     pub(crate) fn replace_ahead(&mut self, text: Vec<u8>) {
         (self.start, self.end, self.scanned) = (0, text.len(), 0);
         self.buffer = text;
@@ -118,7 +118,7 @@ impl<R: Read> Lines<R> {
         origin.record(bytes)
     }
 
-    /// One read; makes room first.
+    /// Makes room, then reads once.
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 && (self.start == self.end || self.end == self.buffer.len()) {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -128,7 +128,7 @@ impl<R: Read> Lines<R> {
         if self.end == self.buffer.len() {
             let size = (self.buffer.len() * 2).clamp(FIRST_BUFFER, self.max_line.max(FIRST_BUFFER));
             if self.buffer.is_empty() {
-                // The pages that a short input does not fill are never touched.
+                // The system never allocates the pages that a short input does not fill.
                 self.buffer = vec![0; size];
             } else {
                 self.buffer.resize(size.max(self.end + 1), 0);
@@ -152,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{self, Read};
 
-    /// Hands out its bytes a few at a time.
+    /// Returns its bytes a few at a time.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {

@@ -1,4 +1,4 @@
-//! What the model sees: role and parts.
+//! A message as the model sees it: role and parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::{Object, Slot};
 
 use serde::{Deserialize, Serialize};
 
-/// The speaker.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -29,7 +29,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Reads the word a session file has.
+    /// Reads the role's name in a session file.
     pub fn from_word(word: &str) -> Self {
         match word {
             "system" => Self::System,
@@ -42,7 +42,7 @@ impl Role {
         }
     }
 
-    /// The word for it.
+    /// The role's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -55,7 +55,7 @@ impl Role {
         }
     }
 
-    /// System and developer messages: never summarized, never moved.
+    /// Returns true for system and developer messages, which are never summarized or moved.
     pub fn is_system(self) -> bool {
         matches!(self, Self::System | Self::Developer)
     }
@@ -85,35 +85,34 @@ impl From<SummaryRole> for Role {
     }
 }
 
-/// The skeleton of a message: enough to find exchanges and turns, read without
-/// decoding any content.
+/// The skeleton of a message: enough to find exchanges and turns without decoding any content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
 pub struct Outline<'a> {
     /// The role.
     pub role: Role,
-    /// Whether a turn begins here: a user message that is more than tool
-    /// results, and not a summary that we wrote.
+    /// Whether a turn begins here: a user message that has more than tool results, and is not a
+    /// summary of ours.
     pub begins_turn: bool,
-    /// Ids of the calls made that wait for a result in another record; an id is
-    /// empty where the format has none.
+    /// The ids of calls that wait for a result in another record. An id is empty if the format has
+    /// none.
     pub calls: Vec<Cow<'a, str>>,
-    /// Ids of the calls of other records that are answered here.
+    /// The ids of the calls in other records that are answered here.
     pub results: Vec<Cow<'a, str>>,
-    /// Whether other content precedes a result that the API wants first.
+    /// Whether other content precedes a result that the API requires first.
     pub results_late: bool,
     /// Whether there is content other than results.
     pub has_content: bool,
-    /// Whether it is a summary that we wrote: whatever its role, it is old once
-    /// other messages of its age are.
+    /// Whether it is a summary of ours. Whatever its role, it is summarized again together with
+    /// other messages of its age.
     pub is_summary: bool,
-    /// Which message this is part of, where the view of the session says so. A dialect
-    /// leaves it empty: it reads one record and does not know the session.
+    /// The position in a message, if the view of the session knows it. A dialect leaves it empty:
+    /// it reads one record and does not know the session.
     pub fragment: Option<Fragment>,
 }
 
 impl Outline<'_> {
-    /// The outline of a record whose format is not known: a line, nothing more.
+    /// The outline of a record in an unknown format, which is only a line.
     pub fn of_line() -> Self {
         Self {
             role: Role::Other,
@@ -127,7 +126,7 @@ impl Outline<'_> {
         }
     }
 
-    /// The same without anything borrowed from the record.
+    /// Copies it without borrowing from the record.
     pub(crate) fn into_owned(self) -> Outline<'static> {
         Outline {
             role: self.role,
@@ -141,7 +140,7 @@ impl Outline<'_> {
         }
     }
 
-    /// Whether a message begins here; else the record continues one.
+    /// Returns true if a message begins here; otherwise the record continues one.
     pub fn begins_message(&self) -> bool {
         self.fragment.is_none_or(|fragment| fragment.begins)
     }
@@ -152,32 +151,32 @@ impl Outline<'_> {
 pub struct Message<'a> {
     /// The role.
     pub role: Role,
-    /// The participant's or, on results, the tool's name.
+    /// The participant's name, or the tool's name in a result.
     pub name: Option<Cow<'a, str>>,
     /// The parts, in the order of the record.
     pub parts: Vec<Part<'a>>,
-    /// The ranges to cut from the text of the object so that the message has no reasoning: in
-    /// order, not overlapping.
+    /// The ranges to cut from the text of the object to remove the reasoning: in order, not
+    /// overlapping.
     pub reasoning: Vec<Range<usize>>,
-    /// How many characters its reasoning has that only the API can read: signatures, which
-    /// hold what the text may leave out.
+    /// The number of characters of reasoning that only the API can read: signatures, which contain
+    /// what the text may leave out.
     pub sealed: u64,
-    /// Whether it continues a message that another record begins. A dialect leaves it
-    /// `false`, as it does [`Outline::fragment`].
+    /// Whether it continues a message that another record begins. A dialect leaves it `false`, like
+    /// [`Outline::fragment`].
     pub continues: bool,
 }
 
-/// Whether a record says that the user denied a call. What a denied call returns are the
-/// user's words, so the text of a result alone never proves one: any tool can print it.
+/// Whether a record says that the user denied a call. The result of a denied call has the user's
+/// words. Its text alone never proves a denial, because any tool can print the same text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Denial {
-    /// The record reports none.
+    /// The record reports no denial.
     #[default]
     None,
-    /// The record reports one as the error of the call, which a tool that passes on the words
-    /// of others can forge.
+    /// The record reports a denial as the call's error. A tool that prints text of others can forge
+    /// this.
     Reported,
-    /// A field that only the agent's program writes marks it.
+    /// A field that only the agent itself writes marks the denial.
     Marked,
 }
 
@@ -186,39 +185,39 @@ pub enum Denial {
 pub enum Part<'a> {
     /// Text.
     Text(Cow<'a, str>),
-    /// The model declines.
+    /// The model's refusal.
     Refusal(Cow<'a, str>),
     /// The model's reasoning.
     Reasoning(Cow<'a, str>),
-    /// A tool is called.
+    /// A call of a tool.
     Call(Call<'a>),
-    /// A tool has answered.
+    /// The result of a tool.
     Result(ToolResult<'a>),
     /// An image, a sound, a file.
     Media(Media<'a>),
-    /// A part of a kind we do not know, raw.
+    /// A part of an unknown kind, raw.
     Opaque(Cow<'a, str>),
 }
 
 /// An image, a sound, a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media<'a> {
-    /// The type that the format gives it, such as `image_url`, `input_audio`, `document`.
+    /// The format's name for the type, such as `image_url`, `input_audio`, `document`.
     pub kind: &'static str,
-    /// The JSON that it was read from: where its data are, each format says otherwise.
+    /// The JSON that it was read from. Each format keeps the data in another member.
     pub raw: Cow<'a, str>,
 }
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// Its id; `None` for the deprecated `function_call`.
+    /// The id; `None` for the deprecated `function_call`.
     pub id: Option<Cow<'a, str>>,
-    /// The tool.
+    /// The tool's name.
     pub name: Cow<'a, str>,
     /// The arguments as the model wrote them: JSON text, or free text.
     pub arguments: Cow<'a, str>,
-    /// The slot of the arguments; `None` for a call without any.
+    /// The slot of the arguments; `None` for a call without arguments.
     pub slot: Option<Slot>,
 }
 
@@ -227,27 +226,27 @@ pub struct Call<'a> {
 pub struct ToolResult<'a> {
     /// The id of the call it answers.
     pub id: Option<Cow<'a, str>>,
-    /// The tool, where the record says so.
+    /// The tool's name, if the record has it.
     pub name: Option<Cow<'a, str>>,
     /// Whether the record marks it as an error.
     pub is_error: bool,
     /// Whether the record says that the user denied the call.
     pub denial: Denial,
-    /// Its content: text, media, opaque parts.
+    /// The content: text, media, opaque parts.
     pub parts: Vec<Part<'a>>,
-    /// The slot of the content; `None` if there is none, or none that a text could replace.
+    /// The slot of the content; `None` if there is none, or a text cannot replace it.
     pub slot: Option<Slot>,
 }
 
 impl<'a> Part<'a> {
-    /// The media that `block` is, if its type is one of `kinds`.
+    /// The media in `block`, if its type is one of `kinds`.
     pub(crate) fn media_of(block: &Object<'a>, kinds: &[&'static str]) -> Option<Self> {
         let own = block.text_of("type")?;
         let kind = kinds.iter().find(|kind| **kind == own)?;
         Some(Self::media(kind, block.text().trim()))
     }
 
-    /// The media in the JSON `raw`, whose type is `kind`.
+    /// The media of type `kind` in the JSON `raw`.
     pub fn media(kind: &'static str, raw: impl Into<Cow<'a, str>>) -> Self {
         let raw = raw.into();
         Self::Media(Media { kind, raw })
@@ -255,12 +254,12 @@ impl<'a> Part<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// A message that no record holds.
+    /// A message that is not in a record.
     pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
         Self { role, name: None, parts, reasoning: Vec::new(), sealed: 0, continues: false }
     }
 
-    /// The same apart from its record: nothing is borrowed, and there are no places in it.
+    /// A copy that borrows nothing from its record, without positions in it.
     pub fn into_owned(self) -> Message<'static> {
         Message {
             role: self.role,
@@ -272,7 +271,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Every text in it that a person could read, results included, in order.
+    /// Every readable text in it, results included, in order.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         collect_texts(&self.parts, &mut texts);
@@ -295,9 +294,8 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Whether a part of the message goes when [`Self::reasoning`] is cut; `object` is
-    /// what the message was read from. An opaque part may be reasoning that only the
-    /// API can read.
+    /// Returns true if cutting [`Self::reasoning`] removes a part of the message. `object` is what
+    /// the message was read from. An opaque part may be reasoning that only the API can read.
     pub fn is_cut_as_reasoning(&self, part: &Part<'_>, object: &Object<'_>) -> bool {
         match part {
             Part::Reasoning(_) => !self.reasoning.is_empty(),
@@ -311,8 +309,8 @@ impl<'a> Message<'a> {
 }
 
 impl ToolResult<'_> {
-    /// Its whole content as text, several text parts as lines; `None` if it has anything else,
-    /// which no text can replace.
+    /// The whole content as text, several text parts as lines; `None` if it has anything else,
+    /// which a text cannot replace.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         let texts = self.parts.iter().map(|part| match part {
             Part::Text(text) => Some(text.as_ref()),

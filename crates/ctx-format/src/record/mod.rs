@@ -1,4 +1,4 @@
-//! One record: a line of a session file, classified, its bytes untouched.
+//! One record: a line of a session file, classified, with its bytes unchanged.
 
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use crate::{Dialect, Edits, Message, Object, Outline, Portion, Splice, Tag, Unre
 /// A record and its position.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// All its bytes, line end included; or a piece of a line that is too long.
+    /// All its bytes with the line end, or a piece of a line that is too long.
     pub bytes: &'a [u8],
     /// Its line in the source, from 1.
     pub line: u64,
@@ -25,22 +25,22 @@ pub struct Record<'a> {
     pub offset: u64,
     /// Its class.
     pub class: Class,
-    /// Whether `bytes` is all of it; else more pieces follow or came before.
+    /// Whether `bytes` is the whole line; otherwise other pieces follow or precede.
     pub piece: Piece,
-    /// Whether it is in the context; `None` in a linear session, where each
-    /// message is a record and is sent.
+    /// Whether it is in the context; `None` in a linear session, in which each record is a message
+    /// and is sent.
     pub presence: Option<Presence>,
-    /// The part of it that is in the context, if not all of it.
+    /// The part of the record that is in the context, if not the whole record.
     pub portion: Option<Portion>,
     object: Option<Object<'a>>,
-    /// Where the object begins in `bytes`: after a byte order mark.
+    /// The offset of the object in `bytes`, after a byte order mark.
     pub(crate) skipped: usize,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
-    /// The record with these bytes: those of the source, or others that take their place.
+    /// A record with these bytes: those of the source, or others that replace them.
     pub fn record(self, bytes: &[u8]) -> Record<'_> {
         let mut record = Record {
             bytes,
@@ -82,8 +82,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Its outline in `dialect`; in an unknown format each object is a line. `None` if the record
-    /// is not a message, or not in the context.
+    /// The outline in `dialect`; in an unknown format each object counts as a line. `None` if the
+    /// record is not a message, or not in the context.
     pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
         let (object, fragment) = self.in_context()?;
         let Some(dialect) = dialect else {
@@ -92,8 +92,8 @@ impl<'a> Record<'a> {
         Some(Outline { fragment, ..dialect.outline(object)? })
     }
 
-    /// Its message, or its fragment of one. `None` as in [`Self::outline`], or if the format is
-    /// unknown.
+    /// The message, or the record's fragment of it. `None` as in [`Self::outline`], or if the
+    /// format is unknown.
     pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
         let (object, fragment) = self.in_context()?;
         Some(Message {
@@ -102,8 +102,8 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The first part that claims to be a message of `dialect` and is not read. Content left behind
-    /// on a branch or by a compaction does not matter.
+    /// The first part that looks like a message of `dialect` but cannot be read. Content outside
+    /// the context, on a branch or before a compaction, does not matter.
     pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
         match self.presence {
             Some(Presence::Outside(why)) if why != Outside::NeverSent => None,
@@ -111,7 +111,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Its object, and which part of a message that is; `None` if it is not in the context.
+    /// The object, and which part of a message it is; `None` if it is not in the context.
     fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
         let fragment = match self.presence {
             None => None,
@@ -121,29 +121,29 @@ impl<'a> Record<'a> {
         Some((self.whole_object()?, fragment))
     }
 
-    /// Whether the session's view says that the record is not in the context.
+    /// Returns true if the session's view says that the record is not in the context.
     pub fn is_outside(&self) -> bool {
         matches!(self.presence, Some(Presence::Outside(_)))
     }
 
-    /// Its object; the first one of several.
+    /// The object, or the first of several.
     pub fn object(&self) -> Option<&Object<'a>> {
         self.object.as_ref()
     }
 
-    /// Its object when it is one whole object, or the first of several that its agent reads:
-    /// only such a record can be a message.
+    /// The object if it is the whole record, or the first of several that its agent reads: only
+    /// such a record can be a message.
     pub fn whole_object(&self) -> Option<&Object<'a>> {
         let is_read = matches!(self.presence, Some(Presence::Inside(_)));
         self.object().filter(|_| self.class == Class::Object || is_read)
     }
 
-    /// Its tag, when it carries one.
+    /// The tag, if it has one.
     pub fn tag(&self) -> Option<Tag> {
         self.object()?.get(Tag::KEY).map(Tag::parse)
     }
 
-    /// Its bytes without any tag: the bytes of the source when a tag was spliced in.
+    /// The bytes without any tag: those of the source, even if a tag was inserted.
     pub fn untagged(&self) -> Cow<'a, [u8]> {
         match self.object() {
             Some(object) => tag::untagged(self.bytes, self.skipped, object),
@@ -151,9 +151,9 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The bytes without any tag, line end included, with the edits made.
+    /// The bytes without any tag, line end included, after the edits.
     ///
-    /// The record is still an object of the class it was: the edits replace JSON by JSON.
+    /// The class of the record does not change: edits replace JSON by JSON.
     pub fn edited(&self, edits: &Edits) -> Vec<u8> {
         if edits.is_empty() {
             return self.untagged().into_owned();
@@ -164,7 +164,7 @@ impl<'a> Record<'a> {
         edited.untagged().into_owned()
     }
 
-    /// The position of a tag in [`Self::untagged`]; `None` if the record can carry none.
+    /// The position of a tag in [`Self::untagged`]; `None` if the record cannot have one.
     pub fn splice(&self) -> Option<Splice> {
         self.object().map(|object| Splice::of(object, self.skipped))
     }
@@ -174,7 +174,7 @@ impl<'a> Record<'a> {
         line_end(self.bytes)
     }
 
-    /// The problem of a broken record, for a message; never its content.
+    /// Describes the problem of a bad record, without its content.
     pub fn why_bad(&self) -> String {
         let why = match self.class {
             Class::Broken => {
@@ -195,7 +195,7 @@ impl<'a> Record<'a> {
         why.to_owned()
     }
 
-    /// Whether a last line without its end seems to be still in the writing.
+    /// Returns true if a last line without a line end seems to be unfinished.
     fn is_unfinished(&self) -> bool {
         match self.class {
             Class::Broken | Class::NotUtf8 | Class::Nul => true,
@@ -233,22 +233,22 @@ fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
     }
 }
 
-/// Whether the objects after the first one are complete.
+/// Returns true if the objects after the first one are complete.
 fn rest_is_json(object: &Object<'_>) -> bool {
     serde_json::Deserializer::from_str(object.rest())
         .into_iter::<&RawValue>()
         .all(|value| value.is_ok())
 }
 
-/// The class of a line. Only [`Class::Object`] and [`Class::Concatenated`] can carry a tag;
-/// everything but an object and a blank line counts as a bad line.
+/// The class of a line. Only [`Class::Object`] and [`Class::Concatenated`] can have a tag; every
+/// line except objects and blank lines counts as bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// One JSON object.
     Object,
-    /// Nothing, or blanks.
+    /// Empty, or only blanks.
     Blank,
-    /// JSON, but no object.
+    /// JSON, but not an object.
     NotObject,
     /// An object followed by more on the same line: `{…}{…}`.
     Concatenated,
@@ -258,19 +258,20 @@ pub enum Class {
     NotUtf8,
     /// NUL bytes, as a crash leaves them in a file.
     Nul,
-    /// Longer than [`MAX_LINE`]: not looked at.
+    /// Longer than [`MAX_LINE`], so it is not parsed.
     TooLong,
-    /// A last line without its end that does not parse: still being written.
+    /// A last line without a line end that does not parse: it is still being written.
     Tail,
 }
 
 impl Class {
-    /// Whether the line is reported as bad. A tail is not: its writer is not done.
+    /// Returns true if the line is reported as bad. A tail is not, because it is still being
+    /// written.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Object | Self::Blank | Self::Tail)
     }
 
-    /// The word for it in reports and in a snapshot's metadata.
+    /// The class's name in reports and in a snapshot's metadata.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Object => "object",
@@ -286,29 +287,29 @@ impl Class {
     }
 }
 
-/// A longer line is handed on in pieces and never parsed.
+/// The maximum length of a line. A longer one is returned in pieces and never parsed.
 pub const MAX_LINE: usize = 64 << 20;
 
-/// Which part of its line a record's bytes are.
+/// The part of a line that a record has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// All of it.
+    /// The whole line.
     Whole,
     /// The beginning of a line over [`MAX_LINE`].
     First,
-    /// More of such a line.
+    /// A middle part of such a line.
     Middle,
-    /// Its end; may be empty.
+    /// The end of such a line, which may be empty.
     Last,
 }
 
 impl Piece {
-    /// Whether the line begins here.
+    /// Returns true if the line begins here.
     pub fn begins(self) -> bool {
         matches!(self, Self::Whole | Self::First)
     }
 
-    /// Whether the line ends here.
+    /// Returns true if the line ends here.
     pub fn ends(self) -> bool {
         matches!(self, Self::Whole | Self::Last)
     }
@@ -325,7 +326,7 @@ pub struct Origin {
     pub piece: Piece,
     /// Whether it is in the context; `None` in a linear session.
     pub presence: Option<Presence>,
-    /// The part of it that is in the context, if not all of it.
+    /// The part of the record that is in the context, if not the whole record.
     pub portion: Option<Portion>,
 }
 

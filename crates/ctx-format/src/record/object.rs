@@ -1,4 +1,4 @@
-//! The members of one JSON object, with their places.
+//! The members of a JSON object, with their ranges.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::scan::{self, Span};
 use crate::{Portion, json};
 
-/// A text does not begin with a JSON object.
+/// The error of a text that does not begin with a JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotObject;
 
@@ -20,8 +20,8 @@ pub struct Member<'a> {
     pub value: &'a str,
     /// The range of key and value in [`Object::text`].
     pub place: Range<usize>,
-    /// The members of the value, once it was used as an object: each question to a dialect is about
-    /// the message in a line of a log.
+    /// The members of the value, cached once it was used as an object: dialects ask for the message
+    /// in a line of a log several times.
     inside: OnceLock<Option<Vec<Span>>>,
 }
 
@@ -47,38 +47,37 @@ impl<'a> Member<'a> {
     }
 }
 
-/// A view of one JSON object: its top-level members, in their order, keys that
-/// repeat included. Values are checked to be JSON and not decoded.
+/// A view of one JSON object: its top-level members, in their order, including repeated keys.
+/// Values are checked to be JSON, but not decoded.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
-    /// For a list of messages: which of them are in the context, if not all. A dialect reads no
-    /// other.
+    /// The messages of a list that are in the context, if not all are. A dialect reads no others.
     pub(crate) portion: Option<Portion>,
 }
 
 impl<'a> Object<'a> {
-    /// Reads the object that `text` begins with, leading blanks aside. What
-    /// follows it is [`Self::rest`].
+    /// Reads the object at the beginning of `text`, after leading blanks. [`Self::rest`] is the
+    /// text after it.
     pub fn parse(text: &'a str) -> Result<Self, NotObject> {
         Self::read::<false>(text).ok_or(NotObject)
     }
 
-    /// The same, of whose messages only some are read.
+    /// A copy that limits dialects to some of its messages.
     #[must_use]
     pub fn only(&self, portion: Portion) -> Self {
         Self { portion: Some(portion), ..self.clone() }
     }
 
-    /// The same with all of its messages, in the context or not.
+    /// A copy with all messages, in the context or not.
     #[must_use]
     pub fn whole(&self) -> Self {
         Self { portion: None, ..self.clone() }
     }
 
-    /// Reads an object that is a value within one that was read, so that it need not be checked
-    /// again; `None` when the value is no object.
+    /// Reads an object that is a value within a parsed one, so that it need not be checked again;
+    /// `None` if the value is not an object.
     pub fn within(raw: &'a str) -> Option<Self> {
         Self::read::<true>(raw)
     }
@@ -92,17 +91,17 @@ impl<'a> Object<'a> {
         Some(Self { text, members, portion: None })
     }
 
-    /// The whole text it was read from.
+    /// The whole text that it was read from.
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Offset directly after the opening brace; only blanks precede that.
+    /// The offset directly after the opening brace; only blanks precede the brace.
     pub fn inside(&self) -> usize {
         self.text.find('{').map_or(0, |brace| brace + 1)
     }
 
-    /// What follows the closing brace; only blanks are between the last value and that.
+    /// The text after the closing brace.
     pub fn rest(&self) -> &'a str {
         let last = self.members.last();
         let behind = &self.text[last.map_or(0, |last| last.place.end)..];
@@ -114,7 +113,7 @@ impl<'a> Object<'a> {
         &self.members
     }
 
-    /// The raw value of `key`; of keys that repeat the last, as JSON readers do.
+    /// The raw value of `key`. If the key repeats, the last one counts, as for other JSON readers.
     pub fn get(&self, key: &str) -> Option<&'a str> {
         self.member(key).map(|member| member.value)
     }
@@ -129,7 +128,7 @@ impl<'a> Object<'a> {
         json::place_in(self.text, part)
     }
 
-    /// The value of `key` as text, when it is a string.
+    /// The value of `key` as text, if it is a string.
     pub fn text_of(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key).and_then(json::text)
     }
@@ -138,7 +137,7 @@ impl<'a> Object<'a> {
     pub fn object_of(&self, key: &str) -> Option<Object<'a>> {
         let member = self.member(key)?;
         let (text, spans) = (member.value, member.spans()?);
-        // Not collected, because their number is not known in advance.
+        // An iterator does not know the number of members in advance.
         let mut members = Vec::with_capacity(spans.len());
         for span in spans {
             members.push(Member::at(text, span)?);
@@ -151,7 +150,7 @@ impl<'a> Object<'a> {
         self.get(key).and_then(scan::elements)
     }
 
-    /// Whether `key` is there with the value `true`.
+    /// Returns true if the value of `key` is `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key) == Some("true")
     }

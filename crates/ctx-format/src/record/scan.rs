@@ -3,15 +3,16 @@
 use std::ops::Range;
 use wide::u8x32;
 
-/// Where a member of an object is.
+/// The ranges of an object's member.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     pub(crate) key: Range<usize>,
     pub(crate) value: Range<usize>,
 }
 
-/// Calls back with the members of the object that `text` begins with; `None` if it is not an
-/// object. `IS_CHECKED` says that it is known to be JSON; otherwise the result is unspecified.
+/// Calls back with the members of the object at the beginning of `text`; returns `None` if there is
+/// no object. `IS_CHECKED` asserts that the text is known to be JSON; otherwise the result is
+/// unspecified.
 pub(crate) fn each_member<const IS_CHECKED: bool>(
     text: &str,
     mut show: impl FnMut(Span) -> Option<()>,
@@ -56,7 +57,7 @@ pub fn elements(raw: &str) -> Option<Vec<&str>> {
 struct Walk<'a> {
     text: &'a [u8],
     at: usize,
-    /// How the containers end that are open.
+    /// The closing brackets of the open containers.
     open: Vec<u8>,
 }
 
@@ -81,7 +82,7 @@ impl<'a> Walk<'a> {
         Some(byte)
     }
 
-    /// A key, and its colon.
+    /// Reads a key and its colon.
     fn key(&mut self) -> Option<Range<usize>> {
         if self.next()? != b'"' {
             return None;
@@ -92,7 +93,7 @@ impl<'a> Walk<'a> {
         (self.next()? == b':').then_some(key)
     }
 
-    /// Where the next value is.
+    /// The range of the next value.
     fn value<const IS_CHECKED: bool>(&mut self) -> Option<Range<usize>> {
         self.peek()?;
         let start = self.at;
@@ -104,7 +105,7 @@ impl<'a> Walk<'a> {
         Some(start..self.at)
     }
 
-    /// Behind the string whose opening quote was taken.
+    /// Moves to the end of a string whose opening quote was read.
     fn string(&mut self) -> Option<()> {
         loop {
             let special = special(self.text.get(self.at..)?);
@@ -134,7 +135,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Behind a value that is known to be JSON, however deep.
+    /// Moves to the end of a value that is known to be JSON, however deep.
     fn pass_over(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -159,7 +160,7 @@ impl<'a> Walk<'a> {
         self.at += rest.iter().position(ends).unwrap_or(rest.len());
     }
 
-    /// Behind a value, if it is JSON, however deep.
+    /// Moves to the end of a value if it is JSON, however deep.
     fn check(&mut self) -> Option<()> {
         self.open.clear();
         loop {
@@ -209,7 +210,7 @@ impl<'a> Walk<'a> {
         is_it.then_some(())
     }
 
-    /// The rest of a number.
+    /// Reads the rest of a number.
     fn number(&mut self, mut first: u8) -> Option<()> {
         if first == b'-' {
             first = *self.text.get(self.at)?;
@@ -247,11 +248,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How many bytes of a string are looked at together.
+/// The number of bytes of a string that are examined at once.
 const BLOCK: usize = 32;
 
-/// Where the next [`BLOCK`] bytes of a string need attention, a bit per byte: quotes, backslashes
-/// and control characters. A text that is shorter ends with a NUL.
+/// A bit for each of the next [`BLOCK`] bytes of a string that needs attention: quotes, backslashes
+/// and control characters. A shorter text ends with a NUL.
 #[inline]
 fn special(text: &[u8]) -> u32 {
     let block = if let Some(bytes) = text.first_chunk() {

@@ -1,5 +1,5 @@
-//! Records in waiting: first in, first out, in memory up to a limit and beyond
-//! it in a temporary file without a name.
+//! A queue of waiting records: in memory up to a limit, beyond it in a temporary file without a
+//! name.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,22 +8,22 @@ use std::path::PathBuf;
 /// The bytes held in memory before a file is used.
 const IN_MEMORY: usize = 16 << 20;
 
-/// A queue of bytes. The caller knows the lengths of what it put in.
+/// A queue of bytes. The caller knows the lengths of the items.
 pub struct Spool {
     memory: Vec<u8>,
-    /// How much of `memory` was taken already.
+    /// How much of `memory` was already taken.
     taken: usize,
     limit: usize,
     dir: PathBuf,
     overflow: Option<Overflow>,
 }
 
-/// Everything pushed since the memory was full, until all of it is taken.
+/// Everything pushed after the memory was full, until all of it is taken.
 struct Overflow {
     file: File,
     read: u64,
     written: u64,
-    /// Written to `file` in blocks.
+    /// Bytes that are written to `file` in blocks.
     pending: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl Spool {
         Self::with_limit(dir, IN_MEMORY)
     }
 
-    /// Like [`Self::new`] with another memory limit.
+    /// Like [`Self::new`], with another memory limit.
     pub fn with_limit(dir: impl Into<PathBuf>, limit: usize) -> Self {
         Self { memory: Vec::new(), taken: 0, limit, dir: dir.into(), overflow: None }
     }
@@ -98,7 +98,7 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Writes all that is left to `out`.
+    /// Writes the rest to `out`.
     pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.memory[self.taken..])?;
         match &mut self.overflow {
@@ -107,7 +107,7 @@ impl Spool {
         }
     }
 
-    /// Moves what is left to the front once half of the memory is taken.
+    /// Moves the rest to the front once half of the memory is taken.
     fn make_room(&mut self) {
         if self.taken > 0 && self.taken >= self.memory.len() / 2 {
             self.memory.drain(..self.taken);
@@ -141,7 +141,7 @@ impl Overflow {
         Ok(())
     }
 
-    /// Writes `length` bytes, from `start` bytes behind what comes next.
+    /// Writes `length` bytes to `out`, beginning `start` bytes after the next one.
     fn copy_to(
         &mut self,
         start: u64,
@@ -156,7 +156,7 @@ impl Overflow {
         Ok(())
     }
 
-    /// How many bytes are not taken yet.
+    /// The number of bytes that are not taken yet.
     fn left(&self) -> u64 {
         self.written + self.pending.len() as u64 - self.read
     }

@@ -1,5 +1,4 @@
-//! The tag: what one tool decided about a record, handed on inside it as its
-//! member `_ctx`.
+//! The tag: a tool's decision about a record, passed on inside the record as its member `_ctx`.
 
 use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};
@@ -9,7 +8,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use thiserror::Error;
 
-/// The verdict of a selection on a record.
+/// The decision of a selection about a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase", try_from = "String")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -23,7 +22,7 @@ pub enum Zone {
 }
 
 impl Zone {
-    /// Its word in a tag.
+    /// Its name in a tag.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -33,7 +32,7 @@ impl Zone {
     }
 }
 
-/// A word and nothing else: serde would take `{"old":null}` for a zone as well.
+/// Only a string is a zone: serde would also accept `{"old":null}`.
 impl TryFrom<String> for Zone {
     type Error = String;
 
@@ -44,34 +43,34 @@ impl TryFrom<String> for Zone {
     }
 }
 
-/// The members of `_ctx`. Those we do not know pass through.
+/// The members of `_ctx`. Unknown members are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tag {
-    /// The verdict.
+    /// The zone of the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<Zone>,
-    /// For a batch record: what was decided about each of its messages.
+    /// For a batch record, the zone of each of its messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<Vec<Zone>>,
-    /// Line in the source, from 1.
+    /// The line in the source, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Exchange: the number of its first record among all records, from 1.
+    /// The exchange: the number of its first record among all records, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u64>,
-    /// Kept because a selector, or a rule, pins it.
+    /// The selector or the rule that pins the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
-    /// Length of the untagged record, without its line end.
+    /// The length of the untagged record, without its line end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Its tokens; valid while `bytes` still matches.
+    /// The number of tokens, which is valid while `bytes` still matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// The encoding of `tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// On the last record that can carry a tag: how many records there are.
+    /// The number of records. Only the last record that can have a tag has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<u64>,
     /// Unknown members, raw: `"key":value`.
@@ -83,9 +82,8 @@ impl Tag {
     /// The member's key.
     pub const KEY: &'static str = "_ctx";
 
-    /// Reads the value of a record's `_ctx`. It is a tag by definition; what
-    /// cannot be understood in it is an unknown member or, when the value is no
-    /// object, nothing.
+    /// Reads the value of a record's `_ctx`. Anything unknown in it becomes an unknown member; a
+    /// value that is not an object is dropped.
     pub(crate) fn parse(raw: &str) -> Self {
         let mut tag = Self::default();
         let Ok(object) = Object::parse(raw) else {
@@ -99,7 +97,7 @@ impl Tag {
         tag
     }
 
-    /// Sets one of our members; `false` for what is not ours.
+    /// Sets one of our members; returns false for any other.
     fn take(&mut self, key: &str, value: &str) -> bool {
         match key {
             "zone" => set(&mut self.zone, value),
@@ -129,20 +127,20 @@ impl Tag {
         text
     }
 
-    /// The tokens, if they were counted with `encoding` and the record still has
-    /// the length it had then.
+    /// The number of tokens, if they were counted with `encoding` and the record still has the same
+    /// length.
     pub fn valid_tokens(&self, encoding: &str, length: u64) -> Option<u64> {
         let valid = self.bytes == Some(length) && self.encoding.as_deref() == Some(encoding);
         self.tokens.filter(|_| valid)
     }
 }
 
-/// `false` when the value is not of the member's kind.
+/// Sets a member; returns false if the value has the wrong type.
 fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
     serde_json::from_str(value).map(|read| *member = Some(read)).is_ok()
 }
 
-/// The position of a tag in an untagged record: directly after `{`.
+/// The position for a tag in an untagged record: directly after `{`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splice {
     at: usize,
@@ -151,13 +149,13 @@ pub struct Splice {
 }
 
 impl Splice {
-    /// For an object whose text begins `skipped` bytes into the record.
+    /// The position in an object whose text begins `skipped` bytes into the record.
     pub(crate) fn of(object: &Object<'_>, skipped: usize) -> Self {
         let comma = object.members().iter().any(|member| member.key != Tag::KEY);
         Self { at: skipped + object.inside(), comma }
     }
 
-    /// Writes the untagged record with `tag` in its place.
+    /// Writes the untagged record with `tag` inserted.
     pub fn write(
         self,
         untagged: &[u8],
@@ -171,8 +169,8 @@ impl Splice {
     }
 }
 
-/// The record without its `_ctx` members, each with one comma: the inverse of
-/// [`Splice::write`], wherever between the other members they stand.
+/// Removes the `_ctx` members, each with one comma, wherever they are between the other members.
+/// This is the inverse of [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
     for place in cut_members(object, object, |member| member.key == Tag::KEY) {
@@ -181,40 +179,40 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
     if edits.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned(edits.apply(bytes, skipped)) }
 }
 
-/// Reads zones, and counts records against the `end` that the writer announced:
-/// a dead upstream looks like a short file.
+/// Reads zones, and compares the number of records with the `end` that the writer announced:
+/// otherwise a crashed upstream would look like a short file.
 #[derive(Debug, Default)]
 pub struct ZoneReader {
-    /// The zone of the record before; `None` where no tag came yet.
+    /// The zone of the previous record; `None` before the first tag.
     last: Option<Zone>,
     records: u64,
     zoned: bool,
     end: Option<u64>,
 }
 
-/// The stream is not all that its writer had to say.
+/// The error of a stream that ends before its writer was done.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum EarlyEnd {
-    /// No record says how many there are.
+    /// No record has the number of records.
     #[error("upstream ended early: {records} records came, and none is marked as the last")]
     NoEnd {
-        /// How many came.
+        /// How many records came.
         records: u64,
     },
-    /// The last record announces another count.
+    /// The last record announces another number.
     #[error("upstream ended early: {records} records came, {announced} were announced")]
     OtherCount {
-        /// How many came.
+        /// How many records came.
         records: u64,
-        /// How many were announced.
+        /// How many records were announced.
         announced: u64,
     },
 }
 
 impl ZoneReader {
-    /// The zone of the next record. One that carries no tag is in the zone of the
-    /// record before it, the first one in `system`; an object that came in
-    /// without a zone is kept, and so is a tail.
+    /// The zone of the next record. A record without a tag is in the zone of the previous record,
+    /// the first one in `system`. An object with a tag but without a zone is kept, and so is a
+    /// tail.
     pub fn read(&mut self, record: &Record<'_>) -> Zone {
         self.records += u64::from(record.piece.begins());
         if record.class == Class::Tail {
@@ -231,7 +229,7 @@ impl ZoneReader {
         zone
     }
 
-    /// Whether any record so far had a zone: else nothing was split.
+    /// Returns true if any record so far had a zone; otherwise the session was not split.
     pub fn zoned(&self) -> bool {
         self.zoned
     }
@@ -241,7 +239,7 @@ impl ZoneReader {
         self.records
     }
 
-    /// At the end of the input: whether all of the stream came.
+    /// Checks at the end of the input that the whole stream came.
     pub fn finish(&self) -> Result<(), EarlyEnd> {
         let records = self.records;
         match self.end {

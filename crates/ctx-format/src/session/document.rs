@@ -1,6 +1,6 @@
-//! Documents: a whole session as one JSON value, an array of messages or
-//! `{"messages":[…]}`, on one line or pretty-printed. They are unwrapped to
-//! records: each element loses its line breaks and indentation, nothing else.
+//! Documents: a whole session as one JSON value, an array of messages or `{"messages":[…]}`, on one
+//! line or pretty-printed. They are split into records: each element loses its line breaks and
+//! indentation, nothing else.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,15 +15,16 @@ use crate::{Object, Record, json};
 pub(crate) struct Document {
     /// Its records, one per line.
     pub(crate) text: Vec<u8>,
-    /// Where those that are not located yet begin in the source: line and offset.
+    /// The line and the offset in the source of each record that [`Self::locate`] has not reached
+    /// yet.
     places: std::vec::IntoIter<(u64, u64)>,
     /// The number of members other than `messages`.
     pub(crate) members_beside: usize,
 }
 
 impl Document {
-    /// Whether input that begins like this could be a document, so that more of
-    /// it is worth reading before it is taken for lines.
+    /// Returns true if input with this beginning could be a document. Then more of it must be read
+    /// before it is split into lines.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else {
             return false;
@@ -33,7 +34,7 @@ impl Document {
             b'{' => {
                 let mut lines = head[first..].split(|b| *b == b'\n');
                 let line = std::str::from_utf8(lines.next().unwrap_or_default());
-                // `{"messages":[…]}` as one line: a document if nothing follows.
+                // `{"messages":[…]}` on one line is a document if nothing follows.
                 let is_conversation = |object: Object<'_>| {
                     object.get("messages").is_some() && object.get("role").is_none()
                 };
@@ -43,8 +44,8 @@ impl Document {
         }
     }
 
-    /// Reads an input as one document; `None` if it is not one: not a single JSON value, or not a
-    /// list of objects of which the first is a message.
+    /// Parses an input as one document; `None` if it is not a single JSON value, or not a list of
+    /// objects that begins with a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let source = std::str::from_utf8(input).ok()?;
         let (_, elements, members_beside) = list_of(source)?;
@@ -59,7 +60,7 @@ impl Document {
         Some(Self { text: lines_of(elements), places: places.into_iter(), members_beside })
     }
 
-    /// Puts the place in the source into the next record of [`Self::text`].
+    /// Sets the position in the source of the next record of [`Self::text`].
     pub(crate) fn locate(&mut self, record: &mut Record<'_>) {
         if let Some(place) = self.places.next() {
             (record.line, record.offset) = place;
@@ -85,14 +86,14 @@ pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
     Some((list, elements, members_beside))
 }
 
-/// Whether it has a role, or is a record that only one dialect has.
+/// Returns true if it has a role, or is a record that only one dialect has.
 fn is_message(object: &Object<'_>) -> bool {
     let mut all = dialect::ALL.into_iter();
     object.text_of("role").is_some() || all.any(|it| it.sniff(object) == Sniff::Yes)
 }
 
-/// JSON values, one per line. A JSON string holds no raw line break, so each one is layout; the
-/// blanks after it are its indentation.
+/// Writes JSON values, one per line. A JSON string contains no raw line break, so each line break
+/// is layout, and the blanks after it are indentation.
 fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = Vec::new();
     for element in elements {
@@ -106,20 +107,20 @@ fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     out
 }
 
-/// The messages inside a batch record, raw, with what stands around them.
+/// The messages inside a batch record, raw, and the position of their list.
 #[derive(Clone, Debug)]
 pub struct Conversation<'a> {
     /// The list of messages, raw, brackets included.
     pub list: &'a str,
-    /// Where the list begins in the object's text.
+    /// The offset of the list in the object's text.
     pub start: usize,
     /// The messages.
     pub messages: Vec<Object<'a>>,
 }
 
 impl<'a> Conversation<'a> {
-    /// The conversation in `object`; `None` when it holds no list `messages`, or
-    /// an element of it is no object.
+    /// The conversation in `object`; `None` if it has no list `messages`, or an element of the list
+    /// is not an object.
     pub fn of(object: &Object<'a>) -> Option<Self> {
         let list = object.get("messages")?;
         let messages: Option<Vec<_>> =
@@ -127,7 +128,7 @@ impl<'a> Conversation<'a> {
         Some(Self { list, start: object.place_of(list).start, messages: messages? })
     }
 
-    /// The offsets of a message of this conversation in [`Self::list`].
+    /// The range of a message of this conversation in [`Self::list`].
     pub fn place(&self, index: usize) -> std::ops::Range<usize> {
         json::place_in(self.list, self.messages[index].text())
     }
@@ -136,7 +137,7 @@ impl<'a> Conversation<'a> {
 /// A JSON value that holds messages, and their positions.
 pub struct Frame {
     source: String,
-    /// Where the list begins, with its bracket.
+    /// The offset of the list, including its bracket.
     list: usize,
     messages: Vec<Range<usize>>,
 }
@@ -168,8 +169,8 @@ impl Frame {
         lines_of(self.messages.iter().map(|place| &self.source[place.clone()]))
     }
 
-    /// The same value with other messages, one per line. Messages that it has already keep their
-    /// bytes, and so does the text between two neighbours.
+    /// Returns the same value with other messages, one per line. Messages that were already in it
+    /// keep their bytes, and so does the text between two neighbours.
     pub fn with(&self, lines: &[u8]) -> Vec<u8> {
         let own = self.lines();
         let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
@@ -180,7 +181,7 @@ impl Frame {
         let begin = self.messages.first().map_or(self.list + 1, |first| first.start);
         let mut out = source[..begin].to_vec();
         let mut next = 0;
-        // Which of the messages was written last.
+        // The index of the message that was written last.
         let mut before: Option<Option<usize>> = None;
         for line in whole_lines(lines) {
             let found = places.get(line).and_then(|numbers| {
@@ -220,24 +221,24 @@ fn whole_lines(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// How many lines are looked at; an agent says early who it is.
+/// The maximum number of lines to read: an agent identifies itself early.
 const LINES: usize = 64;
 
-/// How many bytes of them. The first line of Codex may hold all its instructions.
+/// The maximum number of bytes to read. The first line of Codex may contain all its instructions.
 const BYTES: u64 = 1 << 20;
 
-/// What the first lines of a session file say. It stays the same for a file that only grows.
+/// The facts in the first lines of a session file. They stay the same for a file that only grows.
 #[derive(Clone, Default)]
 pub struct Head {
-    /// The dialect, where a line can be of no other.
+    /// The dialect, if a line can only belong to that one.
     pub dialect: Option<&'static dyn Dialect>,
-    /// The session's id, where the agent has written it there.
+    /// The session's id, if the agent wrote it there.
     pub session: Option<String>,
 }
 
 impl Head {
-    /// Reads no further than it takes. A document that is one JSON value has no lines, and tells
-    /// nothing.
+    /// Reads no further than necessary. A document that is one JSON value has no lines, so nothing
+    /// is found in it.
     pub fn read(source: impl Read) -> io::Result<Self> {
         let mut source = BufReader::new(source.take(BYTES));
         let mut detector = Detector::default();
@@ -283,7 +284,7 @@ pub struct FromStart {
 }
 
 impl FromStart {
-    /// Nothing read yet.
+    /// Starts at the beginning of the file.
     pub fn new(file: File) -> Self {
         Self { file, at: 0 }
     }
@@ -388,7 +389,7 @@ mod frame_tests {
 
     const PRETTY: &str = "\n{\n  \"model\": \"m\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"a\"\n    },\n    {\"role\": \"assistant\"},\n\n    {\"role\": \"user\"}\n  ],\n  \"n\": 1.0\n}\n";
 
-    /// 15 A7: what a document keeps keeps its bytes and its layout.
+    /// 15 A7: messages that a document keeps retain their bytes and their layout.
     #[test]
     fn messages_that_stay_keep_their_layout() {
         let last = "{\"role\": \"assistant\"}\n{\"role\": \"user\"}\n";
@@ -440,8 +441,8 @@ mod frame_tests {
     }
 
     proptest! {
-        /// The messages that a document has, put into it again, give its own bytes; any others
-        /// can be had back from it.
+        /// Inserting a document's own messages gives its own bytes, and any inserted messages can
+        /// be read back.
         #[test]
         fn what_is_put_in_comes_out(
             messages in prop::collection::vec(message(), 1..6),
@@ -489,7 +490,7 @@ mod head_tests {
         let gemini = r#"{"sessionId":"g-1","projectHash":"h","startTime":"t"}"#;
         for (text, dialect, session) in [
             (main.clone(), "claude-code", Some("s-1")),
-            // A helper is not the session that it helps.
+            // The id of a subagent's file is not that of its main session.
             (helper, "claude-code", Some("s-1.a1")),
             (old_helper.clone(), "claude-code", None),
             (format!("{old_helper}\n{main}"), "claude-code", Some("s-1")),
@@ -519,7 +520,7 @@ mod head_tests {
             assert_eq!(told(text), (None, None), "{text}");
         }
         assert_eq!(read(b"\xff\xfe\n{}\n"), (None, None));
-        // A document in one line grows.
+        // A document on one line grows.
         let document = r#"{"sessionId":"g","projectHash":"h","messages":[{"id":"1","type":"user","timestamp":"t","content":"x"}]}"#;
         assert_eq!(told(document), (Some("gemini"), None));
         for id in ["7", "null", "{}"] {

@@ -1,4 +1,4 @@
-//! A session file as records: documents unwrapped, the dialect found.
+//! Reads a session file as records: splits documents and finds the dialect.
 
 pub(crate) mod document;
 pub(crate) mod reread;
@@ -19,52 +19,52 @@ use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
 /// How to read a session.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// The dialect, when it need not be detected.
+    /// The dialect, if it is known.
     pub dialect: Option<&'static dyn Dialect>,
-    /// Each line is a conversation; no documents then.
+    /// Whether each line is a conversation; then documents are not recognized.
     pub batch: bool,
-    /// Take lines unchanged: no documents, no dialect.
+    /// Whether to read lines without recognizing documents or a dialect.
     pub raw: bool,
-    /// Hand on the records of a log as they come, for a caller who shows them to the view of
-    /// the dialect himself: nothing waits, and their presence is not known.
+    /// Whether to return the records of a log at once, without their presence, because the caller
+    /// shows them to the dialect's view. Then nothing waits.
     pub unseen: bool,
-    /// The folder for records that wait, beyond what is held in memory, if the session must be read
-    /// before its dialect or its context is known. Without it all wait in memory, and only the
-    /// first megabytes decide the dialect.
+    /// The folder for waiting records that exceed the memory limit, if the session must be read
+    /// before its dialect or its context is known. Without a folder all of them wait in memory, and
+    /// only the first megabytes decide the dialect.
     pub temp: Option<PathBuf>,
 }
 
-/// Reads records; lends each until the next is asked for.
+/// Reads records, and lends each until the next is read.
 pub struct Records<R> {
     lines: Lines<Again<R>>,
-    /// The document that `lines` came from, if they were one JSON value.
+    /// The document that `lines` came from, if the input was one JSON value.
     document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
     foreign: Option<Foreign>,
     is_other_document: bool,
     unreadable: Option<Foreign>,
-    /// Everything that `lines` gave, where the dialect is not linear.
+    /// The second reading of `lines`, if the dialect is not linear.
     second: Option<SecondReading>,
 }
 
-/// How many records a message has to be among.
+/// A message must be among this many first records.
 const DETECT_IN: usize = 64;
 
 /// The read size when a source is read again.
 const READ_AHEAD: usize = 256 << 10;
 
-/// How much is examined if nothing can wait in a file.
+/// The maximum number of bytes to examine if there is no folder for waiting records.
 const LOOK_AT: usize = 16 << 20;
 
 impl<R: Read> Records<R> {
-    /// Reads as much as it takes to know the dialect: mostly its beginning, but all of
-    /// a session of texts alone, and of one that is not linear.
+    /// Opens a session and reads until the dialect is known. Usually its beginning is enough, but a
+    /// session of plain texts, or one that is not linear, is read to the end.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
         Self::open_twice(source, None, options)
     }
 
-    /// Like [`Self::open`], but `again` reads the same bytes again: nothing of a session that is
-    /// not linear has to wait then.
+    /// Like [`Self::open`], but `again` reads the same bytes again, so that no records of a
+    /// nonlinear session have to wait.
     pub fn open_twice(
         source: R,
         again: Option<Box<dyn Read + Send>>,
@@ -96,11 +96,11 @@ impl<R: Read> Records<R> {
             records.foreign = detector.foreign().or_else(|| Foreign::of_file(ahead));
             records.is_other_document = records.document.is_none() && foreign::is_document(ahead);
         }
-        // A line of a batch is a conversation, which is linear whatever agent had it.
+        // A line of a batch is a conversation, which is linear whichever agent wrote it.
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
         if let Some(mut view) = log.map(Log::view_builder) {
-            // The records of a document are not its bytes.
+            // The records of a document differ from its bytes.
             let again = again.filter(|_| records.document.is_none());
             let mut second = SecondReading::new(match again {
                 Some(source) => Source::Reader(BufReader::with_capacity(READ_AHEAD, source)),
@@ -117,45 +117,44 @@ impl<R: Read> Records<R> {
         Ok(records)
     }
 
-    /// The dialect; `None` when the records are of a format we do not know.
+    /// The dialect; `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.dialect
     }
 
-    /// For a document: the number of members other than the messages, which the records do not
-    /// carry.
+    /// For a document, the number of members other than the messages, which are not in the records.
     pub fn document_members_beside(&self) -> Option<usize> {
         self.document.as_ref().map(|it| it.members_beside)
     }
 
-    /// Whether the input is one document, of which the records are the messages.
+    /// Returns true if the input is one document, whose messages are the records.
     pub fn is_document(&self) -> bool {
         self.document.is_some()
     }
 
-    /// The probable format of an input in no dialect of ours; a named one may be wrong.
+    /// The probable format of an input that is in none of our dialects, or not in the named one.
     pub fn foreign(&self) -> Option<Foreign> {
         self.unreadable.or(self.foreign)
     }
 
-    /// The format of an input without readable lines: packed, in another encoding, or a batch whose
-    /// conversations take several lines each.
+    /// The format of an input without readable lines: compressed, in another encoding, or a batch
+    /// whose conversations take several lines each.
     pub fn unreadable(&self) -> Option<Foreign> {
         self.unreadable
     }
 
-    /// Whether the input is one JSON value over several lines and no session: none of its lines
-    /// means anything.
+    /// Returns true if the input is one JSON value over several lines but not a session, so that
+    /// its single lines mean nothing.
     pub fn is_other_document(&self) -> bool {
         self.is_other_document
     }
 
-    /// The problems of a log as its agent loads it, by line.
+    /// The problems that the agent has with the log when it loads it, by line.
     pub fn flaws(&self) -> &[(u64, Flaw)] {
         self.second.as_ref().map_or(&[], |second| &second.flaws)
     }
 
-    /// The next record, or piece of one that is too long.
+    /// Returns the next record, or the next piece of one that is too long.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
     pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         if let Some(second) = &mut self.second {
@@ -178,10 +177,10 @@ impl Options {
     }
 }
 
-/// Puts the records of a document in the place of its lines. It is read whole, up to the
-/// length of the longest line.
+/// Replaces the lines of a document by its records. A document is read whole, up to the maximum
+/// length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
-    // The first line, or enough of it to see that it is no whole object.
+    // The first line, or enough of it to see that it is not a complete object.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     if !Document::may_begin(lines.ahead()) {
         return Ok(None);
@@ -214,7 +213,7 @@ fn has_line(ahead: &[u8]) -> bool {
 }
 
 /// Examines the lines ahead, reading on until one is certain. Without a message among the first
-/// ones it is in none of our formats.
+/// records, the input is in none of our formats.
 fn detect<R: Read>(
     detector: &mut Detector,
     lines: &mut Lines<Again<R>>,
@@ -239,8 +238,8 @@ fn detect<R: Read>(
     Ok(())
 }
 
-/// The dialect of a session of lines that can be read again: it is read until one is
-/// certain.
+/// Finds the dialect of a session of lines by reading it until one is certain. The caller can read
+/// the source again.
 pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dialect>> {
     let mut detector = Detector::default();
     look_on(&mut detector, source, false)?;
@@ -257,7 +256,7 @@ fn look_on(detector: &mut Detector, source: impl Read, batch: bool) -> io::Resul
     Ok(())
 }
 
-/// Whether it is certain now.
+/// Returns true once the dialect is certain.
 fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     let Some(object) = record.object() else {
         return false;
@@ -270,24 +269,24 @@ fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     messages.any(|message| detector.look_at(&message))
 }
 
-/// Gets the progress of a run, from any thread and often, so it must be quick.
+/// Receives the progress of a run, from any thread and often, so it must be fast.
 pub trait Observer: Send + Sync {
     /// Another part of the work begins.
     fn stage(&self, what: &str);
-    /// So many bytes will be read from their beginning, once more or for the first time.
+    /// That many bytes will be read from their beginning, possibly once more.
     fn reading(&self, bytes: u64);
-    /// So many more of them are read.
+    /// That many more of these bytes were read.
     fn read(&self, bytes: u64);
-    /// A model is asked; the answer takes as long as it takes.
+    /// A model is asked; how long the answer takes is unknown.
     fn asking(&self, what: &str);
 }
 
-/// An observer of a run; none by default.
+/// An optional observer of a run.
 #[derive(Clone, Default)]
 pub struct Watch(Option<Arc<dyn Observer>>);
 
 impl Watch {
-    /// Tells `observer`.
+    /// Notifies `observer`.
     pub fn of(observer: Arc<dyn Observer>) -> Self {
         Self(Some(observer))
     }
@@ -440,7 +439,7 @@ mod tests {
         assert!(record.presence.is_some());
     }
 
-    /// A block that belongs to a single format decides, however late it comes.
+    /// A block that only one format has decides, however late it comes.
     #[test]
     fn a_late_block_decides_and_no_byte_is_lost() {
         let plain = "{\"role\":\"user\",\"content\":\"a\"}\n";
@@ -484,7 +483,7 @@ mod tests {
             assert_eq!(unreadable(input.as_bytes(), true), Some(name));
             assert_eq!(unreadable(input.as_bytes(), false), None);
         }
-        // Lines of a batch may be broken, the first one, too.
+        // Lines of a batch may be broken, including the first one.
         let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
         for batch in ["{\"messages\":[{\n".to_owned() + line, line.to_owned(), String::new()] {
             assert_eq!(unreadable(batch.as_bytes(), true), None);
@@ -507,14 +506,14 @@ mod tests {
         let batch = Options { batch: true, ..Options::default() };
         let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
         assert_eq!(open(&conversation, &batch), (None, named));
-        // One odd message does not outweigh one that is certain, nor many before it.
+        // A single strange message does not outweigh a certain one, nor do many before it.
         let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
         assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
         let late = text.repeat(64) + bedrock;
         assert_eq!(open(&late, &options).0, Some("chat"));
     }
 
-    /// So does a conversation of a batch.
+    /// A late conversation of a batch decides, too.
     #[test]
     fn a_late_conversation_decides() {
         let plain = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
@@ -567,7 +566,7 @@ mod watch_tests {
         text
     }
 
-    /// Reading is reported, and gives the same bytes with and without an observer.
+    /// Reading is reported, and returns the same bytes with and without an observer.
     #[test]
     fn what_is_read_is_told() {
         let told = Arc::new(Told::default());

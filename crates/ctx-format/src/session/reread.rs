@@ -1,4 +1,4 @@
-//! A session that was read once already, to know which of its records are in the context.
+//! Reads a session a second time, now that it is known which of its records are in the context.
 
 use crate::view::ViewBuilder;
 use crate::{Class, Flaw, Object, Origin, Record, Spool};
@@ -7,33 +7,33 @@ use std::io::{self, BufReader, Read};
 
 /// The source of the second reading.
 pub(crate) enum Source {
-    /// It waits.
+    /// The bytes wait in a spool.
     Spool(Spool),
-    /// Something gives the same bytes.
+    /// A reader returns the same bytes again.
     Reader(BufReader<Box<dyn Read + Send>>),
 }
 
-/// The first reading's result: the presence of each record in the context.
+/// The result of the first reading: the presence of each record in the context.
 pub(crate) struct SecondReading {
     source: Source,
     /// Each record with its length.
     waiting: VecDeque<(Origin, usize)>,
-    /// How many records there are: a line that is too long comes in pieces.
+    /// The number of records. A line that is too long comes in pieces but counts once.
     records: usize,
-    /// The bytes of the record that was handed out last.
+    /// The bytes of the record that was returned last.
     bytes: Vec<u8>,
     /// The problems of the session, by line.
     pub(crate) flaws: Vec<(u64, Flaw)>,
 }
 
 impl SecondReading {
-    /// Before the first record.
+    /// Starts before the first record.
     pub(crate) fn new(source: Source) -> Self {
         let (waiting, bytes, flaws) = Default::default();
         Self { source, waiting, records: 0, bytes, flaws }
     }
 
-    /// The next record of the first reading.
+    /// Adds the next record of the first reading.
     pub(crate) fn push(
         &mut self,
         record: &Record<'_>,
@@ -51,7 +51,7 @@ impl SecondReading {
         Ok(())
     }
 
-    /// Ends the input: the view says which records are in the context.
+    /// Ends the first reading. The view says which records are in the context.
     pub(crate) fn finish(mut self, view: &dyn ViewBuilder) -> Self {
         let mut view = view.view();
         view.flaws.sort_by_key(|flaw| flaw.record);
@@ -69,7 +69,7 @@ impl SecondReading {
         self
     }
 
-    /// The next record of the second reading.
+    /// Returns the next record of the second reading.
     pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         let Some((origin, length)) = self.waiting.pop_front() else {
             return Ok(None);
@@ -89,7 +89,7 @@ impl SecondReading {
     }
 }
 
-/// Shows a record, all of it or its first piece, to a view.
+/// Shows a record, or the first piece of one, to a view.
 pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     match record.object() {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),
@@ -99,7 +99,7 @@ pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// A bad line, of which some agents read something.
+/// Shows a bad line, because some agents read a part of it.
 fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     let text = String::from_utf8_lossy(record.bytes.get(record.skipped..).unwrap_or_default());
     let is_read = matches!(record.class, Class::Broken | Class::Nul | Class::NotUtf8);
@@ -114,18 +114,18 @@ fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// Gives what was looked at once more, and then the rest.
+/// Returns the examined bytes again, then the rest of the source.
 pub(crate) struct Again<R> {
     looked_at: Spool,
-    /// Bytes that wait in it.
+    /// The number of bytes that wait in `spool`.
     waiting: usize,
     rest: R,
 }
 
-/// The source while it is looked at.
+/// The source while it is examined.
 pub(crate) struct Look<'a, R> {
     again: &'a mut Again<R>,
-    /// How many bytes may still wait.
+    /// The number of bytes that may still wait.
     room: usize,
 }
 
@@ -134,7 +134,7 @@ impl<R: Read> Again<R> {
         Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
     }
 
-    /// Reads ahead. The bytes wait in `spool`, up to this many, at which the input seems to end.
+    /// Reads ahead. The bytes wait in `spool`, up to `most`; there, the input seems to end.
     pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
         self.looked_at = spool;
         Look { again: self, room: most }

@@ -45,7 +45,7 @@ fn the_items_that_stay_are_in_the_line() {
     assert!(count.contains(r#""total_tokens":100}"#), "{count}");
 }
 
-/// The client takes a compaction back together with its turn.
+/// The client undoes a compaction together with its turn.
 #[test]
 fn behind_a_turn_that_was_taken_back_it_is_a_turn_of_its_own() {
     let mut before = session("");
@@ -94,7 +94,7 @@ fn files_that_no_client_loads_are_refused() {
     assert_eq!(error, Err(CompactionError::NoHeader));
 }
 
-/// As the client makes items of such lines before it sends them.
+/// The client converts such lines to items before it sends them.
 #[test]
 fn what_another_agent_said_stays_as_the_item_that_the_client_sends() {
     let mut before = session("");

@@ -1,4 +1,4 @@
-//! Compactions in the words of agents: what the view of the session gives once their lines
+//! Compactions in the formats of agents: tests what the view of the session has once their lines
 //! are appended. That the agents themselves read them so is tested with the agents.
 
 use ctx_format::compaction::{Compaction, CompactionError, Kept};
@@ -44,7 +44,7 @@ impl Session {
         sent.into_iter().map(|(_, text)| text).collect()
     }
 
-    /// What the model is sent, as texts, names of tools and results.
+    /// The texts, names of tools and results that the model receives.
     fn said(&self) -> Vec<String> {
         let texts = |record: &String| {
             let object = Object::parse(record).expect("an object");
@@ -89,7 +89,7 @@ impl Session {
         Ok(new)
     }
 
-    /// The last `count` records of the context, as they are.
+    /// Keeps the last `count` records of the context unchanged.
     fn compact_to_last(&self, count: usize) -> Self {
         let context = self.context();
         let kept: Vec<Kept<'_>> =

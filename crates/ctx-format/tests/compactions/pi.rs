@@ -71,7 +71,7 @@ fn nothing_may_stay_and_a_second_one_follows() {
     }
 }
 
-/// `OpenClaw` follows entries off the path, or those marked as left, no more than we do.
+/// `OpenClaw` does not continue from entries off the path, or from those marked as abandoned.
 #[test]
 fn it_hangs_on_what_the_session_goes_on_from() {
     let beside = r#"{"type":"message","id":"a6","parentId":"a5","appendMode":"side","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"user","content":"beside"}}"#;
@@ -99,7 +99,7 @@ fn a_file_without_a_header_is_refused() {
     assert_eq!(error, Err(CompactionError::NoHeader));
 }
 
-/// As the loader takes it: a text that is a number is one, and what is none is not version 1.
+/// The loader accepts a text that is a number, and any other version is not version 1.
 #[test]
 fn a_version_is_what_the_loader_takes_it_for() {
     for (version, has_ids) in [(r#""3""#, true), (r#""x""#, true), (r#""1""#, false)] {
@@ -114,14 +114,14 @@ fn a_version_is_what_the_loader_takes_it_for() {
     }
 }
 
-/// A system message that hangs on an entry.
+/// A system message whose parent is an entry.
 fn system(id: &str, parent: &str, said: &str) -> String {
     format!(
         r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:05.000Z","message":{{"role":"system",{said},"timestamp":7}}}}"#
     )
 }
 
-/// As pi 1.5.2 replays them into its own compactions.
+/// pi 1.5.2 combines them in the same way in its own compactions.
 #[test]
 fn the_prompt_and_the_tools_go_along() {
     let mut before = session(3);
@@ -136,7 +136,7 @@ fn the_prompt_and_the_tools_go_along() {
     let declared = r#""systemMessage":{"role":"system","content":"Be kind.\n\nBe\nbrief.","sections":{"cwd":"/w","rules":"r"},"toolsAdded":[{"name":"read","x":2},{"name":"bash"}],"timestamp":1780272000000}}"#;
     let line = after.lines.last().expect("a line");
     assert!(line.ends_with(declared), "{line}");
-    // The next one begins with what this one has declared.
+    // The next compaction begins with the declarations of this one.
     let mut next = after.clone();
     next.lines.push(system("c1", "b4", r#""content":"Beside it.""#));
     let id = line.split('"').nth(7).expect("an id");

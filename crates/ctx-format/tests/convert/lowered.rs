@@ -1,4 +1,4 @@
-//! Records that stay whole.
+//! Tests that records stay whole.
 
 use crate::support::{losses, lower};
 
@@ -39,8 +39,8 @@ fn the_messages_of_a_list_are_told_apart() {
     assert_eq!(lines, expected);
 }
 
-/// A later line rewrites the second message of the list: it is sent in that place, and the last one
-/// of the list, which was taken back, is not sent.
+/// A later line rewrites the second message of the list, and it is sent in the place of the old
+/// one. The last message of the list was undone and is not sent.
 #[test]
 fn of_a_list_what_is_in_the_context_comes_in_its_order() {
     let said = |id: &str, kind: &str, text: &str| {

@@ -1,4 +1,4 @@
-//! Whole sessions from one dialect into another.
+//! Converts whole sessions from one dialect into another.
 
 mod lowered;
 mod real;

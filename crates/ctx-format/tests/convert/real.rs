@@ -1,4 +1,4 @@
-//! Recorded sessions.
+//! Tests recorded sessions.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -37,7 +37,7 @@ fn recorded_sessions_become_legal_ones_of_whole_records() {
             .collect();
         assert_eq!(written, inside, "{}", path.display());
     }
-    // What `--nocapture` shows is the number that is reported.
+    // With `--nocapture`, the output has the numbers to report.
     #[allow(clippy::print_stdout)]
     {
         println!("{count} sessions");
@@ -64,7 +64,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The numbers of the records in the context; `None` when it is no session to us.
+/// The numbers of the records in the context; `None` if it is not a session in a known format.
 fn inside(path: &Path) -> Option<BTreeSet<u64>> {
     let mut records = Records::open(open(path), &Options::default()).expect("it can be read");
     let dialect = records.dialect()?;

@@ -1,4 +1,4 @@
-//! Converts sessions that are texts.
+//! Converts sessions given as texts.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ pub(crate) fn convert(to: &str, session: &str) -> (Vec<String>, Report) {
     of_reader(session.as_bytes(), Converter::new(to))
 }
 
-/// The session as `anthropic`, with each record in one exchange alone.
+/// The session as `anthropic`, with each record in only one exchange.
 pub(crate) fn lower(session: &str) -> (Vec<String>, Report) {
     of_reader(session.as_bytes(), lowering())
 }
@@ -34,7 +34,7 @@ pub(crate) fn of_reader(source: impl Read, converter: Converter<'_>) -> (Vec<Str
     (text.lines().map(str::to_owned).collect(), report)
 }
 
-/// What was not carried: kind, name, how often.
+/// The content that was not carried: kind, name, count.
 pub(crate) fn losses(report: &Report) -> Vec<String> {
     let losses = report.losses.iter();
     losses.map(|loss| format!("{:?} {} {}", loss.kind, loss.name, loss.count)).collect()

@@ -1,4 +1,4 @@
-//! Sessions as messages of the Anthropic API.
+//! Converts sessions to messages of the Anthropic API.
 
 use crate::support::{convert, losses};
 

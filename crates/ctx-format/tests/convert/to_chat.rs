@@ -1,4 +1,4 @@
-//! Logs of agents as chats.
+//! Converts logs of agents to chats.
 
 use crate::support::{convert, losses};
 
@@ -90,7 +90,7 @@ fn open_calls_and_lone_results_stay_and_are_told() {
     assert_eq!(losses(&report), ["OpenCall  1", "LoneResult  1"]);
 }
 
-/// A list of messages that took the place of all before it.
+/// A list of messages that replaced all earlier ones.
 #[test]
 fn messages_of_a_list_come_one_by_one() {
     let session = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z"}

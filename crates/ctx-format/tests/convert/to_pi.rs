@@ -1,4 +1,4 @@
-//! What pi and `OpenClaw` need to go on.
+//! Tests the members that pi and `OpenClaw` need to resume.
 
 use serde_json::Value;
 
@@ -12,7 +12,8 @@ fn messages(lines: &[String]) -> Vec<Value> {
     messages.collect()
 }
 
-/// What an agent says before a turn holds for the replies in it, up to the next such word.
+/// The model that an agent names before a turn applies to the replies after it, until another is
+/// named.
 #[test]
 fn the_model_is_the_one_that_the_session_names_last() {
     let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}}

@@ -1,5 +1,4 @@
-//! A format with pairing rules of its own, or with a tree for a file, takes its dialect
-//! and nothing else.
+//! A format with its own pairing rules, or with a file that is a tree, needs only its dialect.
 
 mod items;
 mod tree;
@@ -26,7 +25,7 @@ fn outline(text: &str) -> Outline<'_> {
     Items.outline(&object).expect("a message")
 }
 
-/// Lines and ids of problems; of the calls that still wait only the ids.
+/// The lines and ids of problems, and the ids of the calls that still wait.
 fn problems(records: &[&str]) -> (Vec<(u64, Rule, String)>, Vec<String>) {
     let mut validator = Validator::new(Items.rules());
     for (line, text) in (1..).zip(records) {
@@ -148,7 +147,7 @@ fn only_what_is_in_the_context_is_a_message() {
     assert_eq!(messages, expected);
 }
 
-/// Lines of the problems in a tree of these entries.
+/// The lines of the problems in a tree of these entries.
 fn problems_of_tree(entries: &[&str]) -> Vec<(u64, Rule)> {
     let input = entries.join("\n");
     let mut records = Records::open(input.as_bytes(), &tree()).expect("from memory");

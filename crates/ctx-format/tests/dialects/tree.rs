@@ -1,6 +1,6 @@
-//! A dialect for these tests, as an agent's own file would have it: entries that name
-//! their parent, branches, compactions that name the first entry they keep, and replies
-//! of which each block is an entry.
+//! A dialect for these tests that resembles an agent's own file: entries that name their parent,
+//! branches, compactions that name the first entry that they keep, and replies with one entry per
+//! block.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -149,8 +149,8 @@ impl Log for Tree {
     }
 }
 
-/// The context is the path from the newest leaf to its root, from the last compaction
-/// on and with what that keeps.
+/// The entries. The context is the path from the root to the newest leaf, from the last compaction
+/// on, with the entries that it keeps.
 #[derive(Default)]
 struct Entries(Vec<Entry>);
 
@@ -159,9 +159,9 @@ struct Entry {
     kind: String,
     id: Option<String>,
     parent: Option<String>,
-    /// Of a compaction.
+    /// The first entry that a compaction keeps.
     first_kept: Option<String>,
-    /// Of a line of a reply: the reply that it is part of.
+    /// The reply that the line belongs to, if any.
     reply: Option<String>,
 }
 
@@ -216,7 +216,7 @@ impl Entries {
         path
     }
 
-    /// The part of the path that is sent, in order, and what a compaction replaces.
+    /// The part of the path that is sent, in order, and the entries that a compaction replaces.
     fn context(&self, path: &[usize]) -> (Vec<usize>, HashSet<usize>) {
         let is_compaction = |at: &usize| self.0[*at].kind == "compaction";
         let Some(last) = path.iter().rposition(is_compaction) else {
@@ -229,7 +229,7 @@ impl Entries {
         (context.concat(), path[..kept].iter().copied().collect())
     }
 
-    /// Lines of one reply are one message, whatever is between them.
+    /// The lines of one reply are one message, whatever is between them.
     fn messages(&self, context: &[usize]) -> Vec<Vec<usize>> {
         let mut messages: Vec<Vec<usize>> = Vec::new();
         let mut replies: HashMap<&str, usize> = HashMap::new();

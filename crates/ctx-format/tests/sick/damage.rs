@@ -1,4 +1,4 @@
-//! Files that a crash has cut, run together or filled with NUL bytes.
+//! Tests files that a crash has cut, joined or filled with NUL bytes.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::files::{self, File};
 use crate::{in_context, lines, repaired};
 
-/// Reads `bytes` as a session of any format; the name of the one that was found.
+/// Reads `bytes` as a session of any format, and returns the name of the format.
 fn read(bytes: &[u8]) -> Option<&'static str> {
     let mut records = Records::open(bytes, &Options::default()).expect("from memory");
     let dialect = records.dialect();
@@ -35,7 +35,7 @@ fn stripped(record: &ctx_format::Record<'_>) -> Vec<u8> {
     record.origin().record(&tagged).untagged().into_owned()
 }
 
-/// The objects of a file that are on complete lines.
+/// The objects of a file on complete lines.
 fn objects(bytes: &[u8]) -> HashSet<String> {
     let whole = |(_, line): (u64, Vec<u8>)| {
         let text = String::from_utf8(line).ok()?;
@@ -45,8 +45,8 @@ fn objects(bytes: &[u8]) -> HashSet<String> {
     lines(bytes).into_iter().filter_map(whole).collect()
 }
 
-/// What holds of every damaged file: it is known, nothing is lost, and a repaired copy is
-/// loaded with no less than before.
+/// Properties of every damaged file: its format is recognized, nothing is lost, and the agent loads
+/// at least as much from a repaired copy as before.
 fn check(file: &File, bytes: &[u8]) {
     let found = read(bytes);
     let is_known = found.is_none_or(|name| name == file.name);
@@ -105,7 +105,7 @@ fn nul_bytes_may_stand_anywhere() {
 fn a_torn_line_and_what_was_written_behind_it_are_told_apart() {
     for file in files::all() {
         for end in (1..file.lines[2].len()).step_by(5) {
-            // What stands where a value is expected may be one of the torn line.
+            // An object where a value is expected may belong to the torn line.
             if file.lines[2][..end].ends_with([':', ',', '[']) {
                 continue;
             }
@@ -122,11 +122,11 @@ fn a_torn_line_and_what_was_written_behind_it_are_told_apart() {
     }
 }
 
-/// Values of all types, in the place of one.
+/// Values of all types, to replace another value.
 const VALUES: [&str; 9] =
     ["null", "7", "-1e9", "[]", "{}", "\"\"", "\"u2\"", "[null,[{}]]", "true"];
 
-/// What became of a file: where, as a share of its length, and what.
+/// The damage of a file: its kind, and its position as a share of the length.
 #[derive(Clone, Debug)]
 enum Damage {
     Cut(f64),
@@ -221,14 +221,14 @@ proptest! {
         let file = &files::all()[which];
         let bytes = damages.iter().fold(file.text().into_bytes(), damaged);
         read(&bytes);
-        // What was not whole may be anything; but a copy needs no repairing.
+        // An incomplete line may be anything, but the copy needs no repair.
         let (copy, _) = repaired(file.dialect(), &bytes);
         let (again, actions) = repaired(file.dialect(), copy.as_bytes());
         prop_assert!(again == copy && actions.is_empty(), "{copy}\n{actions:?}\n{again}");
     }
 }
 
-/// However the parents go, the time is that of the length.
+/// Whatever the parents are, the time is linear in the length.
 #[test]
 fn a_long_file_of_lost_parents_takes_no_longer_than_its_length() {
     let mut text = String::new();

@@ -1,8 +1,8 @@
-//! Made-up files of agents, healthy ones: turns with a call in the first.
+//! Generated files of agents without flaws: several turns; the first has a call.
 
 use ctx_format::{Dialect, dialect};
 
-/// A format, and the lines of a healthy file of it.
+/// A format, and the lines of a correct file in it.
 pub(crate) struct File {
     pub(crate) name: &'static str,
     pub(crate) lines: Vec<String>,
@@ -19,7 +19,7 @@ impl File {
     }
 }
 
-/// One of each.
+/// One file of each format.
 pub(crate) fn all() -> [File; 4] {
     [claude_code(), codex(), gemini(), pi()]
 }
@@ -28,7 +28,7 @@ fn time(number: usize) -> String {
     format!("2026-01-01T00:{number:02}:00.000Z")
 }
 
-/// A line of Claude Code: its parent is the one before.
+/// A line of Claude Code whose parent is the line before.
 pub(crate) fn claude_line(number: usize, rest: &str) -> String {
     let parent = match number {
         0 => "null".to_owned(),
@@ -121,7 +121,7 @@ pub(crate) fn gemini() -> File {
     File { name: "gemini", lines }
 }
 
-/// An entry of pi: its parent is the one before.
+/// An entry of pi whose parent is the entry before.
 pub(crate) fn pi_line(number: usize, rest: &str) -> String {
     let parent = match number {
         1 => "null".to_owned(),

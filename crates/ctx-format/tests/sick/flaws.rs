@@ -1,11 +1,11 @@
-//! What is found in files that are sick in one way each, and what repairs them. What is expected
-//! is what the agents do with such files.
+//! Tests what is found in files with a single flaw each, and what repairs them. The expected values
+//! are what the agents do with such files.
 
 use crate::files::{self, File};
 use crate::{flaws, in_context, repaired};
 
-/// A file that was changed: what is found, what is done, and how many records are in the
-/// context before and after.
+/// Checks a changed file: the flaws, the repairs, and how many records are in the context before
+/// and after.
 #[track_caller]
 fn check(
     file: &File,
@@ -60,7 +60,7 @@ fn lines_that_hang_on_nothing_are_hung_on_the_one_before() {
     check(&file, in_a_loop, &[(3, "parent-loop")], &[(3, "reparent")], (5, 6));
 }
 
-/// A branch that was left harms nobody, and neither does a line that the client finds.
+/// An abandoned branch does no harm, and neither does a parent that the client can replace.
 #[test]
 fn only_the_path_that_the_session_goes_on_from_counts() {
     let file = files::claude_code();
@@ -90,7 +90,7 @@ fn compacted(lines: &mut Vec<String>, metadata: &str) {
     lines.push(files::claude_line(7, summary));
 }
 
-/// An agent that was running has gone on from its own last line.
+/// The agent was running, and continued from its own last line.
 #[test]
 fn a_compaction_off_the_path_is_named() {
     let off = |lines: &mut Vec<String>| {
@@ -151,7 +151,8 @@ fn a_session_without_a_header_gets_one() {
         let headless = |lines: &mut Vec<String>| drop(lines.remove(0));
         check(&file, headless, &[(1, "no-header")], &[(1, "header")], counts);
     }
-    // Codex wants it first, whatever parses; pi wants it before all that does.
+    // Codex requires it to be the first line, even before lines that do not parse; pi requires it
+    // before everything that parses.
     let garbage = |lines: &mut Vec<String>| lines.insert(0, "garbage".to_owned());
     check(&files::codex(), garbage, &[(1, "no-header")], &[(1, "header")], (5, 5));
     check(&files::pi(), garbage, &[], &[], (6, 6));

@@ -1,5 +1,5 @@
-//! Sick files of agents: what is found, what is repaired, and that nothing is lost whatever
-//! became of the bytes.
+//! Tests flawed files of agents: what is found, what is repaired, and that no damage to the bytes
+//! loses anything.
 
 mod damage;
 mod files;
@@ -19,7 +19,7 @@ fn lines(text: &[u8]) -> Vec<(u64, Vec<u8>)> {
     lines
 }
 
-/// What is wrong with a file, but for what is harmless: line and rule.
+/// The flaws of a file, except harmless ones: line and rule.
 fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)> {
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let records = Records::open(text, &options).expect("from memory");
@@ -29,7 +29,7 @@ fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)>
         .collect()
 }
 
-/// A repaired copy, what was done and what is left.
+/// A repaired copy, the repairs, and the remaining flaws.
 fn repaired(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
     let log = repair_log(dialect, lines(text), false).expect("a log");
     let actions = log.actions.iter();
@@ -37,7 +37,7 @@ fn repaired(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static s
     (String::from_utf8_lossy(&log.bytes).into_owned(), actions)
 }
 
-/// How many records of a file are in the context.
+/// The number of records in the context.
 fn in_context(dialect: &'static dyn Dialect, text: &[u8]) -> usize {
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let mut records = Records::open(text, &options).expect("from memory");

@@ -33,7 +33,7 @@ impl Target for Writer {
         vec![Line::of_summary(&Anthropic, summary)]
     }
 
-    /// All results are blocks of one message.
+    /// All results become blocks of one message.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let answers = results.answers.iter();
         let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
@@ -46,7 +46,7 @@ pub(crate) fn message(role: &str, content: &str) -> String {
     LineText::new().text("role", role).json("content", content).end()
 }
 
-/// A content: a text alone is a string.
+/// Writes a content: a single text becomes a string.
 pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     match pieces {
         [] => return Some("\"\"".to_owned()),
@@ -54,7 +54,7 @@ pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<Str
         _ => {}
     }
     let blocks = blocks(pieces, notes);
-    // If records are counted, an empty one counts, too.
+    // If every record must be written, an empty one is written, too.
     let is_there = !blocks.is_empty() || notes.is_whole;
     is_there.then(|| list(&blocks))
 }
@@ -67,10 +67,10 @@ pub(crate) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String>
     blocks.collect()
 }
 
-/// The block that `part` is; `None` when it cannot be carried.
+/// The block for `part`; `None` if the API has none for it.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(match part {
-        // The API takes no empty ones, and there are others.
+        // The API refuses empty texts, and the message has other blocks.
         Part::Text(text) | Part::Refusal(text) if text.is_empty() => return None,
         Part::Text(text) | Part::Refusal(text) => text_block(text),
         Part::Reasoning(text) if notes.is_whole => {
@@ -83,7 +83,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             notes.left_out(part);
             return None;
         }
-        // Parts without a place of their own are written as their texts.
+        // Parts without a block type of their own become text.
         Part::Result(result) => {
             notes.count(LossKind::AsText, "");
             text_block(&result.text()?)
@@ -91,7 +91,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     })
 }
 
-/// Of an unknown kind, so that all of it is counted.
+/// The block is of an unknown kind; it is counted as a whole.
 fn opaque(raw: &str) -> String {
     LineText::of_type("opaque").json("raw", &one_line(raw)).end()
 }

@@ -24,7 +24,7 @@ impl Target for Writer {
     }
 }
 
-/// The message; `None` when nothing of it can be carried.
+/// Writes the message; `None` if none of its content can be carried.
 fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let role = match said.role {
         Role::Tool | Role::Function | Role::Other => Role::User,
@@ -58,7 +58,7 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(json.end())
 }
 
-/// A content: a text alone is a string. A model's has no media.
+/// Writes a content: a single text becomes a string. The content of a reply has no media.
 fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
     if let [Part::Text(text)] = parts {
         return Some(quoted(text));
@@ -112,7 +112,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::of_type(kind).json(kind, &value.end()).end())
 }
 
-/// A result is of text alone.
+/// Writes a result, which can only be text.
 fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let mut texts = Vec::new();
     for part in &answer.result.parts {

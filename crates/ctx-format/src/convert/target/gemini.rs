@@ -6,7 +6,7 @@ use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
 use crate::{Media, Part, ToolResult};
 
-/// The part of the API; `None` if it cannot be carried, or stands outside the content.
+/// The part of the API; `None` if it cannot be carried, or is not part of the content.
 pub(crate) fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => {
@@ -28,7 +28,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::new().json(key, &inner.end()).end())
 }
 
-/// A result as the API has it.
+/// Writes a result in the form of the API.
 pub(crate) fn response(
     id: &str,
     name: &str,
@@ -44,7 +44,7 @@ pub(crate) fn response(
         }
     }
     if texts.len() > 1 {
-        // They become lines of one text.
+        // Several texts become the lines of one.
         notes.count(LossKind::AsText, "text");
     }
     let key = if result.is_error { "error" } else { "output" };

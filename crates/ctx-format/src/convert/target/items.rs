@@ -10,10 +10,10 @@ use crate::dialect::items::{message, text};
 use crate::record::json::{kind, one_line};
 use crate::{Dialect, Media, Object, Part, Role};
 
-/// Which items may be written.
+/// The items that may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
-    /// All of the API.
+    /// All items of the API.
     All,
     /// The items that Codex loads; it ignores others.
     Codex,
@@ -70,7 +70,7 @@ impl Accepts {
         items
     }
 
-    /// An item as it is, or the part of it that the target can carry.
+    /// Writes an item unchanged, or the part that the target can carry.
     fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
         if self.takes(raw) {
             return vec![one_line(raw).into_owned()];
@@ -108,7 +108,7 @@ impl Accepts {
             .end()
     }
 
-    /// Whether an item may be written unchanged.
+    /// Returns true if an item may be written unchanged.
     fn takes(self, raw: &str) -> bool {
         let Ok(item) = Object::parse(raw) else {
             return false;
@@ -129,7 +129,7 @@ impl Accepts {
         self == Self::All || has_shape()
     }
 
-    /// The part of a content; `None` when it cannot be carried.
+    /// The part of a content; `None` if it cannot be carried.
     fn part(self, part: &Part<'_>, is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
         let text_kind = if is_reply { "output_text" } else { "input_text" };
         match part {
@@ -162,7 +162,7 @@ impl Accepts {
     }
 }
 
-/// The message with the content since the last item.
+/// Adds a message with the content since the last item.
 fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
     if !content.is_empty() {
         items.push(message(role, content));

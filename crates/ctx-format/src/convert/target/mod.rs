@@ -14,14 +14,15 @@ pub(crate) mod chat;
 pub(crate) mod gemini;
 pub(crate) mod items;
 
-/// A dialect that is written. It says how a message, a result and a summary look; the rest follows.
+/// A dialect that can be written. An implementation writes messages, results and summaries; the
+/// default methods do the rest.
 pub(crate) trait Target {
     /// The lines before all messages.
     fn begin(&mut self) -> Vec<Line> {
         Vec::new()
     }
 
-    /// The messages that someone says, as JSON; none if nothing of it can be carried.
+    /// The messages of one speaker, as JSON; empty if nothing can be carried.
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String>;
 
     /// A result, as JSON.
@@ -74,7 +75,7 @@ pub(crate) trait Target {
     }
 }
 
-/// The records of a turn, whatever kind of turn it is.
+/// The records of a turn of any kind.
 pub(crate) fn lines_of<T: Target + ?Sized>(
     target: &mut T,
     turn: &Turn<'_>,
@@ -91,7 +92,7 @@ pub(crate) fn lines_of<T: Target + ?Sized>(
 pub(crate) struct Line {
     /// A JSON object, on one line.
     pub(crate) json: String,
-    /// The places of the records that it is made of among those of the unit.
+    /// The indexes of the source records of the unit that it is made of.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -106,50 +107,52 @@ impl Line {
     }
 }
 
-/// A block `text`, as several dialects have it.
+/// A block of type `text`, which several dialects share.
 pub(crate) fn text_block(text: &str) -> String {
     LineText::of_type("text").text("text", text).end()
 }
 
-/// What a target knows about the unit that it writes, and where it reports what it could not carry.
+/// What a target knows about the unit that it writes, and where it reports content that it could
+/// not carry.
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) entries: &'r [&'r Entry],
-    /// The line of the reported content.
+    /// The line that reported losses refer to.
     pub(crate) line: u64,
-    /// Whether nothing may be left out.
+    /// Whether all content must be carried.
     pub(crate) is_whole: bool,
-    /// Whether a summary comes in a later unit.
+    /// Whether a summary follows in a later unit.
     pub(crate) summary_comes: bool,
 }
 
 impl Notes<'_> {
-    /// What follows is reported for `turn`.
+    /// Sets the line for the next reports to the line of `turn`.
     pub(crate) fn at(&mut self, turn: &Turn<'_>) {
         if let Some(entry) = self.entries.get(turn.origin()) {
             self.line = entry.line;
         }
     }
 
-    /// The time of the first of the records that have these places in the unit.
+    /// The time of the first of these records of the unit.
     pub(crate) fn time_of(&self, origins: &[usize]) -> Option<&str> {
         self.entries.get(*origins.first()?)?.time.as_deref()
     }
 
-    /// The model that has written a reply of these records.
+    /// The model that wrote the reply in these records.
     pub(crate) fn model_of(&self, origins: &[usize]) -> Option<Arc<str>> {
         let mut entries = origins.iter().filter_map(|it| self.entries.get(*it));
         entries.find_map(|entry| entry.model.clone())
     }
 
-    /// A message has no place for the name of who says it.
+    /// Reports the name of a participant, for which the target has no member.
     pub(crate) fn name(&mut self, said: &TurnMessage<'_>) {
         if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
             self.count(LossKind::Name, "");
         }
     }
 
-    /// Whether an agent has a place for a message: it has instructions of its own.
+    /// Returns true if an agent accepts the message: an agent has instructions of its own, so
+    /// system messages are left out.
     pub(crate) fn is_for_agent(&mut self, said: &TurnMessage<'_>) -> bool {
         self.name(said);
         if said.role.is_system() {
@@ -158,12 +161,12 @@ impl Notes<'_> {
         !said.role.is_system()
     }
 
-    /// One more of that kind.
+    /// Counts another loss of that kind.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
         self.report.count(kind, name, self.line);
     }
 
-    /// Arguments as an object.
+    /// Returns the arguments as an object.
     pub(crate) fn arguments(&mut self, arguments: &str) -> String {
         if arguments.trim().is_empty() {
             return "{}".to_owned();
@@ -175,7 +178,7 @@ impl Notes<'_> {
         LineText::new().text("input", arguments).end()
     }
 
-    /// A part that is not carried, unless it is written elsewhere.
+    /// Reports a part that is not carried, unless it is written elsewhere.
     pub(crate) fn left_out(&mut self, part: &Part<'_>) {
         match part {
             Part::Reasoning(_) => self.count(LossKind::Reasoning, ""),
@@ -185,7 +188,7 @@ impl Notes<'_> {
         }
     }
 
-    /// The data of `media`, where the target has a place for them.
+    /// The data of `media`, if the target accepts them.
     pub(crate) fn data(
         &mut self,
         media: &Media<'_>,
@@ -198,13 +201,13 @@ impl Notes<'_> {
         data
     }
 
-    /// A part of a result of a kind that we do not know, which is written as a text.
+    /// Reports that a part of a result of an unknown kind is written as text.
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
         self.count(LossKind::AsText, &json::kind(raw));
         raw
     }
 
-    /// The blocks of a result, of which `block` writes each part.
+    /// The blocks of a result; `block` writes each part.
     pub(crate) fn blocks(
         &mut self,
         result: &ToolResult<'_>,
@@ -217,7 +220,7 @@ impl Notes<'_> {
         blocks.collect()
     }
 
-    /// A part of a kind that we do not know is not carried.
+    /// Reports a part of an unknown kind, which is not carried.
     pub(crate) fn opaque(&mut self, raw: &str) {
         match json::kind(raw).as_str() {
             "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),

@@ -1,9 +1,9 @@
 //! Repairs a session so that its API accepts it again.
 //!
-//! A [`Planner`] sees the outlines and decides; nothing is read twice. The [`Repair`] lists each
-//! [`Action`] and gives the repaired records. Content is kept where possible: a misplaced result
-//! moves to its call, and only a result without a call is removed. A call without any result gets
-//! one that says so.
+//! A [`Planner`] decides from the outlines, so no record is read twice. The [`Repair`] lists each
+//! [`Action`] and writes the repaired records. It keeps content where possible: a misplaced result
+//! moves to its call, and only a result without a call is removed. A call without a result gets a
+//! result that says so.
 
 use crate::dialect::text_record;
 use crate::record::line_end;
@@ -18,64 +18,64 @@ pub use plan::{Planner, Salvage};
 /// The text of a result that replaces a missing one.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
 
-/// The text of the user message that is put before a reply at the beginning.
+/// The text of the user message that is inserted before a reply at the beginning.
 pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
 
-/// A repair of a record, or because of it.
+/// A repair of a record, or one that the record requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// The line of the record.
     pub line: u64,
     /// The call's id, if any.
     pub id: String,
-    /// The kind of repair.
+    /// The kind of the repair.
     pub what: RepairKind,
 }
 
 /// The kind of repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepairKind {
-    /// A result that answers no call goes.
+    /// Removes a result that answers no call.
     DropOrphan,
-    /// A further result of a call that has one goes.
+    /// Removes a further result of a call that already has one.
     DropRepeated,
-    /// A result moves to its call, which is in that line.
+    /// Moves a result to its call in another line.
     Move {
         /// The line of the call.
         to: u64,
     },
-    /// Results go before the other blocks of their message.
+    /// Moves results before the other blocks of their message.
     ResultsFirst,
-    /// A call without a result is answered by [`MISSING_RESULT`].
+    /// Answers a call without a result with [`MISSING_RESULT`].
     Answer,
-    /// A call, and the result that answers it, get this id.
+    /// Gives a call, and the result that answers it, a new id.
     Rename {
         /// The new id.
         to: String,
     },
-    /// [`MISSING_BEGINNING`] goes before the record.
+    /// Inserts [`MISSING_BEGINNING`] before the record.
     Begin,
-    /// A damaged line becomes several.
+    /// Splits a damaged line into several.
     Split {
-        /// How many.
+        /// The number of lines.
         into: usize,
     },
-    /// NUL bytes go.
+    /// Removes NUL bytes.
     RemoveNuls,
-    /// Bytes that are no UTF-8 become U+FFFD.
+    /// Replaces bytes that are not UTF-8 by U+FFFD.
     ReplaceBytes,
-    /// The end of a last line that is not complete goes.
+    /// Removes the incomplete end of the last line.
     Cut,
-    /// The last line gets an end.
+    /// Adds the missing line end of the last line.
     EndLine,
-    /// A header goes before the record.
+    /// Inserts a header before the record.
     Header,
-    /// A line gets another parent, which is in that line.
+    /// Gives a line another parent.
     Reparent {
         /// The line of the parent.
         to: u64,
     },
-    /// The line gets what a rule of the dialect requires.
+    /// Changes a line as a rule of the dialect requires.
     Change {
         /// The rule.
         rule: &'static str,
@@ -83,12 +83,12 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// Its word in reports.
+    /// The kind's name in reports.
     pub fn as_str(&self) -> &'static str {
         self.words("").0
     }
 
-    /// Its word in reports, and what it does, to the call or the result `id`.
+    /// The kind's name in reports, and a sentence about the repair of the call or result `id`.
     fn words(&self, id: &str) -> (&'static str, String) {
         match self {
             Self::DropOrphan => ("drop-orphan", format!("result {id} removed: it answers no call")),
@@ -101,9 +101,10 @@ impl RepairKind {
             Self::Rename { to } => {
                 ("rename", format!("call {id} renamed to {to}: another call has the id"))
             }
-            Self::Begin => {
-                ("begin", "a user message inserted before: the session began with a reply".into())
-            }
+            Self::Begin => (
+                "begin",
+                "a user message inserted before it: the session began with a reply".into(),
+            ),
             Self::Split { into } => ("split", format!("split into {into} lines")),
             Self::RemoveNuls => ("remove-nuls", "NUL bytes removed".into()),
             Self::ReplaceBytes => ("replace-bytes", "bytes that are not UTF-8 replaced".into()),
@@ -111,7 +112,7 @@ impl RepairKind {
             Self::EndLine => ("end-line", "a line end added".into()),
             Self::Header => ("header", "a header inserted before".into()),
             Self::Reparent { to } => {
-                ("reparent", format!("hung on line {to}: its parent is missing or hangs on it"))
+                ("reparent", format!("attached to line {to}: its parent is missing or below it"))
             }
             Self::Change { rule } => ("change", format!("{rule} repaired")),
         }
@@ -119,17 +120,17 @@ impl RepairKind {
 }
 
 impl Action {
-    /// The repair and its reason, for a message.
+    /// Describes the repair and its reason, for a message.
     pub fn say(&self) -> String {
         let id = if self.id.is_empty() { "without id" } else { &self.id };
         self.what.words(id).1
     }
 }
 
-/// All that is done to a session; records are known by their number, from 0.
+/// All repairs of a session. Records are identified by their number, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// By line.
+    /// The repairs by line.
     pub actions: Vec<Action>,
     edits: BTreeMap<usize, Edit>,
     /// All calls of the session.
@@ -139,15 +140,15 @@ pub struct Repair {
 /// The repairs of one record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Edit {
-    /// A user message goes before it.
+    /// Insert a user message before the record.
     begin: bool,
-    /// It is removed.
+    /// Remove the record.
     drop: bool,
     change: RecordChange,
-    /// Calls, by their place in [`Repair::calls`], whose results come into it, before
-    /// its own.
+    /// Calls, by their index in [`Repair::calls`], whose results are inserted before the record's
+    /// own results.
     into: Vec<usize>,
-    /// Calls whose results follow, as records of their own.
+    /// Calls whose results follow the record as records of their own.
     behind: Vec<usize>,
 }
 
@@ -155,24 +156,24 @@ struct Edit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Call {
     id: String,
-    /// The id in the record: the same unless renamed.
+    /// The id in the record, before it was renamed.
     was: String,
     record: usize,
     line: u64,
-    /// Its result is where it should be.
+    /// Whether its result is where it should be.
     answered: bool,
-    /// The wrong place of its result.
+    /// The wrong position where its result was found.
     found: Option<ResultAt>,
-    /// The place for its result, if its exchange ended without one.
+    /// Where its result belongs, if its exchange ended without one.
     exchange: Option<Exchange>,
 }
 
-/// The place for the results of some calls.
+/// Where the results of some calls belong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
-    /// Its last record; results in records of their own follow it.
+    /// The last record of the exchange; results in records of their own follow it.
     last: usize,
-    /// The user message that follows the calls: results that are blocks go into it.
+    /// The user message after the calls, into which results that are blocks go.
     user: Option<usize>,
 }
 
@@ -186,20 +187,20 @@ struct ResultAt {
 #[cfg(test)]
 mod tests;
 
-/// How a dialect writes what a [`Repair`] does.
+/// Writes the changes of a [`Repair`] in a dialect.
 pub trait RepairDialect {
-    /// The text of a record's object with `change` made to it. `into` are results, as
-    /// [`Self::result`] writes them, that come into it before its own.
+    /// Returns the text of a record's object with `change` made. `into` are results, as
+    /// [`Self::result`] writes them, that are inserted before the object's own results.
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
-    /// A result in the format's form: a block of a message, or a record without line end. `None` if
-    /// it is not where it was found.
+    /// Writes a result in the format's form: a block of a message, or a record without line end.
+    /// `None` if the result is not at the position where it was found.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
-    /// Records, without line ends, that hold these results and nothing else.
+    /// Writes records, without line ends, that hold only these results.
     fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
-    /// A record, without line end, in which the user says `text`.
+    /// Writes a record, without line end, with the user message `text`.
     fn said_by_user(&self, text: &str) -> String {
         text_record(Role::User, text)
     }
@@ -209,30 +210,31 @@ pub trait RepairDialect {
 /// results of the record, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordChange {
-    /// Results that go.
+    /// The results to remove.
     pub without: Vec<usize>,
-    /// Results go before all other content.
+    /// Whether results move before all other content.
     pub results_first: bool,
     /// New ids of calls.
     pub rename_calls: BTreeMap<usize, String>,
-    /// New ids of the calls that results name.
+    /// New ids in results, to match renamed calls.
     pub rename_results: BTreeMap<usize, String>,
 }
 
-/// A result that comes to its call.
+/// A result that is moved to its call, or made for it.
 #[derive(Debug)]
 pub struct NewResult<'a> {
-    /// The id of the call, which the result has to name.
+    /// The id of the call, which the result must name.
     pub id: &'a str,
     /// The record of the call.
     pub call: Object<'a>,
-    /// The record that has the result now, and its index among the results there; `None` if there
-    /// is none, and [`MISSING_RESULT`] replaces it.
+    /// The record with the result, and the result's index among the results there; `None` if the
+    /// result is missing and [`MISSING_RESULT`] replaces it.
     pub found: Option<(Object<'a>, usize)>,
 }
 
 impl Repair {
-    /// What replaces record `at` of `records`, line ends included: nothing, or one or more records.
+    /// The bytes, with line ends, that replace record `at` of `records`: empty, or one or more
+    /// records.
     pub fn repaired<B: AsRef<[u8]>>(
         &self,
         records: &[B],
@@ -269,13 +271,13 @@ impl Repair {
         if lines.is_empty() {
             return Vec::new();
         }
-        // A last line without its end keeps that.
+        // A last line without a line end gets none.
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()
     }
 
-    /// The result that a call gets. Only objects hold calls and results.
+    /// Writes the result of a call. Only objects have calls and results.
     fn result<'a, B: AsRef<[u8]>>(
         &'a self,
         records: &'a [B],

@@ -1,4 +1,4 @@
-//! Deciding what to do, from outlines alone.
+//! Decides on repairs from outlines alone.
 
 use std::collections::HashSet;
 
@@ -6,30 +6,30 @@ use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
 use crate::rules::{OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
-/// Sees the messages of a session and decides how to repair it. It pairs calls and
-/// results as [`crate::Validator`] does.
+/// Decides how to repair a session from its messages. It pairs calls and results as
+/// [`crate::Validator`] does.
 #[derive(Default)]
 pub struct Planner {
     rules: Rules,
-    /// Calls are known by their place in [`Repair::calls`].
+    /// A call is identified by its index in [`Repair::calls`].
     pairs: Pairs<usize>,
-    /// How many of the calls are of exchanges that are over.
+    /// The number of calls whose exchanges have ended.
     over: usize,
-    /// The exchange that goes on.
+    /// The current exchange.
     exchange: Exchange,
-    /// Messages that are not system ones: record, line, role.
+    /// All messages except system messages: record, line, role.
     messages: Vec<(usize, u64, Role)>,
     repair: Repair,
 }
 
 impl Planner {
-    /// A new planner.
+    /// Creates a planner.
     pub fn new(rules: Rules) -> Self {
-        // Results that stand too late in their message are put first.
+        // Results after other content of their message are moved to its front.
         Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
     }
 
-    /// The next message: its number among all records, its line, its outline.
+    /// Adds the next message: its number among all records, its line, its outline.
     pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
         if !outline.role.is_system() {
             self.messages.push((record, line, outline.role));
@@ -88,7 +88,7 @@ impl Planner {
         }
     }
 
-    /// A result is where it should be.
+    /// Notes a result that is where it should be.
     fn answered(&mut self, call: usize, at: ResultAt) {
         self.exchange.last = at.record;
         let call = &mut self.repair.calls[call];
@@ -99,7 +99,8 @@ impl Planner {
         }
     }
 
-    /// A result cannot stay: it goes to the nearest call that lacks one, or away.
+    /// Handles a result that cannot stay: it moves to the nearest call without a result, or is
+    /// removed.
     fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
         let id = &outline.results[at.place];
         let calls = &mut self.repair.calls;
@@ -119,12 +120,13 @@ impl Planner {
         self.act(line, id, what);
         let edit = self.edit(at.record);
         edit.change.without.push(at.place);
-        // Nothing is left of it, unless results are added.
+        // Nothing is left of the record, unless results are added.
         let is_empty = edit.change.without.len() == outline.results.len();
         edit.drop = is_empty && !outline.has_content;
     }
 
-    /// The repairs. Calls at the end that wait for their results are left alone unless `strict`.
+    /// Returns the repairs. Calls at the end that may still get results are left alone unless
+    /// `strict`.
     pub fn finish(mut self, strict: bool) -> Repair {
         let end = self.pairs.finish();
         let open = end.open.into_iter().filter(|_| strict);
@@ -145,7 +147,7 @@ impl Planner {
         self.repair
     }
 
-    /// A call gets the result that was found elsewhere, or one that says it is missing.
+    /// Gives a call the result that was found elsewhere, or one that says it is missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
         if found.is_none() {
@@ -183,20 +185,20 @@ impl Planner {
     }
 }
 
-/// The lines that take the place of a damaged one.
+/// The lines that replace a damaged one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvage {
-    /// Without line ends. Text that is not an object is the rest, which is not read.
+    /// The lines, without line ends. Text that is not an object becomes a line that is not read.
     pub lines: Vec<String>,
     /// The repairs.
     pub done: Vec<RepairKind>,
 }
 
-/// At how many positions an object is searched after a torn one.
+/// The maximum number of positions at which an object is searched for after a torn one.
 const PLACES: usize = 200;
 
 impl Salvage {
-    /// `None` for a line that is whole, or of which nothing can be read.
+    /// Salvages what can be read of a line; `None` if the line is intact or nothing can be read.
     pub fn of(record: &Record<'_>) -> Option<Self> {
         let is_damaged = matches!(
             record.class,
@@ -222,10 +224,10 @@ impl Salvage {
         if before.is_empty() && behind.is_empty() && !text.is_empty() && !is_tail {
             return None;
         }
-        // At the end of the file what is torn was never whole.
+        // A torn object at the end of the file was never complete.
         let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
         if is_cut && before.is_empty() {
-            // Other repairs of it no longer matter.
+            // The other repairs of the line no longer matter.
             salvage.done = vec![RepairKind::Cut];
         } else if is_cut {
             salvage.done.push(RepairKind::Cut);
@@ -241,7 +243,7 @@ impl Salvage {
     }
 }
 
-/// The objects that `text` begins with, and the rest.
+/// Splits `text` into the objects at its beginning and the rest.
 fn objects(text: &str) -> (Vec<&str>, &str) {
     let mut found = Vec::new();
     let mut rest = text.trim_ascii();
@@ -253,9 +255,9 @@ fn objects(text: &str) -> (Vec<&str>, &str) {
     (found, rest)
 }
 
-/// The objects at the end of `text`, and the torn one before them, if there is any.
+/// Splits `text` into the objects at its end and the torn object before them, if any.
 fn behind_torn(text: &str) -> (Vec<&str>, &str) {
-    // Where a value is expected it may belong to the torn object.
+    // An object where a value is expected may belong to the torn object.
     let is_value = |at: usize| text[..at].trim_ascii_end().ends_with([':', ',', '[']);
     let places = memchr::memmem::find_iter(text.as_bytes(), b"{\"");
     let places = places.filter(|at| *at > 0 && !is_value(*at));
@@ -314,7 +316,7 @@ mod tests {
         }
     }
 
-    /// A line of nothing but openings costs no more than its length, a few times.
+    /// A line of nothing but opening braces takes time linear in its length.
     #[test]
     fn a_long_torn_line_is_given_up() {
         let text = "{\"a\":".repeat(200_000) + "\n";

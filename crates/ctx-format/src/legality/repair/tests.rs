@@ -14,7 +14,7 @@ fn plan(dialect: &dyn Dialect, records: &[String], strict: bool) -> Repair {
     planner.finish(strict)
 }
 
-/// The repaired records, and what was done.
+/// The repaired records, and the repairs.
 fn repair(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<String>, Vec<String>) {
     let lines: Vec<String> = records.iter().map(|text| format!("{text}\n")).collect();
     let repair = plan(dialect, records, strict);
@@ -228,7 +228,7 @@ fn a_session_that_begins_with_a_reply_gets_a_beginning() {
         &[begin, USE, &results],
         &[
             "1: result t removed: it answers no call",
-            "2: a user message inserted before: the session began with a reply",
+            "2: a user message inserted before it: the session began with a reply",
         ],
     );
 }

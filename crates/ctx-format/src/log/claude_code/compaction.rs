@@ -1,10 +1,10 @@
-//! A compaction as Claude Code writes it: a boundary, which names the old lines that stay, and a
-//! summary.
+//! A compaction in the format of Claude Code: a boundary, which names the old lines that stay, and
+//! a summary.
 //!
 //! Clients since 2.1.141 read a list of the old lines that stay, those since 2.1.76 the first and
-//! the last one of a chain of parents; tried with 2.1.197. For older ones, for results next to the
-//! chain, and if a line that stays has changed, the lines that stay are written again after the
-//! summary.
+//! the last line of a chain of parents; this was tested with 2.1.197. Older clients read neither.
+//! For these, for results next to the chain, and if a line that stays has changed, the lines that
+//! stay are written again after the summary.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::log::compaction::{
 };
 use crate::{Object, json};
 
-/// The members that are the same in all lines of a session.
+/// The members that all lines of a session share.
 const SHARED: [&str; 7] =
     ["userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
 
@@ -23,22 +23,22 @@ const READS_SEGMENT: [u32; 3] = [2, 1, 76];
 /// The first version that reads `preservedMessages`.
 const READS_LIST: [u32; 3] = [2, 1, 141];
 
-/// How the summary begins, for the model.
+/// The beginning of the summary that the model receives.
 const OPENING: &str = "What came before in this session was compacted. Its summary:";
 
-/// Sees the lines of a session.
+/// Collects facts from the lines of a session.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// The shared members of the main agent's last line, raw.
+    /// The shared members in the main agent's last line, raw.
     shared: Vec<(&'static str, String)>,
     times: Times,
 }
 
 /// How the boundary names the old lines that stay.
 struct Names {
-    /// It lists them.
+    /// Whether it lists them.
     list: bool,
-    /// It names the ends of their chain. Clients that know no list read that.
+    /// Whether it names the ends of their chain, for clients that cannot read the list.
     chain: bool,
 }
 
@@ -93,11 +93,11 @@ impl Writer {
         let is_below =
             |pair: &[Object<'_>]| pair[1].text_of("parentUuid") == pair[0].text_of("uuid");
         let is_chain = || version >= READS_SEGMENT && kept.windows(2).all(is_below);
-        // The ends are right if nothing between them leaves.
+        // The ends are only correct if nothing between them is removed.
         Names { list, chain: is_same && compaction.is_end && (list || is_chain()) }
     }
 
-    /// The beginning of a line, with its `links`.
+    /// Begins a line with its `links`.
     fn begin(&self, links: LineText) -> LineText {
         let line = links.json("isSidechain", "false");
         self.shared.iter().fold(line, |line, (key, raw)| line.json(key, raw))
@@ -134,7 +134,7 @@ impl Writer {
             .end()
     }
 
-    /// The lines that stay, as a chain of their own below `parent`.
+    /// Writes the lines that stay as a new chain below `parent`.
     fn copies(
         &mut self,
         compaction: &Compaction<'_>,
@@ -160,7 +160,7 @@ impl Writer {
             }
             let no_usage = (kind_of(object) == "assistant").then_some(NO_USAGE);
             let mut edits = copy_with(object, &members, no_usage);
-            // The client joins the blocks of one reply wherever they are.
+            // The client joins the blocks of a reply wherever they are.
             let message = object.object_of("message");
             if let Some(old) = message.as_ref().and_then(|message| message.get("id")) {
                 let new = || json::quoted(&format!("msg_{}", ids.uuid().replace('-', "")));

@@ -1,5 +1,5 @@
-//! The lines that are sent: the newest line, or the one that the user went back to, and its
-//! parents, with the lines that belong to that path.
+//! Finds the lines that the client sends: the newest line, or the one that the user went back to,
+//! its ancestors, and the other lines that belong to that path.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -8,11 +8,11 @@ use super::line::{Node, NodeKind};
 use super::tree::{LastUse, LoadedTree};
 use crate::log::links::{ById, LineId, Tree};
 
-/// The context, and how the way to it was found.
+/// The context, and the gaps on the path to it.
 pub(super) struct Context {
-    /// The places of the lines, boundaries included, in their order.
+    /// The indexes of the lines, boundaries included, in their order.
     pub(super) lines: Vec<usize>,
-    /// Lines whose parent is missing, with those that take its place.
+    /// Lines with a missing parent, each with the line that replaces the parent.
     pub(super) jumps: Vec<(usize, usize)>,
 }
 
@@ -31,7 +31,7 @@ impl Context {
 }
 
 impl LoadedTree<'_> {
-    /// The last user or assistant line, where the path begins.
+    /// The last user or assistant line, at which the path starts.
     fn leaf(&self, kept_end: Option<LineId>) -> Option<usize> {
         let LastUse { leaf, is_explicit, is_emptied } = self.lines.last;
         if is_emptied {
@@ -47,7 +47,7 @@ impl LoadedTree<'_> {
         used.and_then(|used| self.nearest_said(used)).or_else(|| self.outer_leaf())
     }
 
-    /// The place where the user was, or where the session continued from there.
+    /// Returns the user's position, or the line from which the session continued.
     fn last_used(&self, or_newest: bool) -> Option<usize> {
         let newest = self.place(self.lines.newest);
         let used = self.place(self.lines.last.leaf);
@@ -59,8 +59,8 @@ impl LoadedTree<'_> {
         if or_newest { used.or(newest) } else { used }
     }
 
-    /// A leaf of the tree. If there are several: the one that was used last, or that the newest line
-    /// is on.
+    /// Returns a leaf of the tree. If there are several, it is the last used one, or the one above
+    /// the newest line.
     fn outer_leaf(&self) -> Option<usize> {
         let (mut named, mut answered) = (HashSet::new(), HashSet::new());
         for (place, node) in self.nodes() {
@@ -74,7 +74,7 @@ impl LoadedTree<'_> {
         let nodes = &self.lines.nodes;
         let (mut known, mut leaves) = (HashSet::new(), HashSet::new());
         for (end, _) in self.nodes().filter(|(_, node)| !named.contains(&node.id)) {
-            // Everything above a known line is known as well.
+            // All ancestors of a known line are known as well.
             let mut up = self.ancestors(end).take_while(|place| known.insert(*place));
             let said = up.find(|place| nodes[*place].is_said());
             leaves.extend(said.filter(|place| !answered.contains(&nodes[*place].id)));
@@ -87,7 +87,7 @@ impl LoadedTree<'_> {
             }
         }
         let newest = |places: &mut dyn Iterator<Item = usize>| {
-            // Among several with the same time the first counts.
+            // If several have the same time, the first counts.
             let main = places.filter(|place| !nodes[*place].is_sidechain);
             main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
         };
@@ -98,14 +98,15 @@ impl LoadedTree<'_> {
         }
     }
 
-    /// This line, or the nearest user or assistant line above it.
+    /// Returns this line, or its nearest ancestor that is a user or assistant line.
     fn nearest_said(&self, place: usize) -> Option<usize> {
         self.ancestors(place).find(|place| self.lines.nodes[*place].is_said())
     }
 
-    /// From the root to a line, with the siblings of the path and what hangs on its end.
+    /// Returns the lines from the root to a line, with the siblings of the path and the client's
+    /// lines below its end.
     ///
-    /// Puts into `jumps` each line whose parent is missing, with the one that takes its place.
+    /// Adds to `jumps` each line whose parent is missing, with the line that replaces the parent.
     pub(super) fn path_to(
         &self,
         leaf: usize,
@@ -141,15 +142,15 @@ impl LoadedTree<'_> {
     }
 }
 
-/// Lines that belong to a path and are not on it: other blocks of a reply, results of its calls,
+/// Lines that belong to a path without being on it: other blocks of a reply, results of its calls,
 /// and lines of the client.
 #[derive(Default)]
 pub(super) struct Siblings {
     /// The blocks of each reply.
     blocks: ById<Vec<usize>>,
-    /// The results that hang on each line.
+    /// The results below each line.
     results: ById<Vec<usize>>,
-    /// The lines of the client that hang on each line.
+    /// The client's lines below each line.
     hung: ById<Vec<usize>>,
 }
 
@@ -172,8 +173,8 @@ impl Siblings {
         siblings
     }
 
-    /// The path with the blocks and results next to it: if tools ran at the same time, they follow
-    /// the last block of the reply that is on the path.
+    /// Returns the path with the blocks and results next to it. If tools ran at the same time,
+    /// these follow the last block of the reply that is on the path.
     fn join(&self, path: Vec<usize>, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let mut last_blocks: ById<usize> = ById::default();
         let mut replies = Vec::new();
@@ -205,7 +206,7 @@ impl Siblings {
         joined
     }
 
-    /// The lines of the client that hang on the end of a path, and on each other.
+    /// Returns the client's lines below the end of a path, and below each other.
     fn hung_on(&self, end: usize, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let mut found = Vec::new();
         let mut at = Some(end);
@@ -221,14 +222,14 @@ impl Siblings {
     }
 }
 
-/// How near in time a line must be to take the place of a missing parent, in milliseconds.
+/// The maximum time between a line and the one that replaces its missing parent, in milliseconds.
 const NEAR: i64 = 5_000;
 
-/// The lines of one agent by their times: the nearest earlier one takes the place of a missing
-/// parent.
+/// The lines of one agent by time: the nearest earlier line replaces a missing parent.
 struct EarlierLines {
-    /// Time and place, by time; of one time the last one in the file first. Those that were found
-    /// on the path leave, so that a file whose parents are all missing takes little time.
+    /// Time and index, by time; lines of the same time in reverse order of the file. Lines that
+    /// were found on the path are removed, so that a file whose parents are all missing takes
+    /// little time.
     lines: BTreeSet<(i64, Reverse<usize>)>,
 }
 
@@ -239,7 +240,8 @@ impl EarlierLines {
         Self { lines: lines.collect() }
     }
 
-    /// The nearest line up to that time that was not seen; of one time the first in the file.
+    /// Returns the latest unseen line up to that time; of several at the same time, the first in
+    /// the file.
     fn before(&mut self, time: i64, seen: &HashSet<usize>) -> Option<usize> {
         loop {
             let nearest = *self.lines.range(..=(time, Reverse(0))).next_back()?;

@@ -1,5 +1,5 @@
-//! Writes session files of Claude Code, one block of a reply a line. Compared with what the client
-//! 2.1.197 loads.
+//! Writes session files of Claude Code, with one block of a reply per line. Verified against what
+//! the client 2.1.197 loads.
 
 use super::NO_USAGE;
 use crate::Role;
@@ -11,8 +11,8 @@ use crate::log::compaction::{LineText, list, quoted};
 /// The version that writes such files.
 const VERSION: &str = "2.1.197";
 
-/// The model of replies that no model of the API wrote: the client goes on with its own default.
-/// Without any it hangs.
+/// The model name in replies that no model of the API wrote. The client then continues with its own
+/// default; without a name it hangs.
 const NO_MODEL: &str = "<synthetic>";
 
 pub(crate) struct Writer {
@@ -28,7 +28,7 @@ impl Writer {
         Self { session, parent: None, model: NO_MODEL.to_owned() }
     }
 
-    /// The line that holds a message.
+    /// Writes the line for a message.
     fn wrap(&mut self, role: &str, message: &str, is_summary: bool, time: Option<&str>) -> String {
         let id = self.session.ids.uuid();
         let line = LineText::new()
@@ -49,7 +49,7 @@ impl Writer {
         line.end()
     }
 
-    /// A message for each block.
+    /// Splits a reply into a message for each block.
     fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         let blocks = anthropic::blocks(&said.pieces, notes);
         let id = format!("msg_{}", self.session.ids.uuid().replace('-', ""));

@@ -1,7 +1,8 @@
-//! What is wrong with a session as the client 2.1.197 loads it, each tried with the client.
+//! The problems of a session that the client 2.1.197 has when it loads it, each tested with the
+//! client.
 //!
-//! Only the path that the session goes on from counts: a parent that is missing on a branch that
-//! was left does no harm.
+//! Only the path that the session continues from counts: a missing parent on an abandoned branch
+//! does no harm.
 
 use std::collections::HashSet;
 
@@ -31,22 +32,22 @@ pub(super) fn of(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     }
     if let Some(record) = tree.lines.superseded.first() {
         let lines = counted(tree.lines.superseded.len(), "line");
-        let what = format!("{lines} with the uuid of a later one, which Claude Code takes instead");
+        let what = format!("{lines} with the uuid of a later line, which Claude Code uses instead");
         flaws.push(Flaw::new(*record, "repeated-id", Effect::Harmless, what));
     }
     flaws
 }
 
-/// A line whose parent is missing, of which another line takes the place.
+/// The flaw of a line whose missing parent another line replaces.
 fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     let nodes = &tree.lines.nodes;
     let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
     let what =
-        format!("{why}: Claude Code goes on from line {line}, the nearest within five seconds");
+        format!("{why}: Claude Code continues from line {line}, the nearest within five seconds");
     Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
-/// Old lines that a compaction names and that are not there.
+/// The flaw of a compaction that keeps old lines which are not in the file.
 fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let node: &Node = &tree.lines.nodes[boundary];
     let preserved = node.boundary()?.preserved.as_ref()?;
@@ -67,14 +68,14 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     (!missing.is_empty()).then(|| flaw(what).repaired_by(Remedy::Change(missing)))
 }
 
-/// The list of old lines that the compaction of `object` keeps, without those of these numbers.
+/// Removes these entries from the list of old lines that the compaction `object` keeps.
 pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     let list = || {
         let metadata = object.object_of("compactMetadata")?;
         metadata.object_of("preservedMessages")?.elements_of("uuids")
     };
-    // The view numbers texts alone.
+    // The view numbers only the texts.
     let mut number = 0;
     let mut items = Vec::new();
     for raw in list().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! The place of a line among the others.
+//! What a line means for the tree of lines.
 
 use chrono::DateTime;
 
@@ -6,20 +6,20 @@ use crate::dialect::{blocks, kind_of};
 use crate::log::links::LineId;
 use crate::{Object, json};
 
-/// A line, as far as the tree is concerned.
+/// A line, reduced to what matters for the tree.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
     Node(Node),
-    /// The progress of a tool: the children of the line are those of its parent.
+    /// The progress of a tool. The tree skips the line: its children become those of its parent.
     Progress {
         id: LineId,
         parent: Option<LineId>,
     },
-    /// Where the user was when the client was last used.
+    /// The user's position when the client was last used.
     LastPrompt {
-        /// `None` if the user emptied the conversation.
+        /// `None` if the user cleared the conversation.
         leaf: Option<LineId>,
-        /// Whether the user went there himself.
+        /// Whether the user moved there explicitly.
         is_explicit: bool,
     },
     Other,
@@ -35,9 +35,9 @@ pub(super) struct Node {
     pub(super) kind: NodeKind,
     /// Milliseconds since 1970, if the line has a time.
     pub(super) time: Option<i64>,
-    /// Whether it belongs to a helper agent, which has a context of its own.
+    /// Whether it belongs to a subagent, which has a context of its own.
     pub(super) is_sidechain: bool,
-    /// Whether the client sends it when it is in the context.
+    /// Whether the client sends the line if it is in the context.
     pub(super) is_sent: bool,
 }
 
@@ -47,19 +47,19 @@ pub(super) enum NodeKind {
         has_result: bool,
     },
     Assistant {
-        /// The reply that the line holds a block of.
+        /// The reply that the line has a block of.
         reply: Option<LineId>,
     },
     /// The line with which the context begins after a compaction.
     Boundary(Box<Boundary>),
-    /// A line that the client wrote: attachments, notes.
+    /// A line that the client added: attachments, notes.
     Client,
 }
 
-/// What a compaction says about the lines before it.
+/// The links of a compaction to the lines before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Boundary {
-    /// The last line that it stands for.
+    /// The last line that it replaces.
     pub(super) before: Option<LineId>,
     pub(super) preserved: Option<Preserved>,
 }
@@ -67,15 +67,15 @@ pub(super) struct Boundary {
 /// Old lines that stay in the context after the summary.
 #[derive(Clone, Debug)]
 pub(super) struct Preserved {
-    /// The line that they follow then.
+    /// The line after which they are placed.
     pub(super) anchor: LineId,
-    /// Each of them, or the first and the last one of a chain of parents.
+    /// The ids of all of them, or of the first and the last one of a chain of parents.
     pub(super) ids: Vec<LineId>,
     pub(super) is_chain: bool,
 }
 
 impl Node {
-    /// Whether the user, the model or a tool said it.
+    /// Returns true if the user, the model or a tool wrote the line.
     pub(super) fn is_said(&self) -> bool {
         matches!(self.kind, NodeKind::User { .. } | NodeKind::Assistant { .. })
     }
@@ -100,7 +100,7 @@ impl Node {
 }
 
 impl Line {
-    /// Reads the line of record number `record`.
+    /// Reads the line of that record number.
     pub(super) fn of(record: usize, object: &Object<'_>) -> Self {
         let kind = kind_of(object);
         if kind == "last-prompt" {
@@ -119,7 +119,7 @@ impl Line {
             "assistant" => {
                 let message = object.object_of("message");
                 let reply = message.and_then(|message| LineId::at(&message, "id"));
-                // If the server gave no answer, the client writes one.
+                // If the server did not answer, the client writes the reply itself.
                 (NodeKind::Assistant { reply }, !object.is_true("isApiErrorMessage"))
             }
             "attachment" => (NodeKind::Client, true),

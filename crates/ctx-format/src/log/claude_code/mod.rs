@@ -1,4 +1,4 @@
-//! The session files of Claude Code: a tree of lines, one content block of a reply a line.
+//! The session files of Claude Code: a tree of lines, with one content block of a reply per line.
 
 mod compaction;
 mod context;
@@ -32,16 +32,16 @@ pub(crate) const FORMAT: Format = Format {
     writer: |session| Box::new(convert::Writer::new(session)),
 };
 
-/// The `usage` of a reply whose use of tokens is unknown.
+/// The `usage` of a reply whose token counts are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
-/// The window that the client works with by default, whatever the model supports: version 2.1.197
-/// shows it in how much it reports to be left, with five models.
+/// The context window that the client assumes by default, whatever the model supports. The
+/// remaining share that version 2.1.197 displays confirms it with five models.
 const WINDOW: u64 = 200_000;
-/// The window of a session that has exceeded the other.
+/// The window of a session that has exceeded the default.
 const LONG_WINDOW: u64 = 1_000_000;
 
-/// How the texts begin that the client writes for the user.
+/// The beginnings of texts that the client writes in the user's name.
 const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
 
@@ -120,7 +120,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn rules(&self) -> Rules {
-        // The client puts results where the API wants them.
+        // The client moves results to where the API requires them.
         Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
@@ -239,8 +239,8 @@ impl Log for ClaudeCode {
     }
 }
 
-/// The message of a line that a model has written. The client writes some replies itself: if the
-/// server gave no answer, or was not asked.
+/// Returns the message of a line that a model wrote. The client writes some replies itself, if the
+/// server did not answer or was not asked.
 fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if kind_of(object) != "assistant" || object.is_true("isApiErrorMessage") {
         return None;
@@ -249,8 +249,8 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if message.text_of("model").as_deref() == Some("<synthetic>") { None } else { Some(message) }
 }
 
-/// The lines of a helper name the main session. Older versions write them among its lines, and name
-/// no helper.
+/// The session id. The lines of a subagent name the main session. Older versions write them among
+/// its lines, without naming the subagent.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;
     if !object.is_true("isSidechain") {
@@ -260,7 +260,7 @@ fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     Some(format!("{session}.{helper}").into())
 }
 
-/// Whether a user message is a request of the user, and not a text that the client wrote.
+/// Returns true if a user message is a request of the user rather than a text of the client.
 fn is_request(message: &Object<'_>) -> bool {
     let text = message.get("content").and_then(json::text);
     let text = text.or_else(|| {
@@ -270,8 +270,8 @@ fn is_request(message: &Object<'_>) -> bool {
     text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))
 }
 
-/// Whether the user denied the call that a line answers. Newer versions mark each denial, older
-/// ones write it like the error of a tool.
+/// Returns whether the user denied the call that a line answers. Newer versions mark each denial;
+/// older ones write it like a tool error.
 fn denial(object: &Object<'_>) -> Denial {
     match object.text_of("toolDenialKind") {
         Some(kind) if kind == "user-rejected" => Denial::Marked,
@@ -283,7 +283,7 @@ fn denial(object: &Object<'_>) -> Denial {
     }
 }
 
-/// A text that the client adds to the conversation for the model.
+/// Reads a text that the client adds to the conversation for the model.
 fn added_part<'a>(object: &Object<'a>) -> Option<Part<'a>> {
     if let Some(attachment) = object.object_of("attachment") {
         let mut keys = ["prompt", "content", "snippet"].into_iter();
@@ -301,7 +301,7 @@ fn good_for(object: &Object<'_>) -> Option<GoodFor> {
     match &*kind_of(object) {
         "progress" => Some(GoodFor::Progress),
         "file-history-snapshot" => Some(GoodFor::FileHistory),
-        // The context begins with a boundary.
+        // A boundary begins the context.
         "system" if object.text_of("subtype").as_deref() != Some("compact_boundary") => {
             Some(GoodFor::ItsParent)
         }

@@ -1,5 +1,5 @@
-//! Which lines of generated sessions are in the context. The expected values are what the client
-//! sends.
+//! Tests which lines of generated sessions are in the context. The expected values are what the
+//! client sends.
 
 use crate::dialect::{ClaudeCode, Dialect};
 use crate::view::{Outside, Presence};
@@ -29,12 +29,12 @@ fn a_denial_is_what_the_record_says_and_not_the_text_of_a_result() {
     }
 }
 
-/// Lines of a session, a second apart.
+/// Lines of a session, one second apart.
 #[derive(Default)]
 struct Lines(Vec<String>);
 
 impl Lines {
-    /// A line: `id>parent` and what follows `"isSidechain":false`.
+    /// Adds a line: `id>parent` and the text after `"isSidechain":false`.
     fn add(mut self, ids: &str, rest: &str) -> Self {
         let (id, parent) = ids.split_once('>').expect("an id and a parent");
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -47,7 +47,7 @@ impl Lines {
         self
     }
 
-    /// User messages whose texts are the ids.
+    /// Adds user messages whose texts are the ids.
     fn user(self, ids: &str) -> Self {
         let text = ids.split('>').next().unwrap_or_default().to_owned();
         self.add(ids, &format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#))
@@ -62,7 +62,7 @@ impl Lines {
         )
     }
 
-    /// A text of a reply.
+    /// Adds a text of a reply.
     fn says(self, ids: &str, reply: &str) -> Self {
         let text = ids.split('>').next().unwrap_or_default().to_owned();
         self.block(ids, reply, &format!(r#"{{"type":"text","text":"{text}"}}"#))
@@ -82,7 +82,7 @@ impl Lines {
         self.add(ids, r#""type":"progress","data":{"type":"hook_progress"}"#)
     }
 
-    /// A boundary, with what its metadata says.
+    /// Adds a boundary with this metadata.
     fn boundary(self, id: &str, before: &str, metadata: &str) -> Self {
         let rest = format!(
             r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"{before}","compactMetadata":{{{metadata}}}"#
@@ -102,7 +102,7 @@ impl Lines {
         self
     }
 
-    /// For each record its id or number, and the number of its message, or why it is in no message.
+    /// For each record, the number of its message in the context, or the reason why it has none.
     fn presences(&self) -> Vec<Presence> {
         let text = self.0.join("\n");
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -129,7 +129,7 @@ impl Lines {
         messages.into_iter().map(|ids| ids.join("+")).collect()
     }
 
-    /// Why each line that is not in the context is not.
+    /// The lines that are not in the context, and why.
     fn outside(&self) -> Vec<(&str, Outside)> {
         let lines = self.0.iter().zip(self.presences());
         let outside = lines.filter_map(|(line, presence)| match presence {
@@ -203,11 +203,11 @@ fn behind_a_boundary_nothing_older_is_sent() {
     let expected = ["a", "b", "c", "d"].map(|id| (id, old));
     assert_eq!(lines.outside()[..4], expected);
     assert_eq!(lines.outside()[4], ("B", Outside::NeverSent));
-    // The line that it names may not be in the file; and it may be compacted again.
+    // The line that the boundary names may be missing; and the session may be compacted again.
     let again = lines.boundary("C", "?", "").summary("t>C");
     assert_eq!(again.context(), ["t"]);
     let old: Vec<_> = again.outside().into_iter().filter(|(_, why)| *why == old).collect();
-    // The older boundary among them.
+    // The older boundary is among them.
     assert_eq!(old.len(), 7);
 }
 
@@ -244,7 +244,7 @@ fn the_user_may_have_gone_back() {
     };
     let back = two_turns().bare(&prompt(r#""b","explicit":true"#));
     assert_eq!(back.context(), ["a", "b"]);
-    // A line on the way to the newest one says nothing.
+    // If it names an ancestor of the newest line, nothing changes.
     assert_eq!(two_turns().bare(&prompt("\"b\"")).context().len(), 4);
     let went_on = two_turns().bare(&prompt(r#""b","explicit":true"#)).user("e>b");
     assert_eq!(went_on.context(), ["a", "b", "e"]);

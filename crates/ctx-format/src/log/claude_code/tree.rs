@@ -1,7 +1,7 @@
 //! The lines of a session as a tree, with the parents that a compaction gives them.
 //!
-//! The rules here and in `context.rs` are those of the client's own loader, read in version 2.1.197
-//! and compared with what it sends.
+//! The rules here and in `context.rs` come from the client's own loader in version 2.1.197, and
+//! were compared with what it sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,28 +12,28 @@ use crate::Object;
 use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
 use crate::log::view::{Outside, View, ViewBuilder};
 
-/// The lines of a session that name their parents.
+/// The lines of a session, which name their parents.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// In the order of the file; for an id that repeats, the last line.
+    /// The lines in the order of the file. If an id repeats, only the last line with it.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
     /// The parents of lines that only show progress.
     progress: ById<Option<LineId>>,
-    /// Records whose line came again with the same id.
+    /// Records whose id a later line repeats.
     pub(super) superseded: Vec<usize>,
     /// The last line of the main agent.
     pub(super) newest: Option<LineId>,
     pub(super) last: LastUse,
 }
 
-/// The user's position at the end.
+/// The user's last position.
 #[derive(Default)]
 pub(super) struct LastUse {
     pub(super) leaf: Option<LineId>,
-    /// Whether the user went back there himself.
+    /// Whether the user moved there explicitly.
     pub(super) is_explicit: bool,
-    /// Whether the user emptied the conversation.
+    /// Whether the user cleared the conversation.
     pub(super) is_emptied: bool,
 }
 
@@ -78,7 +78,7 @@ impl Lines {
         self.progress.get(&parent).copied().unwrap_or(Some(parent))
     }
 
-    /// The place of the line with that id.
+    /// Returns the index of the line with that id.
     pub(super) fn place(&self, id: Option<LineId>) -> Option<usize> {
         self.places.get(&id?).copied()
     }
@@ -98,13 +98,13 @@ impl LastUse {
 }
 
 /// The tree as the loader sees it: without the lines that a compaction with kept lines removed, and
-/// with other parents.
+/// with the changed parents.
 pub(super) struct LoadedTree<'l> {
     pub(super) lines: &'l Lines,
-    /// The new parents of lines that have one.
+    /// The new parents of moved lines.
     parents: HashMap<usize, LineId>,
     gone: HashSet<usize>,
-    /// Whether the context is that of a helper agent.
+    /// Whether the context is that of a subagent.
     pub(super) is_sidechain: bool,
 }
 
@@ -121,14 +121,14 @@ impl<'l> LoadedTree<'l> {
         self.parents.get(&place).copied().or(self.lines.nodes[place].parent)
     }
 
-    /// The lines that are still there.
+    /// The lines that were not removed.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (usize, &'l Node)> {
         let nodes = self.lines.nodes.iter().enumerate();
         nodes.filter(|(place, _)| !self.gone.contains(place))
     }
 
-    /// Moves the old lines that the last compaction keeps after its summary, and removes all others
-    /// before it. Returns the last line that is kept.
+    /// Moves the old lines that the last compaction keeps after its summary, and removes all other
+    /// lines before it. Returns the last kept line.
     pub(super) fn keep_preserved(&mut self) -> Option<LineId> {
         let nodes = &self.lines.nodes;
         let preserved = |node: &'l Node| node.boundary()?.preserved.as_ref();
@@ -153,7 +153,7 @@ impl<'l> LoadedTree<'l> {
         Some(end)
     }
 
-    /// The places of kept lines; `None` if one of them is missing.
+    /// The indexes of kept lines; `None` if one of them is missing.
     pub(super) fn preserved(
         &self,
         Preserved { ids, is_chain, .. }: &Preserved,
@@ -169,7 +169,7 @@ impl<'l> LoadedTree<'l> {
         Some(up)
     }
 
-    /// Puts kept lines between `anchor` and its children.
+    /// Inserts kept lines between `anchor` and its children.
     fn put_behind(&mut self, anchor: LineId, kept: &[usize]) {
         let Some(last) = kept.last() else {
             return;
@@ -218,7 +218,7 @@ impl ViewBuilder for Lines {
         self.add(Line::of(record, object));
     }
 
-    /// The client reads the first object of a line, and not the rest.
+    /// If a line has several objects, the client reads only the first.
     fn push_first_of(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
@@ -235,7 +235,7 @@ impl ViewBuilder for Lines {
     }
 }
 
-/// Why each record is outside the context that begins with `begin`, if it is.
+/// Records why each record is outside the context that begins at `begin`.
 fn outside(lines: &Lines, begin: Option<usize>) -> View {
     let mut view = View::default();
     for node in lines.nodes.iter().filter(|node| is_in_context(node)) {
@@ -254,8 +254,8 @@ fn outside(lines: &Lines, begin: Option<usize>) -> View {
     view
 }
 
-/// The places of the lines that compactions before `begin`, the first line of the context, stand
-/// for.
+/// The indexes of the lines that were replaced by compactions before `begin`, the first line of the
+/// context.
 fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     let tree = LoadedTree::new(lines);
     let siblings = Siblings::of(&tree);
@@ -283,7 +283,7 @@ fn is_in_context(node: &Node) -> bool {
     node.is_sent && !node.is_boundary()
 }
 
-/// The records of each message: blocks of one reply are one, whatever is between them.
+/// The records of each message. The blocks of a reply are one message, whatever is between them.
 fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
     let mut replies: ById<usize> = ById::default();

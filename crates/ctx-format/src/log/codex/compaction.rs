@@ -1,8 +1,8 @@
-//! A compaction as Codex writes it: a line with the items that replace everything before.
+//! A compaction in the format of Codex: a line with the items that replace everything before it.
 //!
-//! An event after it gives the tokens in the context: the client uses the last such event, and
-//! would otherwise compact again at once. Both are a turn of their own if the client writes turns,
-//! because a rollback of a turn takes a compaction in it along.
+//! The event after it has the number of tokens in the context. The client uses the last such event;
+//! without it, it would compact again at once. If the client writes turns, both lines form a turn
+//! of their own, because a rollback of a turn also undoes a compaction in it.
 
 use super::entry::{Entry, compacted};
 use super::{Codex, items, kind_of};
@@ -11,17 +11,17 @@ use crate::log::compaction::{
 };
 use crate::{Edits, Object};
 
-/// Sees the lines of a session.
+/// Collects facts from the lines of a session.
 #[derive(Default)]
 pub(super) struct Writer {
     times: Times,
-    /// Whether each line has a number, and the greatest one.
+    /// Whether each line has a number, and the highest one.
     is_numbered: bool,
     ordinal: u64,
-    /// The last line with a count of tokens.
+    /// The payload of the last event with token counts.
     count: Option<String>,
     has_envelopes: bool,
-    /// The window of the last turn in tokens, raw.
+    /// The context window of the last turn in tokens, raw.
     window: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl Writer {
     }
 }
 
-/// The payload `count` with that number of tokens.
+/// Returns the payload `count` with another number of tokens.
 fn counted(count: &str, tokens: u64) -> Result<String, CompactionError> {
     let payload = Object::parse(count).map_err(|_| CompactionError::Unreadable)?;
     let mut edits = Edits::new();
@@ -111,7 +111,7 @@ fn last_usage<'a>(payload: &Object<'a>) -> Option<&'a str> {
     (usage != "null").then_some(usage)
 }
 
-/// The items of a record that stay, raw.
+/// The raw items of a record that stays.
 fn items_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
     let object = kept.object()?;
     if let Some(chosen) = kept.chosen(&Codex, &object) {

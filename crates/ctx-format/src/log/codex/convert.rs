@@ -1,4 +1,4 @@
-//! Writes session files of Codex. Compared with what the client 0.169.0 loads.
+//! Writes session files of Codex. Verified against what the client 0.169.0 loads.
 
 use super::entry::compacted;
 use crate::convert::reading::Session;
@@ -14,7 +14,7 @@ const VERSION: &str = "0.169.0";
 
 pub(crate) struct Writer {
     session: Session,
-    /// The items before a summary that is still to come, whose line holds them.
+    /// The items before a summary that follows later; the line of the summary includes them.
     before: Vec<String>,
 }
 
@@ -31,8 +31,8 @@ impl Writer {
         Line::new(json.end(), origins)
     }
 
-    /// The screen's copy of a message: the client lists only sessions with a request of the user on
-    /// the screen.
+    /// Writes the copy of a message for the screen. The client only lists sessions that have a user
+    /// request in such a copy.
     fn event(&mut self, said: &TurnMessage<'_>) -> Option<Line> {
         let (kind, lists): (_, &[&str]) = match said.role {
             Role::User => ("user_message", &["images", "local_images", "text_elements"]),

@@ -1,4 +1,4 @@
-//! The content of a line for the model.
+//! The content that a line has for the model.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use crate::log::view::Portion;
 use crate::record::edit;
 use crate::{Message, Object, Outline, Part, Role, json, scan};
 
-/// The part of a line that the model may be sent.
+/// The part of a line that the client may send to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
     Agent(AgentMessage<'a>),
@@ -30,27 +30,27 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A message of another agent, in a line of its own in the files of some versions. The client makes
-/// an item `agent_message` of it before it sends it (`to_model_input_item` in codex-rs/protocol);
+/// A message of another agent, which some versions write in a line of its own. The client converts
+/// it to an item `agent_message` before it sends it (`to_model_input_item` in codex-rs/protocol);
 /// newer versions write that item.
 pub(super) struct AgentMessage<'a>(Object<'a>);
 
 impl AgentMessage<'_> {
-    /// Whether the client loads it: these members have no default.
+    /// Returns true if the client loads it. These members have no default.
     pub(super) fn is_loaded(&self) -> bool {
         let is_flag = matches!(self.0.get("trigger_turn"), Some("true" | "false"));
         is_flag && item::has_texts(&self.0, &["author", "recipient", "content"])
     }
 
-    /// The message that the item is. If only the API can read its content, that is the text before
-    /// it.
+    /// The item as a message. If only the API can read the content, the message has only the text
+    /// before it.
     pub(super) fn message(&self) -> Option<Message<'static>> {
         let text = self.item();
         let item = Object::parse(&text).ok()?;
         Some(Message::new(Role::User, items::parts(&item, &item)).into_owned())
     }
 
-    /// The item that the client sends for it.
+    /// The item that the client sends instead.
     pub(super) fn item(&self) -> String {
         let text = |text: &str| items::text("input_text", text);
         let sealed = self.0.get("encrypted_content").filter(|raw| json::text(raw).is_some());
@@ -68,11 +68,11 @@ impl AgentMessage<'_> {
         };
         let item = copy(LineText::of_type("agent_message"), &["id", "author", "recipient"]);
         let item = item.list("content", &content);
-        // The metadata for the API has had two names.
+        // The API's metadata has had two names.
         copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
     }
 
-    /// The text that the client writes before it.
+    /// The text that the client puts before encrypted content.
     fn head(&self) -> String {
         let kind = if self.0.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
         let text = |key| self.0.text_of(key).unwrap_or_default();
@@ -84,7 +84,7 @@ impl AgentMessage<'_> {
     }
 }
 
-/// The payload of a line `compacted` whose summary is `text`.
+/// Writes the payload of a line `compacted` with the summary `text`.
 pub(super) fn compacted(text: &str, items: &[String]) -> String {
     LineText::new().text("message", text).list("replacement_history", items).end()
 }
@@ -93,10 +93,10 @@ pub(super) fn compacted(text: &str, items: &[String]) -> String {
 pub(super) struct Compacted<'a> {
     /// The raw summary; empty if only the server can read the replaced content.
     message: &'a str,
-    /// The items that are the context now, raw. In files of 2025 there are none: the summary and
-    /// the user's messages before it are the context.
+    /// The raw items that replace the context. Files of 2025 have none: there, the summary and the
+    /// user's messages before it are the context.
     replacement: Option<&'a str>,
-    /// Which of the items are in the context, if not all are.
+    /// The items that are in the context, if not all of them are.
     portion: Option<Portion>,
 }
 
@@ -107,18 +107,18 @@ impl<'a> Compacted<'a> {
         Some(Self { message, replacement, portion: line.portion.clone() })
     }
 
-    /// Whether items take the place of all before it, and not only a summary.
+    /// Returns true if items replace everything before the line, rather than only a summary.
     pub(super) fn replaces_all(&self) -> bool {
         self.replacement.is_some()
     }
 
-    /// The items of the context; `None` if something else than objects is among them.
+    /// The items in the context; `None` if an element is not an object.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
         let items = self.all_items()?.into_iter();
         Some(items.filter_map(|(item, is_inside)| is_inside.then_some(item)).collect())
     }
 
-    /// All items, and whether each is in the context.
+    /// All items, each with whether it is in the context.
     fn all_items(&self) -> Option<Vec<(Object<'a>, bool)>> {
         let raw = self.replacement.map_or(Some(Vec::new()), scan::elements)?;
         let items = raw.into_iter().enumerate().map(|(number, raw)| {
@@ -129,8 +129,8 @@ impl<'a> Compacted<'a> {
         items.collect()
     }
 
-    /// The items are one user message. A call with its result among them does not count in the
-    /// sequence; one whose result comes later waits for it like any other.
+    /// The outline: the items are one user message. A call with its result among them is not part
+    /// of the sequence; a call whose result comes later waits for it like any other.
     pub(super) fn outline(&self) -> Outline<'a> {
         let items = self.items().unwrap_or_default();
         let ids = |kind| {
@@ -142,7 +142,7 @@ impl<'a> Compacted<'a> {
         let is_summary = self.summary().is_some();
         Outline {
             role: Role::User,
-            // Without the summary it is ordinary content, and may hold a request.
+            // Without the summary, the items are ordinary content and may include a request.
             begins_turn: !is_summary && items.iter().any(begins_turn),
             is_summary,
             calls: calls.collect(),
@@ -150,7 +150,7 @@ impl<'a> Compacted<'a> {
         }
     }
 
-    /// The message, whose places are those in `record`.
+    /// The message, with positions in `record`.
     pub(super) fn message(&self, record: &Object<'a>) -> Message<'a> {
         let parts = if self.replaces_all() {
             let items = self.items().unwrap_or_default();
@@ -166,7 +166,7 @@ impl<'a> Compacted<'a> {
         Message { reasoning: edit::cuts(record.text(), places), ..Message::new(Role::User, parts) }
     }
 
-    /// The messages one by one; a message without parts if none is left.
+    /// The messages one by one; a single message without parts if none is left.
     pub(super) fn held(&self, record: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let items = self.items().unwrap_or_default();
         if items.is_empty() {
@@ -178,7 +178,7 @@ impl<'a> Compacted<'a> {
             }];
         }
         let held = items.iter().map(|item| {
-            // The client sends it whatever it is.
+            // The client sends the item even if it is of another type.
             let outline = items::outline(item);
             let role = outline.map_or(Role::Other, |outline| outline.role);
             HeldMessage {
@@ -191,8 +191,8 @@ impl<'a> Compacted<'a> {
         held.collect()
     }
 
-    /// The text of `item`, if it is the summary: the client's own, or the one that the line repeats,
-    /// as other programs write it.
+    /// The text of `item` if it is the summary: either the client's own, or one that the line
+    /// repeats, as other programs write it.
     fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
         if let Some(summary) = item::summary(item) {
             return Some(summary);
@@ -217,8 +217,8 @@ impl<'a> Compacted<'a> {
         Wrapped { sent, copies: vec![self.message] }
     }
 
-    /// The summary; among the items if the line itself does not repeat it. `None` if it was taken
-    /// back.
+    /// The summary, which is among the items if the line itself does not repeat it. `None` if it
+    /// was rolled back.
     pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
         let items = || self.items().unwrap_or_default();
         if self.portion.is_some() {
@@ -231,7 +231,7 @@ impl<'a> Compacted<'a> {
         Some(items().iter().rev().find_map(item::summary).unwrap_or(text))
     }
 
-    /// The summary that the line itself has.
+    /// The summary in the line itself.
     pub(super) fn text(&self) -> Cow<'a, str> {
         json::text(self.message).unwrap_or_default()
     }

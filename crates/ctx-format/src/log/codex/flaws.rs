@@ -1,5 +1,5 @@
-//! Problems of a session as the client 0.169.0 loads it, each tried with the client, and the lines
-//! that a repair makes.
+//! The problems that the client 0.169.0 has with a session, each tested with the client, and the
+//! lines that a repair writes.
 
 use std::borrow::Cow;
 
@@ -15,22 +15,22 @@ const LOADED: &str = "session_meta response_item event_msg turn_context compacte
     inter_agent_communication inter_agent_communication_metadata world_state token_usage_record \
     rollout_reference";
 
-/// The members that the client demands of a header.
+/// The members that the client requires in a header.
 const OF_HEADER: [&str; 5] = ["id", "timestamp", "cwd", "originator", "cli_version"];
 
 const LOADS_NOTHING: &str = "Codex loads nothing of the file";
 
-/// Looks at the lines as they come.
+/// Collects the problems line by line.
 #[derive(Default)]
 pub(super) struct Flaws {
-    /// The first line that is not blank, if it is no header.
+    /// The first line that is not blank, if it is not a header.
     headless: Option<usize>,
     has_lines: bool,
-    /// The first header after that.
+    /// The first header after it.
     header: Option<usize>,
-    /// Whether lines have numbers, without which the last one is not loaded.
+    /// Whether the file is paginated. Then the client needs a number in the last line.
     is_paginated: bool,
-    /// The last line that is loaded, and whether it has a number.
+    /// The last line that the client loads, and whether it has a number.
     last: Option<(usize, bool)>,
     ordinal: usize,
     /// Items without an envelope.
@@ -39,7 +39,7 @@ pub(super) struct Flaws {
     found: Vec<Flaw>,
 }
 
-/// What lines reveal about their session, for a new header.
+/// Facts about the session from its lines, for a new header.
 #[derive(Default)]
 struct HeaderFacts {
     id: Option<String>,
@@ -49,7 +49,7 @@ struct HeaderFacts {
 }
 
 impl Flaws {
-    /// A line that does not parse.
+    /// Notes a line that does not parse.
     pub(super) fn push_bad(&mut self, record: usize) {
         if !self.has_lines {
             self.headless = Some(record);
@@ -87,7 +87,7 @@ impl Flaws {
     fn push_loaded(&mut self, record: usize, object: &Object<'_>, line: &Line) {
         if object.text_of("timestamp").is_none() {
             if Entry::of(object).is_some() {
-                let what = "no time: Codex passes the line over".to_owned();
+                let what = "no time: Codex skips the line".to_owned();
                 let flaw = Flaw::new(record, "no-timestamp", Effect::Lost, what);
                 self.found.push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
@@ -108,7 +108,7 @@ impl Flaws {
         if let Some(record) = self.headless {
             // The first of the bare lines becomes the header.
             if self.bare.first() != Some(&record) {
-                let what = format!("no session_meta is the first line: {LOADS_NOTHING}");
+                let what = format!("the first line is not a session_meta: {LOADS_NOTHING}");
                 let flaw = Flaw::new(record, "no-header", Effect::Refused, what);
                 flaws.push(flaw.repaired_by(match self.header {
                     Some(header) => Remedy::CopyBefore(header),
@@ -127,8 +127,8 @@ impl Flaws {
         flaws
     }
 
-    /// The items of files of before September 2025. The first flaw reports all of them; the others
-    /// only repair theirs.
+    /// The flaws of items in files of before September 2025. The first flaw reports all of them;
+    /// the others only repair their own lines.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let all = format!(
             "{} without an envelope, as before September 2025: {LOADS_NOTHING}",
@@ -146,7 +146,7 @@ impl Flaws {
     }
 }
 
-/// A line of the context whose items have another shape than the client's.
+/// The flaw of a line in the context whose items do not have the shape that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     let are_loaded = |items: Vec<Object<'_>>| items.iter().all(item::is_loaded);
     let (rule, effect, what) = match Entry::of(object) {
@@ -154,20 +154,20 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
         _ if kind_of(object) == "compacted" => (
             "compaction-not-read",
             Effect::Ignored,
-            "a compaction with an item of a shape that Codex does not load: it goes on from what was before",
+            "a compaction with an item of a shape that Codex does not load: Codex sends the messages before it",
         ),
         Some(Entry::Item(item)) if item::is_loaded(&item) => return None,
         Some(Entry::Item(_) | Entry::Agent(_)) => (
             "item-not-read",
             Effect::Lost,
-            "an item of a shape that Codex does not load: it passes the line over",
+            "an item of a shape that Codex does not load: Codex skips the line",
         ),
         _ => return None,
     };
     Some(Flaw::new(record, rule, effect, what.to_owned()))
 }
 
-/// Whether the client takes the line for a header, without which it loads nothing.
+/// Returns true if the client accepts the line as a header, without which it loads nothing.
 fn is_header(object: &Object<'_>) -> bool {
     let payload = object.object_of("payload");
     kind_of(object) == "session_meta"
@@ -175,7 +175,7 @@ fn is_header(object: &Object<'_>) -> bool {
         && payload.is_some_and(|payload| item::has_texts(&payload, &OF_HEADER))
 }
 
-/// Whether the line is a header of before September 2025.
+/// Returns true if the line is a header of before September 2025.
 fn is_old_head(object: &Object<'_>) -> bool {
     item::has_texts(object, &["id", "timestamp"]) && object.get("type").is_none()
 }
@@ -191,7 +191,7 @@ impl HeaderFacts {
         self.has_ordinals |= object.get("ordinal").is_some();
     }
 
-    /// A header with all that the client demands.
+    /// Writes a header with all members that the client requires.
     fn header(&self) -> String {
         let time = self.time.as_deref().unwrap_or(NO_TIME);
         let id = self.id.clone().unwrap_or_else(|| session_id(time));
@@ -208,7 +208,7 @@ impl HeaderFacts {
     }
 }
 
-/// The changes that repair the line of a flaw with that rule.
+/// The changes that repair a line which breaks `rule`.
 pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     match rule {
@@ -223,7 +223,7 @@ pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Ed
     edits
 }
 
-/// Puts an envelope around a bare line.
+/// Wraps a bare line in an envelope.
 fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let text = object.text();
     let begin = object.inside() - 1;

@@ -1,4 +1,4 @@
-//! Which items the client loads and sends, and which texts in them it wrote itself.
+//! Which items the client loads and sends, and which of their texts it wrote itself.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,13 +8,13 @@ use crate::dialect::sign::Sign;
 use crate::dialect::{blocks, kind_of, role_of};
 use crate::{Object, Role, json};
 
-/// The types of items that the client sends. It sends what a compaction left whatever it is.
+/// The types of items that the client sends. It sends all items of a compaction, of any type.
 const SENT: &str = "message agent_message reasoning function_call custom_tool_call \
     local_shell_call tool_search_call function_call_output custom_tool_call_output \
     tool_search_output web_search_call image_generation_call compaction compaction_summary \
     context_compaction";
 
-/// How the texts begin and end that the client writes for the user: `begin|end`.
+/// The beginnings and ends of texts that the client writes in the user's name: `begin|end`.
 const FOR_USER: &str = "<environment_context>|</environment_context>
 # AGENTS.md instructions|</INSTRUCTIONS>
 <skill>|</skill>
@@ -30,27 +30,27 @@ Warning: The maximum number of unified exec processes|
 Warning: apply_patch was requested via |.
 Warning: Your account was flagged for|";
 
-/// How the texts of the operator begin that announce the settings of a turn.
+/// The beginnings of operator messages that announce the settings of a turn.
 const OF_SETTINGS: &str = "<permissions instructions>|<model_switch>|<collaboration_mode>|\
     <multi_agent_mode>|<multi_agent_role>|<realtime_conversation>|<skills_instructions>|\
     <plugins_instructions>|<apps_instructions>|<personality_spec>|<persistent_mode>|\
     <token_budget>|<rollout_budget>|<context_window>|<context_window_guidance>";
 
-/// How the instructions of a project begin in old files. The client takes them for a message of the
-/// user now.
+/// The beginning of a project's instructions in old files. Today's client takes them for a user
+/// message.
 const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 
-/// How a summary of the client begins.
+/// The beginning of a summary by the client.
 const SUMMARY: &str = "Another language model started to solve this problem";
 
-/// The members that the client demands of an item, by its type. `items.json` has one shape for the
-/// results of functions and of other tools.
+/// The members that the client requires in an item, by its type. `items.json` has a single shape
+/// for the results of functions and of other tools.
 static SHAPES: LazyLock<HashMap<String, Sign>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("items.json")).expect("a test reads items.json")
 });
 
-/// Whether the client loads `item`: it skips a line with an item of another shape, but not one of a
-/// type that it does not know.
+/// Returns true if the client loads `item`. It skips a line with an item of the wrong shape, but
+/// not an item of an unknown type.
 pub(super) fn is_loaded(item: &Object<'_>) -> bool {
     let kind = match kind_of(item) {
         kind if kind == "custom_tool_call_output" => "function_call_output".into(),
@@ -62,25 +62,26 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         && SHAPES.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
-/// Whether all of these members are texts.
+/// Returns true if all of these members are texts.
 pub(super) fn has_texts(object: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().all(|key| object.text_of(key).is_some())
 }
 
-/// Whether the client sends `item`, which it has loaded, when it is a line of its own.
+/// Returns true if the client sends `item`, once it is loaded, from a line of its own.
 pub(super) fn is_sent(item: &Object<'_>) -> bool {
     let kind = kind_of(item);
     let is_system = kind == "message" && item.text_of("role").as_deref() == Some("system");
     !is_system && SENT.split_ascii_whitespace().any(|sent| kind == sent)
 }
 
-/// Whether the client knows `item` and never sends it: one that it does not load, and the state of
-/// the working folder that some versions write.
+/// Returns true if the client knows `item` and never sends it: an item that it does not load, or
+/// the state of the working folder, which some versions write.
 pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
     !is_loaded(item) || kind_of(item) == "ghost_snapshot"
 }
 
-/// Whether a message holds a text that the client wrote for the user or the operator.
+/// Returns true if a message has a text that the client wrote in the name of the user or the
+/// operator.
 pub(super) fn is_injected(message: &Object<'_>) -> bool {
     let is_injected = match role_of(message) {
         Some(Role::User) => is_for_user,
@@ -90,7 +91,7 @@ pub(super) fn is_injected(message: &Object<'_>) -> bool {
     texts(message).iter().any(|text| is_injected(text))
 }
 
-/// Whether a message of the user is a request.
+/// Returns true if a user message is a request.
 pub(super) fn is_request(message: &Object<'_>) -> bool {
     let is_old = |text: &Cow<'_, str>| begins_with(text, OLD_INSTRUCTIONS);
     !is_injected(message) && summary(message).is_none() && !texts(message).iter().any(is_old)
@@ -105,7 +106,7 @@ pub(super) fn summary<'a>(message: &Object<'a>) -> Option<Cow<'a, str>> {
     is_summary(&first).then_some(first)
 }
 
-/// Whether a text is the client's summary.
+/// Returns true if a text is the client's summary.
 pub(super) fn is_summary(text: &str) -> bool {
     text.starts_with(SUMMARY)
 }
@@ -125,7 +126,7 @@ fn is_for_user(text: &str) -> bool {
     FOR_USER.lines().any(is_between) || is_external(text)
 }
 
-/// `<external_NAME>…</external_NAME>`: a text that another program gave the client.
+/// Recognizes `<external_NAME>…</external_NAME>`, a text that another program gave the client.
 fn is_external(text: &str) -> bool {
     let text = text.trim();
     let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));

@@ -1,4 +1,4 @@
-//! How a line changes the context.
+//! The effect of a line on the context.
 
 use super::entry::{Compacted, Entry};
 use super::item;
@@ -11,19 +11,19 @@ use crate::{Object, Role};
 pub(super) enum Line {
     /// An item of the context.
     Item(Item),
-    /// Items that take the place of all before.
+    /// Items that replace everything before.
     Replacement(Vec<Item>),
-    /// A summary that takes the place of all before but what the user said.
+    /// A summary that replaces everything before except the user's messages.
     Summary(Item),
-    /// A turn begins.
+    /// The beginning of a turn.
     Began(LineId),
     /// The settings of a turn.
     Settings(LineId),
-    /// A turn ended, or was interrupted.
+    /// The end of a turn, also if it was interrupted.
     Ended,
-    /// A request of the user, as the screen shows it.
+    /// A request of the user, as shown on the screen.
     UserEvent,
-    /// Takes back the newest turns, this many.
+    /// Undoes the newest turns: their number.
     RolledBack(u32),
     Other,
 }
@@ -43,7 +43,7 @@ pub(super) enum ItemKind {
     Request,
     /// A request of another agent.
     AgentRequest,
-    /// A text that the client puts before a request.
+    /// A text that the client inserts before a request.
     Injected,
     /// A part of the model's reply.
     Reply,
@@ -57,7 +57,7 @@ impl Item {
         Self { kind: ItemKind::of(item), bytes: texts.iter().map(|text| text.len()).sum() }
     }
 
-    /// Whether it begins a turn that can be taken back.
+    /// Returns true if it begins a turn that a rollback can undo.
     pub(super) fn begins_turn(self) -> bool {
         matches!(self.kind, ItemKind::Request | ItemKind::AgentRequest)
     }
@@ -80,7 +80,7 @@ impl ItemKind {
     }
 }
 
-/// Whether a message of the model is one that another agent has sent, as JSON.
+/// Returns true if a message of the model is one that another agent sent, as JSON.
 fn is_of_agent(message: &Object<'_>) -> bool {
     let texts = item::texts(message);
     let [text] = texts.as_slice() else {
@@ -100,7 +100,7 @@ impl Line {
             return Self::Other;
         }
         match Entry::of(object) {
-            // No client of today loads bare lines, so that each of them counts.
+            // Today's clients do not load bare lines, so all of them count.
             Some(Entry::Item(item))
                 if item::is_sent(&item) && (is_bare || item::is_loaded(&item)) =>
             {
@@ -117,7 +117,8 @@ impl Line {
 
     fn of_compaction(compacted: &Compacted<'_>) -> Self {
         if !compacted.replaces_all() {
-            // The client takes a summary for the user's that does not begin like its own.
+            // The client takes a summary for a user message if it does not begin like the client's
+            // own.
             let text = compacted.text();
             let kind = if item::is_summary(&text) { ItemKind::Other } else { ItemKind::Request };
             return Self::Summary(Item { kind, bytes: text.len() });

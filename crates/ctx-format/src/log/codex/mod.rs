@@ -1,5 +1,5 @@
-//! The session files of Codex (rollouts): a log of lines, each an item of OpenAI Responses,
-//! an event, or a compaction.
+//! The session files of Codex (rollouts): a log of lines, each an item of OpenAI Responses, an
+//! event, or a compaction.
 //!
 //! The rules are those of the client 0.169.0, compared with what it sends when it resumes a file.
 
@@ -88,9 +88,9 @@ impl Dialect for Codex {
         })
     }
 
-    /// The event follows the reply, in some versions the results of its calls. The client writes it
-    /// again with the same numbers when the limits of the user's plan change, and with an estimate
-    /// of the total alone after a compaction.
+    /// The usage in an event after a reply, or, in some versions, after the results of its calls.
+    /// The client repeats the event with the same numbers when the limits of the user's plan
+    /// change, and writes one with only an estimate of the total after a compaction.
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let info = count_of(object)?;
         let last = info.object_of("last_token_usage")?;
@@ -106,7 +106,7 @@ impl Dialect for Codex {
     }
 
     fn rules(&self) -> Rules {
-        // The client makes up results that are missing, and leaves out results without a call.
+        // The client adds missing results, and leaves out results without a call.
         Responses.rules()
     }
 
@@ -172,7 +172,7 @@ impl Log for Codex {
     }
 
     fn why_by_position(&self) -> Option<&'static str> {
-        Some("Codex takes turns back by counting the lines that begin them")
+        Some("Codex undoes turns by counting the lines that begin them")
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
@@ -182,9 +182,9 @@ impl Log for Codex {
             let more = |key| sum(&last, &[key]).saturating_sub(prompt);
             let mut lessen = |key, by| lessen(&mut edits, object, &last, &[key], by);
             lessen("input_tokens", more("input_tokens"));
-            // They are part of the input.
+            // Cached tokens are part of the input.
             lessen("cached_input_tokens", more("cached_input_tokens"));
-            // The client uses the total.
+            // The client decides by the total.
             lessen("total_tokens", more("input_tokens"));
         }
         edits
@@ -203,7 +203,7 @@ impl Log for Codex {
     }
 
     // An old compaction keeps a number of bytes of the user's requests. A rollback counts messages
-    // of another agent, which are recognised by all of their text.
+    // of other agents, which are recognized by their whole text.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits {
         flaws::repaired(object, flaw.rule, numbers)
     }
@@ -214,7 +214,7 @@ impl Log for Codex {
     }
 }
 
-/// The payload of a line of that type.
+/// The payload of a line with that type.
 fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     if kind_of(object) == kind { object.object_of("payload") } else { None }
 }
@@ -223,7 +223,7 @@ fn event_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     payload_of(object, "event_msg").filter(|event| kind_of(event) == kind)
 }
 
-/// The count of tokens in an event.
+/// The token counts of an event.
 fn count_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     event_of(object, "token_count")?.object_of("info")
 }

@@ -1,4 +1,4 @@
-//! The items that are left of a session when its compactions and rollbacks are replayed.
+//! Replays the compactions and rollbacks of a session to find the items that are left.
 
 use super::flaws::Flaws;
 use super::line::{Item, ItemKind, Line};
@@ -7,21 +7,21 @@ use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
-/// How much of what the user said a compaction without items keeps, in tokens, of which the client
-/// counts one for four bytes.
+/// The number of tokens of user messages that a compaction without items keeps. The client counts
+/// four bytes as one token.
 const KEPT_TOKENS: usize = 20_000;
 
-/// The items of the context, while the lines go by.
+/// The items of the context during the replay.
 #[derive(Default)]
 pub(super) struct Replay {
     pub(super) items: Vec<Placed>,
-    /// The places of items that have left the context, and why.
+    /// The positions of items that are no longer in the context, and why.
     pub(super) left: Vec<((usize, usize), Outside)>,
-    /// The positions of the items that begin turns which can be taken back.
+    /// The indexes of the items that begin turns which a rollback can undo.
     begins: Vec<usize>,
 }
 
-/// An item and its place.
+/// An item and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
     /// The number of its record.
@@ -32,7 +32,7 @@ pub(super) struct Placed {
 }
 
 impl Replay {
-    /// Replays all lines, of which number `base` begins the context.
+    /// Replays all lines. Line `base` begins the context.
     pub(super) fn of(lines: &[Line], base: Option<usize>) -> Self {
         let mut replay = Self::default();
         for (record, line) in lines.iter().enumerate() {
@@ -68,15 +68,15 @@ impl Replay {
         self.items.push(placed);
     }
 
-    /// The items from `from` on leave the context.
+    /// Removes the items from `from` on from the context.
     fn leave(&mut self, from: usize, why: Outside) {
         let left = self.items.drain(from..);
         self.left.extend(left.map(|it| ((it.record, it.number), why)));
         self.begins.truncate(self.begins.partition_point(|begin| *begin < from));
     }
 
-    /// The newest `turns` turns leave, and what the client put before the first of them. The items
-    /// before the first turn of all stay.
+    /// Undoes the newest `turns` turns, including what the client inserted before the first of
+    /// them. The items before the first turn of the session stay.
     fn take_back(&mut self, turns: u32) {
         let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else {
             return;
@@ -89,8 +89,8 @@ impl Replay {
         self.leave(from, Outside::DeadBranch);
     }
 
-    /// Only the newest requests of the user stay, up to a size. The client keeps a part of the one
-    /// that exceeds it.
+    /// Keeps only the newest requests of the user, up to a size. The client keeps a part of the
+    /// request that exceeds it.
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
@@ -109,8 +109,8 @@ impl Replay {
     }
 }
 
-/// The number of the line whose items begin the context: the newest compaction that no rollback has
-/// taken back. The client searches for it from the end of the file, turn by turn.
+/// The number of the line whose items begin the context: the newest compaction that no rollback
+/// undid. Like the client, it searches from the end of the file, turn by turn.
 pub(super) fn base(lines: &[Line]) -> Option<usize> {
     let mut taken_back: u64 = 0;
     let mut open: Option<Turn> = None;
@@ -131,11 +131,11 @@ pub(super) fn base(lines: &[Line]) -> Option<usize> {
     open?.close(&mut taken_back)
 }
 
-/// A turn, seen from its end on.
+/// A turn, read backwards from its end.
 #[derive(Default)]
 struct Turn {
     name: TurnName,
-    /// Whether the user has asked in it: a rollback counts only such turns.
+    /// Whether the turn has a request of the user: a rollback counts only such turns.
     has_request: bool,
     /// Its newest compaction.
     compaction: Option<usize>,
@@ -145,9 +145,9 @@ struct Turn {
 enum TurnName {
     #[default]
     Unknown,
-    /// The turn has ended: it begins where the next one before it begins.
+    /// The turn has an end, so the nearest beginning before it is its own.
     Ended,
-    /// Only the beginning of the turn with that id begins it.
+    /// Only the beginning with that id begins the turn.
     Of(LineId),
 }
 
@@ -174,7 +174,7 @@ impl Turn {
         }
     }
 
-    /// The compaction of a complete turn, unless the turn is taken back.
+    /// The compaction of a complete turn, unless the turn is rolled back.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {
             return self.compaction;
@@ -226,8 +226,8 @@ impl ViewBuilder for Builder {
     }
 }
 
-/// The items of each message. A reply is all that the model said and called until it was answered;
-/// the items that a compaction left are one message.
+/// The items of each message. A reply is everything that the model wrote and called until results
+/// came; the items of a compaction are one message.
 fn messages(replay: &Replay, base: Option<usize>) -> Vec<ContextMessage> {
     let mut messages: Vec<ContextMessage> = Vec::new();
     let mut was_reply = false;
@@ -247,12 +247,12 @@ fn messages(replay: &Replay, base: Option<usize>) -> Vec<ContextMessage> {
     messages
 }
 
-/// A compaction that a rollback has taken back.
+/// The flaw of a compaction that a rollback undid.
 fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
     let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)))?;
     if base == Some(newest) {
         return None;
     }
-    let what = "a rollback has undone this compaction: Codex sends what was before it";
+    let what = "a rollback has undone this compaction: Codex sends the messages before it";
     Some(Flaw::new(newest, "compaction-off-path", Effect::Ignored, what.to_owned()))
 }

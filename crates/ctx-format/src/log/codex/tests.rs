@@ -1,5 +1,5 @@
-//! Which lines of generated sessions are in the context. The expected values are what the client
-//! sends.
+//! Tests which lines of generated sessions are in the context. The expected values are what the
+//! client sends.
 
 mod compactions;
 mod lines;
@@ -9,10 +9,10 @@ use super::Codex;
 use crate::view::{Outside, Presence};
 use crate::{Options, Record, Records};
 
-/// The beginning of a summary that the client has made.
+/// The beginning of a summary by the client.
 const SUMMARY: &str = "Another language model started to solve this problem: so far";
 
-/// Lines of a session, each with the word by which the tests know it.
+/// Lines of a session, each with a word that identifies it in tests.
 #[derive(Clone, Default)]
 struct Lines(Vec<(String, String)>);
 
@@ -83,7 +83,7 @@ impl Lines {
         self.event("-", "thread_rolled_back", &format!(r#","num_turns":{turns}"#))
     }
 
-    /// A compaction with the items that it left.
+    /// A compaction with its items.
     fn replaced(self, word: &str, items: &[String]) -> Self {
         let items = items.join(",");
         let payload = format!(r#"{{"message":"m","replacement_history":[{items}]}}"#);
@@ -118,7 +118,7 @@ impl Lines {
         presences
     }
 
-    /// The messages of the context: the words of their lines.
+    /// The messages of the context, as the words of their lines.
     fn context(&self) -> String {
         let mut messages: Vec<Vec<&str>> = Vec::new();
         for ((word, _), presence) in self.0.iter().zip(self.presences()) {
@@ -133,7 +133,7 @@ impl Lines {
         messages.join(" ")
     }
 
-    /// The texts of that line that are in the context.
+    /// The texts of the line with that word that are in the context.
     fn left(&self, word: &str) -> String {
         let mut left = None;
         self.each(|place, record| {
@@ -145,7 +145,7 @@ impl Lines {
         left.unwrap_or_default()
     }
 
-    /// Why the line of that word is not in the context.
+    /// Why the line with that word is not in the context.
     fn outside(&self, word: &str) -> Option<Outside> {
         let place = self.0.iter().position(|(own, _)| own == word)?;
         match self.presences()[place] {
@@ -155,7 +155,7 @@ impl Lines {
     }
 }
 
-/// The beginning of a session: what the client puts before the first request.
+/// The beginning of a session: what the client writes before the first request.
 fn session() -> Lines {
     let meta = r#"{"id":"s","timestamp":"t","cwd":"/x","cli_version":"0.169.0"}"#;
     let environment = "<environment_context>/x</environment_context>";

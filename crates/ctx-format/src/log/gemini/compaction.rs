@@ -1,5 +1,5 @@
-//! A compaction in the words of the Gemini CLI: a list of messages that takes the place of all
-//! before. It begins with the summary and an answer of the model to it.
+//! A compaction in the format of the Gemini CLI: a list of messages that replaces all earlier ones.
+//! It begins with the summary and an answer of the model to it.
 
 use super::log::Line;
 use super::message::{snapshot_of, written};
@@ -7,10 +7,10 @@ use super::{Gemini, Messages};
 use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, Ids, LineText, Times};
 
-/// The answer of the model to the summary: roles take turns.
+/// The model's answer to the summary, because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
 
-/// Sees the records of a session.
+/// Collects facts from the records of a session.
 #[derive(Default)]
 pub(super) struct Writer {
     times: Times,

@@ -1,4 +1,4 @@
-//! Writes session files of the Gemini CLI. Their shapes are those of version 0.61.0.
+//! Writes session files of the Gemini CLI. The shapes are those of version 0.61.0.
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ use crate::{Call, Part, Role};
 
 pub(crate) struct Writer {
     session: Session,
-    /// The messages before a summary that is still to come: they are in one list with it.
+    /// The messages before a summary that follows later: they become one list with it.
     before: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl Writer {
         written(&mut self.session.ids, &time, kind, content)
     }
 
-    /// A reply with the results of its calls.
+    /// Writes a reply with the results of its calls.
     fn reply(
         &mut self,
         said: &TurnMessage<'_>,
@@ -74,7 +74,7 @@ impl Writer {
             .end()
     }
 
-    /// A reply and its results, which are one message, then what else is with the results.
+    /// Writes a reply and its results as one message, then the other content next to the results.
     fn answered(
         &mut self,
         said: &TurnMessage<'_>,
@@ -129,14 +129,14 @@ impl Target for Writer {
         vec![self.message_of("user", notes.time_of(&said.origins), &parts).end()]
     }
 
-    /// A result that answers no call of the record before.
+    /// A result that does not answer a call of the previous record.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         let part = gemini::response(&answer.id, &answer.name, &answer.result, notes);
         self.message_of("user", notes.time_of(&[answer.origin]), &[part]).end()
     }
 
-    /// The summary comes first in the list that takes the place of all before: otherwise the client
-    /// would not take it for one.
+    /// Puts the summary first in the list that replaces all earlier messages: otherwise the client
+    /// would not recognize it.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);
@@ -179,7 +179,7 @@ impl Target for Writer {
     }
 }
 
-/// Whether a reply holds the call of that id.
+/// Returns true if a reply has the call with that id.
 fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
     said.pieces.iter().any(|piece| match &piece.part {
         Part::Call(call) => call.id.as_deref() == Some(id),
@@ -187,7 +187,7 @@ fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
     })
 }
 
-/// Whether the client takes a message of the user for a command, or for its own.
+/// Returns true if the client takes a user message for a command, or for one of its own texts.
 fn is_command(pieces: &[Piece<'_>]) -> bool {
     match pieces.first() {
         Some(Piece { part: Part::Text(text), .. }) => {

@@ -1,5 +1,5 @@
-//! Problems of a session as the Gemini CLI 0.61.0 loads it, each tried with its own loader and with
-//! what it sends.
+//! The problems that the Gemini CLI 0.61.0 has with a session, each tested with its own loader and
+//! with what it sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,8 @@ use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, counted, json};
 
-/// Calls without a result, which the client sends so. Those at the end may still get theirs.
+/// Calls without a result, which the client sends unanswered. Those at the end may still get
+/// results.
 pub(super) fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let (mut waiting, mut answered) = (Vec::new(), HashSet::new());
@@ -31,7 +32,7 @@ pub(super) fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     flaws
 }
 
-/// The calls that wait and were not answered, by their records.
+/// The flaws of waiting calls that were not answered, by record.
 fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Effect) -> Vec<Flaw> {
     let missing = waiting.iter().filter(|(_, id)| !answered.contains(&LineId::of(id)));
     let flaws = missing.map(|(record, id)| {
@@ -44,7 +45,8 @@ fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Ef
     flaws.collect()
 }
 
-/// A rewind to a message that is not there, and how many messages it took back.
+/// The flaw of a rewind to a message that is not in the file. `gone` is the number of messages that
+/// it undid.
 pub(super) fn rewound(record: usize, gone: usize) -> Flaw {
     let gone = counted(gone, "message");
     let what = format!(
@@ -54,11 +56,11 @@ pub(super) fn rewound(record: usize, gone: usize) -> Flaw {
 }
 
 pub(super) fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what = "no line of the file is a header: the Gemini CLI does not take it for a session";
+    let what = "no line of the file is a header: the Gemini CLI does not recognize it as a session";
     let time = first.text_of("timestamp");
     let time = time.as_deref().unwrap_or(NO_TIME);
     let (id, time) = (json::quoted(&session_id(time)), json::quoted(time));
-    // No line names the project; the client takes any hash but an empty one.
+    // No line names the project. The client accepts any hash that is not empty.
     let header = format!(
         r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
     );
@@ -66,7 +68,7 @@ pub(super) fn no_header(record: usize, first: &Object<'_>) -> Flaw {
         .repaired_by(Remedy::Before(header))
 }
 
-/// Gives the call `id` a result, in a record with these messages.
+/// Adds a result for the call `id` to a record with these messages.
 pub(super) fn answered(object: &Object<'_>, messages: &[Object<'_>], id: &str) -> Edits {
     let mut edits = Edits::new();
     let sent = messages.iter().filter_map(SentMessage::of);
@@ -112,7 +114,7 @@ impl ViewBuilder for Log {
     }
 }
 
-/// The turns that are sent. If one of several replies in a row, with no results between them, is
+/// The turns that are sent. If one of several adjacent replies, without results between them, is
 /// void, the client leaves out all of them.
 fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     let mut sent: Vec<(MessagePosition, &Turn)> = Vec::new();
@@ -139,14 +141,15 @@ fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     sent
 }
 
-/// The records of each message: a reply with its results, which newer clients write a second time
-/// after it, and send a second time. That way the results never part from their calls.
+/// The records of each message. A reply and its results are one message: newer clients write the
+/// results a second time after the reply, and send both copies. That way the results are never
+/// separated from their calls.
 #[derive(Default)]
 struct Messages<'t> {
     all: Vec<ContextMessage>,
     /// The last record of each group.
     ends: Vec<usize>,
-    /// The group of each record: a list of messages has one.
+    /// The group of each record. A list of messages is one group.
     groups: HashMap<usize, usize>,
     /// The calls of the last reply, and its group.
     calls: Option<&'t HashSet<LineId>>,
@@ -175,8 +178,8 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Whether a record of these results continues the last reply. The records of a message are in
-    /// the order of the file, but a reply may be written again after its results.
+    /// Returns true if a record with these results continues the last reply. The records of a
+    /// message are in the order of the file, but a reply may be written again after its results.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
         let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));
         self.calls.is_some_and(|calls| self.ends[self.last] < record && are_of(calls))

@@ -1,9 +1,9 @@
 //! Replays the lines of a session as the loader does.
 //!
-//! The rules are those of `chatRecordingService` in version 0.61.0: messages are in a map, so one
-//! that is written again keeps its place; a rewind takes back a message and all after it, or all
-//! messages if it names an unknown one; a list of messages in a `$set` replaces everything before
-//! it. The client writes such a list when it compacts, but also each time a session begins or
+//! The rules are those of `chatRecordingService` in version 0.61.0. Messages are in a map, so a
+//! message that is written again keeps its place. A rewind undoes a message and all after it, or
+//! all messages if it names an unknown one. A list of messages in a `$set` replaces everything
+//! before it. The client writes such a list when it compacts, but also whenever a session begins or
 //! resumes, and when a turn is interrupted.
 
 use std::borrow::Cow;
@@ -16,16 +16,17 @@ use crate::log::links::LineId;
 use crate::log::view::{Outside, View};
 use crate::{Flaw, Object, Role};
 
-/// How the loader reads a line, by its keys in this order: one may have several of them.
+/// The kind of a line, which its keys decide in this order, because a line may have several of
+/// them.
 pub(super) enum Line<'a> {
-    /// The message with that id and all after it are taken back.
+    /// Undoes the message with that id and all after it.
     Rewind(Cow<'a, str>),
     Message,
-    /// Messages that take the place of all before them.
+    /// Messages that replace all earlier ones.
     Checkpoint(Vec<Object<'a>>),
-    /// A description of the session. In files of one line it holds the messages, too.
+    /// A description of the session. In files of one line it also has the messages.
     Header(Vec<Object<'a>>),
-    /// Metadata, or something that the loader does not know.
+    /// Metadata, or a line that the loader does not know.
     Other,
 }
 
@@ -54,8 +55,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The messages in a list: of several with one id the last one, at the place of the first. An object
-/// without an id is no message. `None` if there is no list.
+/// The messages in a list; `None` if there is no list. If an id repeats, the last message with it
+/// replaces the first. An object without an id is not a message.
 fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     let mut messages: Vec<Object<'a>> = Vec::new();
     let mut places = HashMap::new();
@@ -75,12 +76,12 @@ fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     Some(messages)
 }
 
-/// The place of a message.
+/// The position of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessagePosition {
     /// The number of its record, from 0.
     pub(super) record: usize,
-    /// Its number in the record, from 0: messages that are not sent do not count.
+    /// Its number in the record, from 0, not counting messages that are not sent.
     pub(super) number: usize,
 }
 
@@ -88,21 +89,21 @@ pub(super) struct MessagePosition {
 pub(super) struct Entry {
     id: LineId,
     pub(super) place: MessagePosition,
-    /// `None` if the model is not sent it.
+    /// `None` if it is not sent to the model.
     pub(super) turn: Option<Turn>,
 }
 
-/// The messages that a loader would have now.
+/// The messages that a loader has at this point.
 #[derive(Default)]
 pub(super) struct Log {
-    /// In order.
+    /// The messages in order.
     pub(super) entries: Vec<Entry>,
     places: HashMap<LineId, usize>,
-    /// What is outside the context, and why.
+    /// The records outside the context, and why.
     pub(super) outside: View,
-    /// The places of messages that a list has displaced.
+    /// The positions of messages that a list has displaced.
     displaced: HashMap<LineId, MessagePosition>,
-    /// Rewinds to messages that are not there.
+    /// Rewinds to messages that are not in the file.
     pub(super) rewound: Vec<Flaw>,
     /// The flaw of a session without a header.
     pub(super) headless: Option<Flaw>,
@@ -110,7 +111,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// The next record that is an object.
+    /// Adds the next record that is an object.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         self.headless.get_or_insert_with(|| flaws::no_header(record, object));
         let line = Line::of(object);
@@ -146,7 +147,7 @@ impl Log {
         }
     }
 
-    /// Takes back the messages from `from` on.
+    /// Removes the messages from `from` on, and returns them.
     fn take_back(&mut self, from: usize, why: Outside) -> Vec<Entry> {
         let gone = self.entries.split_off(from);
         for entry in &gone {
@@ -158,12 +159,12 @@ impl Log {
         gone
     }
 
-    /// A message leaves the context.
+    /// Notes that a message is not in the context.
     fn leave(&mut self, place: MessagePosition, why: Outside) {
         self.outside.leave_message(place.record, place.number, why);
     }
 
-    /// Adds a message, or puts it in place of an older one with its id; whether it may be sent.
+    /// Adds a message, or replaces an older one with the same id. Returns true if it may be sent.
     fn put(&mut self, message: &Object<'_>, place: MessagePosition) -> bool {
         let id = LineId::of(&message.text_of("id").unwrap_or_default());
         let turn = Turn::of(message);
@@ -188,21 +189,21 @@ impl Log {
     }
 }
 
-/// Whether a list of messages begins with a summary of what was before.
+/// Returns true if a list of messages begins with a summary of earlier messages.
 pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
     let first = messages.iter().find_map(SentMessage::of);
     first.is_some_and(|message| message.snapshot().is_some())
 }
 
-/// A message that the model is sent, as far as the view is concerned.
+/// A message for the model, reduced to what matters for the view.
 pub(super) enum Turn {
     User,
-    /// Only results of tools: newer clients write such a message in addition to the results in the
+    /// Only results of tools. Newer clients write such a message in addition to the results in the
     /// reply.
     Results(Vec<LineId>),
     Reply {
         calls: HashSet<LineId>,
-        /// Whether results of its own follow it.
+        /// Whether its own results follow it.
         has_results: bool,
         /// Whether the client leaves it out because of an empty part.
         is_void: bool,
@@ -212,7 +213,7 @@ pub(super) enum Turn {
 }
 
 impl Turn {
-    /// `None` if nothing of the message is sent.
+    /// Reads a message; `None` if no part of it is sent.
     pub(super) fn of(message: &Object<'_>) -> Option<Self> {
         let sent = SentMessage::of(message)?;
         let content = sent.content();

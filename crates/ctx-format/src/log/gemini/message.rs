@@ -1,4 +1,4 @@
-//! A message as the model is sent it.
+//! A message as the model receives it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 
-/// How a summary of the client's own compaction begins and ends.
+/// The beginning and the end of a summary by the client's own compaction.
 pub(super) const SNAPSHOT: &str = "<state_snapshot>";
 pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
 
-/// A summary as the client writes it.
+/// Writes a summary in the client's form.
 pub(super) fn snapshot_of(summary: &str) -> String {
     format!("{SNAPSHOT}\n{summary}\n{SNAPSHOT_END}")
 }
 
-/// A message with an id of its own, as the client writes it.
+/// Writes a message with a new id in the client's form.
 pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String]) -> LineText {
     LineText::new()
         .text("id", &ids.uuid())
@@ -27,7 +27,7 @@ pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String])
         .list("content", content)
 }
 
-/// The beginnings of texts that the client writes in the user's name, apart from summaries.
+/// The beginnings of texts, apart from summaries, that the client writes in the user's name.
 const OF_CLIENT: [&str; 5] = [
     "Please continue.",
     "System: Please continue.",
@@ -36,14 +36,14 @@ const OF_CLIENT: [&str; 5] = [
     "- **Workspace Directories:**",
 ];
 
-/// How the user's messages begin that the client leaves out as it loads them: commands, and what it
-/// writes again each time.
+/// The beginnings of user messages that the client leaves out when it loads a file: commands, and
+/// texts that it writes again each time.
 pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
 /// The length of the longest of [`NOT_SENT`].
 const HEAD: usize = 17;
 
-/// The members that make a part something else than its text when the client decides what is sent.
+/// Members that make a part count as more than its text when the client decides what is sent.
 const NO_TEXT: [&str; 8] = [
     "videoMetadata",
     "thought",
@@ -55,14 +55,15 @@ const NO_TEXT: [&str; 8] = [
     "inlineData",
 ];
 
-/// A message that the model is sent.
+/// A message that is sent to the model.
 pub(super) struct SentMessage<'o, 'a> {
     pub(super) role: Role,
     pub(super) message: &'o Object<'a>,
 }
 
 impl<'o, 'a> SentMessage<'o, 'a> {
-    /// `None` if nothing of it is sent: notes of the client to its user, empty replies, commands.
+    /// Reads a message; `None` if no part of it is sent, as with notes to the user, empty replies
+    /// and commands.
     pub(super) fn of(message: &'o Object<'a>) -> Option<Self> {
         let role = match &*kind_of(message) {
             "user" => Role::User,
@@ -82,18 +83,19 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         is_sent.then_some(sent)
     }
 
-    /// All of it, raw.
+    /// The raw message.
     pub(super) fn raw(&self) -> &'a str {
         self.message.text().trim()
     }
 
-    /// Its content, raw.
+    /// The raw parts of its content.
     pub(super) fn content(&self) -> Vec<&'a str> {
         part::list(self.message.get("content"))
     }
 
-    /// Whether the content of a reply is all of it but results: a client writes that after it has
-    /// loaded the session. Otherwise thoughts and calls stand outside the content.
+    /// Returns true if the content of a reply has everything except results, as clients write it
+    /// after they have loaded the session. Otherwise thoughts and calls are stored outside the
+    /// content.
     pub(super) fn is_whole(&self) -> bool {
         self.content().into_iter().any(part::is_call_or_thought)
     }
@@ -109,7 +111,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         raw.into_iter().filter_map(Object::within).collect()
     }
 
-    /// Whether it is a request of the user himself.
+    /// Returns true if it is a request of the user.
     pub(super) fn is_request(&self) -> bool {
         let is_of_user =
             |raw: &&str| matches!(part::kind(raw), PartKind::Text | PartKind::Media(_));
@@ -118,13 +120,13 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         self.role == Role::User && first.is_some_and(is_own)
     }
 
-    /// Whether it has anything but results of tools.
+    /// Returns true if it has anything except results of tools.
     pub(super) fn is_more_than_results(&self) -> bool {
         let is_other = |raw: &str| part::kind(raw) != PartKind::Result;
         self.role == Role::Assistant || self.content().into_iter().any(is_other)
     }
 
-    /// The text of it that is a summary of the client's own, if it is the user's.
+    /// The text that is the client's own summary, if this is a user message.
     pub(super) fn snapshot(&self) -> Option<Cow<'a, str>> {
         if self.role != Role::User {
             return None;
@@ -133,13 +135,13 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         texts.find(|text| text.contains(SNAPSHOT))
     }
 
-    /// Whether it is one text and nothing else.
+    /// Returns true if it is a single text.
     pub(super) fn is_text(&self) -> bool {
         let is_text = matches!(self.content()[..], [raw] if part::kind(raw) == PartKind::Text);
         is_text && self.listed_calls().is_empty()
     }
 
-    /// All that the model is sent of it, in that order; places are those in `record`.
+    /// All parts that the model receives, in order, with positions in `record`.
     pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
         let content = self.content().into_iter().map(|raw| part::part(record, raw));
         if self.role == Role::User {
@@ -158,8 +160,8 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         parts
     }
 
-    /// The ranges to cut from the text of `record` so that it has no reasoning, in any order.
-    /// Thoughts outside the content are always cut: otherwise they are sent as soon as the content
+    /// The ranges to cut from the text of `record` to remove the reasoning, in any order. Thoughts
+    /// outside the content are always cut: otherwise the client would send them once the content
     /// has none.
     pub(super) fn reasoning(&self, record: &Object<'a>) -> Vec<Range<usize>> {
         if self.role != Role::Assistant {
@@ -174,7 +176,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
     }
 }
 
-/// The results of a listed call. The client writes them as parts.
+/// The results of a listed call, which the client writes as parts.
 fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
     let result = call.get("result");
     let Some((raw, text)) = result.and_then(|raw| Some((raw, json::text(raw)?))) else {
@@ -205,14 +207,14 @@ fn thought(raw: &str) -> Part<'_> {
     })
 }
 
-/// Whether the client has written this text of a user message.
+/// Returns true if the client wrote this text of a user message.
 fn is_of_client(text: &str) -> bool {
     let text = without_blanks(text);
     text.starts_with(SNAPSHOT) || OF_CLIENT.iter().any(|begin| text.starts_with(begin))
 }
 
-/// Whether a user's message is sent that has this content: its beginning decides, in which a part
-/// that is no text counts as something.
+/// Returns true if the client sends a user message with this content. Its beginning decides; a part
+/// that is not a text counts as content.
 fn is_user_sent(content: &[&str]) -> bool {
     let mut head = String::new();
     for raw in content {
@@ -230,7 +232,7 @@ fn is_user_sent(content: &[&str]) -> bool {
     !head.is_empty() && !NOT_SENT.iter().any(|begin| head.starts_with(begin))
 }
 
-/// The text without the blanks at its beginning, as the client counts them.
+/// The text without leading blanks, as the client defines them.
 fn without_blanks(text: &str) -> &str {
     text.trim_start_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
 }

@@ -1,15 +1,15 @@
 //! The session files of the Gemini CLI: a log of messages, metadata and rewinds, one per line.
-//! Older versions write a document of messages, which is unwrapped to such lines.
+//! Older versions write a document of messages, which is split into such lines.
 //!
 //! The context is what `convertSessionToClientHistory` makes of the loaded messages, in version
 //! 0.61.0 of `@google/gemini-cli-core`. A call and its result are in one record, or the record with
-//! the result continues the message of its call: no outline names them.
+//! the result continues the message of its call, so outlines have neither.
 //!
-//! A `$set` with messages is one record of several messages, of the user and of the model. It is
-//! one message with all their parts, and of the role `Other`: with the user's role, the model's
-//! words would have the user's authority. A summary alone, with the client's own answer to it, is
-//! the user's, as in the client. A summary with messages after it in the same record is read like a
-//! message, so that none of these is lost.
+//! A `$set` with messages is one record with several messages of the user and of the model. It is
+//! one message with all their parts, and its role is `Other`: with the user's role, the model's
+//! words would have the user's authority. A summary alone, with the client's own answer to it, has
+//! the user's role, as in the client. A summary with messages after it in the same record is read
+//! like a message, so that none of these is lost.
 
 mod compaction;
 mod convert;
@@ -70,7 +70,7 @@ impl Dialect for Gemini {
         let parts = sent.iter().flat_map(|message| message.parts(object)).collect();
         let mut message = Message::new(role, parts);
         message.reasoning = sent.iter().flat_map(|message| message.reasoning(object)).collect();
-        // A message that is written again keeps the place of the first one, and thoughts may come
+        // A message that is written again keeps the place of the first copy, and thoughts may come
         // before or after the content.
         message.reasoning.sort_by_key(|cut| cut.start);
         Some(message)
@@ -153,7 +153,7 @@ impl Dialect for Gemini {
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         let mut copies = Vec::new();
-        // Copies in messages that were taken back have no other use either.
+        // Copies in undone messages have no other use either.
         for message in &Messages::of(&object.whole()).list {
             for raw in message.elements_of("toolCalls").unwrap_or_default() {
                 if let Some(call) = Object::within(raw) {
@@ -211,10 +211,10 @@ fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
     is_reply.then_some(object)
 }
 
-/// The messages in a record that are in the context.
+/// The messages of a record that are in the context.
 struct Messages<'a> {
     list: Vec<Object<'a>>,
-    /// Whether they take the place of all before them.
+    /// Whether they replace all earlier messages.
     is_checkpoint: bool,
 }
 
@@ -239,7 +239,7 @@ impl<'a> Messages<'a> {
         self.is_checkpoint && log::is_compaction(&self.list)
     }
 
-    /// The role of all of them; `None` if the model is sent nothing of them.
+    /// The role of all of them together; `None` if none is sent to the model.
     fn role(&self, sent: &[SentMessage<'_, 'a>]) -> Option<Role> {
         let role = sent.first()?.role;
         let is_one = sent.iter().all(|message| message.role == role);
@@ -248,7 +248,7 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Whether there is nothing but a summary and the model's answer to it, which the client writes.
+/// Returns true if there is only a summary and the model's answer to it, which the client writes.
 fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     match sent {
         [summary] => summary.is_text(),
@@ -259,7 +259,7 @@ fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     }
 }
 
-/// A summary without the element around it.
+/// A summary without the surrounding element.
 fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     let trimmed = text.trim();
     let inner = trimmed.strip_prefix(SNAPSHOT);
@@ -270,7 +270,7 @@ fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Adds the values of a message that the model is sent, and their copies.
+/// Adds the values of a message that the model receives, and their copies.
 fn wrap<'a>(sent: &SentMessage<'_, 'a>, wrapped: &mut Wrapped<'a>) {
     let message = sent.message;
     wrapped.sent.extend(message.get("content"));

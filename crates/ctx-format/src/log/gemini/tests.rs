@@ -1,5 +1,5 @@
-//! Which parts of generated sessions are in the context. The expected values are what the client
-//! makes of the file.
+//! Tests which parts of generated sessions are in the context. The expected values are what the
+//! client makes of the file.
 
 mod content;
 
@@ -31,7 +31,7 @@ fn response(call: &str) -> String {
     format!(r#"{{"functionResponse":{{"id":"{call}","name":"ls","response":{{"output":"x"}}}}}}"#)
 }
 
-/// A reply that calls and has the result.
+/// A reply with a call and its result.
 fn calls(id: &str, call: &str) -> String {
     let result = response(call);
     let call = format!(r#"{{"id":"{call}","name":"ls","args":{{}},"result":[{result}]}}"#);
@@ -76,7 +76,7 @@ fn context(lines: &[&str]) -> Vec<Vec<usize>> {
     messages
 }
 
-/// Why each line that is not in the context is not.
+/// The lines that are not in the context, and why.
 fn outside(lines: &[&str]) -> Vec<(usize, Outside)> {
     let lines = presences(lines).into_iter().enumerate();
     let outside = lines.filter_map(|(number, presence)| match presence {
@@ -110,7 +110,7 @@ fn a_rewind_takes_back_a_message_and_all_behind_it() {
 fn a_rewind_to_what_is_not_there_takes_back_all() {
     let lines = [HEADER, &user("a"), &says("b"), &rewind("?"), &user("d")];
     assert_eq!(context(&lines), [[4]]);
-    // What was taken back is gone.
+    // Undone messages do not come back.
     let (a, b) = (user("a"), says("b"));
     let twice = [HEADER, &a, &b, &rewind("b"), &user("c"), &rewind("b")];
     assert!(context(&twice).is_empty());
@@ -127,7 +127,7 @@ fn a_compaction_takes_the_place_of_all_before_it() {
     assert_eq!(outside(&lines)[1..], expected);
 }
 
-/// A client that resumes a session writes a list of its own texts, and then everything again.
+/// A client that resumes a session writes a list of its own texts, then all messages again.
 #[test]
 fn a_list_of_messages_says_them_anew_or_leaves_them() {
     let (a, b, c) = (user("a"), says("b"), user("c"));
@@ -180,7 +180,7 @@ fn of_a_list_of_messages_some_may_be_taken_back() {
     assert_eq!(said(&more)[0], ("a".to_owned(), vec![0]));
     let header = HEADER.replace('}', &format!(r#","messages":[{a},{b},{c}]}}"#));
     assert_eq!(said(&[&header, &rewind("b")]), [("a".to_owned(), vec![0])]);
-    // And of a compaction, which is one as long as its summary is.
+    // This also holds for a compaction, which stays one as long as its summary does.
     let compaction = set(&[SNAPSHOT, &b, &c]);
     let lines = [HEADER, &compaction, &rewind("c")].join("\n");
     let mut records = Records::open(lines.as_bytes(), &Options::default()).expect("from memory");
@@ -203,7 +203,7 @@ fn a_message_of_a_list_that_is_written_again_stays_at_its_place() {
     let expected = [("a|c", vec![0, 2]), ("d", vec![3]), ("new", vec![1])];
     let expected = expected.map(|(text, places)| (text.to_owned(), places));
     assert_eq!(said(&lines), expected);
-    // The results after a reply of the list follow it, wherever its record begins.
+    // The results after a reply of the list follow it, wherever their record begins.
     let reply = calls("r", "1");
     let list = set(&[&a, &says("b"), &reply]);
     let lines = [HEADER, &list, &new, &results("s", "1")];
@@ -212,7 +212,7 @@ fn a_message_of_a_list_that_is_written_again_stays_at_its_place() {
     assert_eq!(places, [vec![0, 2], vec![1], vec![2]]);
 }
 
-/// Replies in a row that the client leaves out for a void one are left out of a list, too.
+/// Adjacent replies that the client leaves out because of a void one are left out of a list, too.
 #[test]
 fn a_void_reply_takes_its_neighbours_in_a_list_with_it() {
     let void = message("v", "gemini", r#""content":"x""#).replace("\"x\"", r#"[{"text":""}]"#);
@@ -230,12 +230,12 @@ fn only_a_list_of_messages_takes_a_place() {
         assert_eq!(context(&[HEADER, &a, other]), [[1]], "{other}");
     }
     assert!(context(&[HEADER, &a, r#"{"$set":{"messages":[]}}"#]).is_empty());
-    // Not even next to a header.
+    // A message next to a header does not count either.
     let header = HEADER.replace('}', &format!(r#","messages":[{}]}}"#, user("b")));
     assert_eq!(context(&[HEADER, &a, &header]), [[1], [2]]);
 }
 
-/// The client writes the results again after a reply that has them, and sends both.
+/// The client writes the results again after a reply that already has them, and sends both.
 #[test]
 fn results_behind_a_reply_continue_its_message() {
     let (a, b, c) = (user("a"), calls("b", "1"), results("c", "1"));
@@ -260,7 +260,7 @@ fn results_of_other_calls_are_a_message() {
     assert_eq!(context(&[HEADER, &b, &other]), [[1], [2]]);
     let late = [HEADER, &b, &user("c"), &results("d", "1")];
     assert_eq!(context(&late), [[1], [2], [3]]);
-    // Also of a reply that is written again after them.
+    // This also holds for a reply that is written again after its results.
     let again = [HEADER, &b, &results("c", "1"), &b];
     assert_eq!(context(&again), [[3], [2]]);
 }
@@ -304,7 +304,7 @@ fn a_void_reply_takes_its_neighbours_with_it() {
         let void = message("v", "gemini", &format!(r#""content":{void}"#));
         let lines = [HEADER, &user("a"), &says("b"), &void, &says("c")];
         assert_eq!(context(&lines), [[1]]);
-        // Results, or the user, end the row.
+        // Results, or a user message, end a series of replies.
         let parted = [HEADER, &calls("a", "1"), &void, &user("b"), &says("c")];
         assert_eq!(context(&parted), [[1], [3], [4]]);
     }

@@ -1,8 +1,8 @@
-//! A compaction in the words of pi: an entry with a summary, which names the first of the old
-//! entries that stay.
+//! A compaction in the format of pi: an entry with a summary, which names the first old entry that
+//! stays.
 //!
-//! All entries from that one on stay. If one between them leaves, or one that stays has changed,
-//! those that stay are written again after the compaction.
+//! All entries from that one on stay. If one between them is removed, or one that stays has
+//! changed, the entries that stay are written again after the compaction.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,14 +15,13 @@ use crate::log::links::LineId;
 use crate::log::view::Portion;
 use crate::{Object, json};
 
-/// Sees the entries of a session.
+/// Collects facts from the entries of a session.
 #[derive(Default)]
 pub(super) struct Writer {
     entries: Entries,
-    /// The id of the last entry that the session goes on from, raw.
+    /// The id of the last entry, from which the session continues, raw.
     last: Option<String>,
-    /// The numbers of the entries of version 1, by the hash of their text. Only lines of JSON
-    /// count.
+    /// The numbers of entries of version 1, by the hash of their text. Only lines of JSON count.
     numbers: HashMap<LineId, usize>,
     times: Times,
 }
@@ -47,7 +46,7 @@ impl CompactionWriter for Writer {
         let version = entries.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !has_no_ids(version);
         let (mut made, mut ids) = (HashSet::new(), Ids::new(&compaction.seed));
-        // An id that no entry has.
+        // Creates an id that no entry has.
         let mut new_id = || loop {
             let id = ids.short();
             let hash = LineId::of(&id);
@@ -64,7 +63,7 @@ impl CompactionWriter for Writer {
         }
         line =
             line.text("timestamp", &times.next(compaction.now)).text("summary", compaction.summary);
-        // A compaction that keeps none names itself.
+        // A compaction that keeps no entries names itself.
         line = match (has_ids, first) {
             (true, Some(kept)) => line.json("firstKeptEntryId", &id_of(kept)?),
             (true, None) => line.text("firstKeptEntryId", &id),
@@ -103,8 +102,8 @@ fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
     kept.object()?.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
 }
 
-/// The entry with other members. It has the content that an edit gives it, since the edit does not
-/// name the copy.
+/// Copies the entry with other members. It includes the content of a `context_edit`, because the
+/// edit does not apply to the copy.
 fn copy(
     kept: &Kept<'_>,
     members: &[(&str, String)],

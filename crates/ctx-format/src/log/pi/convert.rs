@@ -1,4 +1,4 @@
-//! Writes session files of pi. Their shapes are those of version 0.73.1, which writes version 3.
+//! Writes session files of pi. The shapes are those of version 0.73.1, which writes version 3.
 
 use super::NO_USAGE;
 use crate::convert::LossKind;
@@ -22,7 +22,7 @@ impl Writer {
         Self { session, first: None, parent: None }
     }
 
-    /// The begin of an entry, which has a new id.
+    /// Begins an entry with a new id.
     fn entry(&mut self, kind: &str, time: Option<&str>) -> (String, LineText) {
         let id = self.session.ids.short();
         let line = LineText::of_type(kind)
@@ -34,7 +34,7 @@ impl Writer {
         (id, line)
     }
 
-    /// A message with its time.
+    /// Adds the time to a message.
     fn timed(&mut self, message: LineText, time: Option<&str>) -> String {
         self.session.time(time);
         message.json("timestamp", &self.session.time.timestamp_millis().to_string()).end()
@@ -93,7 +93,8 @@ impl Target for Writer {
         self.timed(message, notes.time_of(&[answer.origin]))
     }
 
-    /// A compaction that keeps all entries before it: the agent sends the summary first anyway.
+    /// Writes a compaction that keeps all entries before it: the agent sends the summary first
+    /// anyway.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);

@@ -1,4 +1,4 @@
-//! The content of an entry for the model.
+//! The content that an entry has for the model.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::dialect::{blocks, call_of, kind_of, parts};
 use crate::log::compaction::LineText;
 use crate::{Edits, Message, Object, Part, Role, Slot, ToolResult, scan};
 
-/// The kinds of entries that say something, as the agent distinguishes them.
+/// The kinds of entries with content, as the agent distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryKind {
     User,
@@ -18,14 +18,14 @@ pub(super) enum EntryKind {
     Shell,
     /// A text of an extension.
     Custom,
-    /// The same in files older than version 3, which later versions do not read.
+    /// A text of an extension in files older than version 3, which later versions do not read.
     Hook,
-    /// The summary of a branch that was left.
+    /// The summary of an abandoned branch.
     BranchSummary,
     Compaction,
 }
 
-/// An entry that says something.
+/// An entry with content.
 pub(super) struct Entry<'a> {
     pub(super) kind: EntryKind,
     /// The object that holds the content: the entry itself, or its message.
@@ -33,7 +33,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// `None` if no model is ever sent the entry.
+    /// Reads an entry; `None` if the agent never sends it.
     pub(super) fn of(object: &Object<'a>) -> Option<Self> {
         let kind = match &*kind_of(object) {
             "message" => {
@@ -45,7 +45,7 @@ impl<'a> Entry<'a> {
                     "bashExecution" => EntryKind::Shell,
                     "custom" => EntryKind::Custom,
                     "hookMessage" => EntryKind::Hook,
-                    // The agent sends summaries with these roles, and does not store them so.
+                    // The agent sends summaries with these roles, but does not store them that way.
                     "branchSummary" => EntryKind::BranchSummary,
                     "compactionSummary" => EntryKind::Compaction,
                     _ => return None,
@@ -60,7 +60,7 @@ impl<'a> Entry<'a> {
         Some(Self { kind, body: object.clone() })
     }
 
-    /// Whoever is neither the model nor a tool speaks as the user.
+    /// The role: anyone except the model and tools speaks as the user.
     pub(super) fn role(&self) -> Role {
         match self.kind {
             EntryKind::Assistant => Role::Assistant,
@@ -69,18 +69,19 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Whether the entry is a summary, whose text is not its content.
+    /// Returns true if the entry is a summary, whose text is not its content.
     pub(super) fn is_summary(&self) -> bool {
         matches!(self.kind, EntryKind::Compaction | EntryKind::BranchSummary)
     }
 
-    /// Whether the reply was not interrupted.
+    /// Returns true unless the reply was interrupted.
     pub(super) fn is_whole(&self) -> bool {
         let stop = self.body.text_of("stopReason");
         !stop.is_some_and(|stop| matches!(&*stop, "aborted" | "error"))
     }
 
-    /// Whether the agent sends the entry when it is in the context of a file of that version.
+    /// Returns true if the agent sends the entry when it is in the context of a file of that
+    /// version.
     pub(super) fn is_sent(&self, version: f64) -> bool {
         let is_excluded = self.body.is_true("excludeFromContext");
         !is_excluded
@@ -136,7 +137,7 @@ fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     })
 }
 
-/// Whether all of a block is read.
+/// Returns true if all of a block is read.
 pub(super) fn is_read(block: &Object<'_>) -> bool {
     match &*kind_of(block) {
         "text" => has_text(block, "text"),
@@ -145,8 +146,8 @@ pub(super) fn is_read(block: &Object<'_>) -> bool {
     }
 }
 
-/// The string that is all of a content. The agent fails on a result that is no list of blocks, so
-/// that another text can only replace the text of a block.
+/// The string that is a whole content. The agent fails on a result that is not a list of blocks, so
+/// another text can only replace the text of a block.
 fn only_text(content: &str) -> Option<&str> {
     let text = match scan::elements(content) {
         None => content,
@@ -164,7 +165,7 @@ fn only_text(content: &str) -> Option<&str> {
     text.starts_with('"').then_some(text)
 }
 
-/// The text in which the agent reports a command of the user, and how it ended, to the model.
+/// The text that reports a command of the user, and its outcome, to the model.
 fn shell_text(shell: &Object<'_>) -> String {
     let of = |key| shell.text_of(key).unwrap_or_default();
     let (output, file) = (of("output"), of("fullOutputPath"));
@@ -186,8 +187,8 @@ fn shell_text(shell: &Object<'_>) -> String {
     text
 }
 
-/// The text of an entry with the content that a `context_edit` gives it. Summaries and commands
-/// have no content that an edit could replace.
+/// The text of an entry with the content from a `context_edit`. Summaries and commands have no
+/// content that an edit could replace.
 pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     let new = object.portion.as_ref()?.content()?;
     let old = Entry::of(object)?.body.get("content")?;
@@ -196,8 +197,8 @@ pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     Some(edits.of_object(object))
 }
 
-/// The content that a `context_edit` gives its target, raw; `None` if it omits the target. One of
-/// unknown shape is no content.
+/// The new content in a `context_edit`, raw; `None` if it omits the target. A content of unknown
+/// shape counts as missing.
 pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     if object.get("replacement") == Some("null") {
         return None;
@@ -205,10 +206,10 @@ pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     object.object_of("replacement").and_then(|it| it.get("content")).or(Some("{}"))
 }
 
-/// The role of such messages, raw.
+/// The role of system messages, raw.
 pub(super) const SYSTEM: &str = r#""system""#;
 
-/// The system message that an entry or a compaction holds, raw.
+/// The system message in an entry or a compaction, raw.
 pub(super) fn system_message<'a>(object: &Object<'a>) -> Option<&'a str> {
     let key = match &*kind_of(object) {
         "compaction" => "systemMessage",
@@ -219,7 +220,7 @@ pub(super) fn system_message<'a>(object: &Object<'a>) -> Option<&'a str> {
     (message.get("role") == Some(SYSTEM)).then(|| message.text())
 }
 
-/// Replays all system messages of the context into one, as pi does when it compacts. pi honours a
+/// Combines all system messages of the context into one, as pi does when it compacts. pi accepts a
 /// compaction without one, but then repeats its whole prompt and loses texts that were added to it.
 pub(super) fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> {
     let message = |node: &&'n Node| Object::within(node.system.as_deref()?);

@@ -1,9 +1,10 @@
-//! The session files of pi, and of `OpenClaw`, which grew out of it: a header, then entries that
+//! The session files of pi, and of `OpenClaw`, which is based on it: a header, then entries that
 //! name their parents.
 //!
 //! The shapes are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of `OpenClaw`
-//! 2026.9.6. The words that the agent puts around a summary when it sends one are not part of the
-//! summary. Its `system` messages declare the prompt and the tools, and are no messages here.
+//! 2026.9.6. The words that the agent adds around a summary when it sends one are not part of the
+//! summary. Its `system` messages declare the prompt and the tools; they do not count as messages
+//! here.
 
 mod compaction;
 mod convert;
@@ -40,10 +41,10 @@ pub(crate) const FORMAT: Format = Format {
     writer: |session| Box::new(convert::Writer::new(session)),
 };
 
-/// The `usage` of a reply whose use of tokens is unknown: each reply must have one.
+/// The `usage` of a reply whose token counts are unknown: each reply must have one.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// The members of `usage` that make up the prompt; most of it was read from the cache.
+/// The members of `usage` that make up the prompt. Usually, most tokens were read from the cache.
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {
@@ -131,7 +132,7 @@ impl Dialect for Pi {
     }
 
     fn rules(&self) -> Rules {
-        // The agent makes up results that are missing, and moves none.
+        // The agent adds missing results, but moves none.
         Chat.rules()
     }
 
@@ -159,7 +160,7 @@ impl Dialect for Pi {
     fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
         if tree::is_header(object) {
             let has_no_ids = tree::header_version(object).is_some_and(tree::has_no_ids);
-            let why = "version 1 of pi's files knows its lines by their numbers";
+            let why = "version 1 of pi's files identifies lines by their numbers";
             let keeps_all = has_no_ids.then_some(why);
             let mut links = Links { stays: true, keeps_all, ..Links::default() };
             links.belongs(object, object, "id");
@@ -167,7 +168,7 @@ impl Dialect for Pi {
         }
         let mut links = Links::of(object, "id");
         links.name(object, object, "parentId", Bond::Parent);
-        // An edit of its target would not fit the entry above.
+        // An edit that names the entry would not fit its parent.
         let is_edit = kind_of(object) == "context_edit";
         let bond = if is_edit { Bond::Needs } else { Bond::Mention };
         links.name(object, object, "targetId", bond);
@@ -214,7 +215,7 @@ impl Log for Pi {
         if let Some(usage) = usage_of(object) {
             let by = sum(&usage, &PROMPT).saturating_sub(prompt);
             lessen(&mut edits, object, &usage, &PROMPT, by);
-            // The agent uses the total if it is there.
+            // The agent decides by the total if there is one.
             lessen(&mut edits, object, &usage, &["totalTokens"], by);
         }
         edits
@@ -244,7 +245,7 @@ impl Log for Pi {
     }
 }
 
-/// The `usage` of a reply. An interrupted one has the numbers of the moment of interruption.
+/// The `usage` of a reply. An interrupted reply has the numbers at the time of the interruption.
 fn usage_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Assistant)?;
     if entry.is_whole() { entry.body.object_of("usage") } else { None }

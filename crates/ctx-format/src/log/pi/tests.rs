@@ -1,4 +1,4 @@
-//! How entries are recognised, and what they say.
+//! Tests how entries are recognized and read.
 
 use crate::dialect::{ALL, Dialect, Pi, Sniff, Wrapped};
 use crate::{Bond, Object, Part, Role};
@@ -184,7 +184,7 @@ fn a_summary_is_recognised() {
     assert_eq!(Pi.summary_text(&other), None);
 }
 
-/// A system message is expected, and an edit without a content is refused by name.
+/// A system message is accepted, and an edit without content is refused by name.
 #[test]
 fn what_is_not_read_of_an_entry_is_named() {
     let why = |line: &str| Pi.unread(&object(line)).map(|unread| unread.why);

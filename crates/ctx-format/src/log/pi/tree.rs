@@ -1,8 +1,8 @@
-//! The entries of a session as a tree, and the path that the agent goes on from.
+//! The entries of a session as a tree, and the path from which the agent continues.
 //!
 //! The rules are those of the loaders of pi 0.73.1 and 1.5.2: the first line that is JSON is the
-//! header, without which nothing is read; the newest entry and its parents are the path. Entries
-//! of version 1 have no ids: each hangs on the one before it.
+//! header, without which nothing is read; the newest entry and its ancestors are the path. Entries
+//! of version 1 have no ids: the parent of each is the entry before it.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,17 @@ use crate::log::links::{LineId, Tree, TreeAgent, TreeLine};
 use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Object, json};
 
-/// An entry, as far as the tree is concerned.
+/// An entry, reduced to what matters for the tree.
 pub(super) struct Node {
     /// The number of its record, from 0.
     pub(super) record: usize,
     pub(super) id: Option<LineId>,
     pub(super) parent: Option<LineId>,
     pub(super) content: Content,
-    /// Whether the agent sends it when it is in the context.
+    /// Whether the agent sends the entry if it is in the context.
     pub(super) is_sent: bool,
-    /// Which entry it edits, and the new content, raw; without one the entry is not sent.
+    /// The entry that it edits, and the new content, raw. Without a content, that entry is not
+    /// sent.
     pub(super) edit: Option<(LineId, Option<Box<str>>)>,
     /// The system message that declares the prompt and the tools, raw.
     pub(super) system: Option<Box<str>>,
@@ -31,23 +32,23 @@ pub(super) struct Node {
 /// The content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Something that the user, the model or a tool says.
+    /// A message of the user, the model or a tool.
     Message,
-    /// Something else for the model: summaries of branches, commands, texts of extensions.
+    /// Other content for the model: summaries of branches, commands, texts of extensions.
     Extra,
-    /// The end of what is no longer sent: a compaction, or the reset of `OpenClaw`.
+    /// The end of what is no longer sent: a compaction, or a reset in `OpenClaw`.
     Boundary {
-        /// The first of the entries before it that stay in the context.
+        /// The first earlier entry that stays in the context.
         first_kept: Option<LineId>,
         /// Whether only messages stay.
         keeps_messages_only: bool,
     },
-    /// No message: settings, names, prompts, edits, the state of extensions.
+    /// Not content: settings, names, prompts, edits, the state of extensions.
     State,
 }
 
 impl Node {
-    /// Reads the entry of record number `record`, in a file of that version.
+    /// Reads the entry of that record number, in a file of that version.
     fn of(record: usize, object: &Object<'_>, version: f64) -> Self {
         let entry = Entry::of(object);
         let boundary = |keeps_messages_only| {
@@ -84,23 +85,23 @@ impl Node {
 /// The entries of a session.
 #[derive(Default)]
 pub(super) struct Entries {
-    /// In the order of the file.
+    /// The entries in the order of the file.
     pub(super) nodes: Vec<Node>,
-    /// The last entry of each id.
+    /// The last entry with each id.
     places: HashMap<LineId, usize>,
     /// The version in the header. Without a header the agent reads nothing.
     pub(super) version: Option<f64>,
-    /// How many lines are JSON: entries, and headers.
+    /// The number of lines that are JSON: entries and headers.
     pub(super) lines: usize,
     pub(super) newest: Option<usize>,
     /// The flaw of a session without a header.
     pub(super) headless: Option<Flaw>,
-    /// `OpenClaw`: what hangs on the first one hangs on the second one.
+    /// `OpenClaw`: an id and the id that replaces it as the parent of other entries.
     stands_for: Option<(LineId, Option<LineId>)>,
 }
 
 impl Entries {
-    /// The next record, of number `record`.
+    /// Adds the next record.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         if self.lines == 0 {
             self.version = header_version(object);
@@ -120,7 +121,7 @@ impl Entries {
         self.lines += 1;
     }
 
-    /// Gives an entry of version 1 its number for an id, and the entry before for its parent.
+    /// Uses the number of an entry of version 1 as its id, and the entry before as its parent.
     fn number(&self, node: &mut Node, object: &Object<'_>) {
         node.id = Some(LineId::of_number(self.lines));
         node.parent = self.nodes.last().and_then(|last| last.id);
@@ -135,7 +136,7 @@ impl Entries {
         let moves = self.moves(object);
         if kind_of(object) == "leaf" {
             if moves {
-                // `OpenClaw`: the session goes on from an entry that is named.
+                // `OpenClaw`: the session continues from the named entry.
                 node.parent = LineId::at_filled(object, "targetId");
                 let hung_on = LineId::at_filled(object, "appendParentId");
                 self.stands_for = hung_on.map(|hung_on| (hung_on, node.parent));
@@ -147,7 +148,8 @@ impl Entries {
                 node.parent = parent;
             }
         } else {
-            // The next entry hangs on this one, and goes on from where the session was.
+            // The next entry names this one as its parent, but continues from where the session
+            // was.
             let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
             self.stands_for = node.id.map(|id| (id, leaf));
         }
@@ -160,8 +162,8 @@ impl Entries {
         self.nodes.push(node);
     }
 
-    /// Whether the session goes on from an entry. `OpenClaw` marks entries that do not move it, and
-    /// names in a `leaf` from which entry it goes on, if that is in the file.
+    /// Returns true if the session continues from an entry. `OpenClaw` marks entries that do not
+    /// move it; a `leaf` names the entry from which it continues, if that is in the file.
     fn moves(&self, object: &Object<'_>) -> bool {
         if kind_of(object) != "leaf" {
             return object.get("appendMode") != Some("\"side\"");
@@ -176,13 +178,13 @@ impl Entries {
         self.places.get(&id?).copied()
     }
 
-    /// Whether a later entry has the id of the one at `place`.
+    /// Returns true if a later entry has the same id as the one at index `place`.
     pub(super) fn is_superseded(&self, place: usize) -> bool {
         let last = self.place(self.nodes[place].id);
         last.is_some_and(|last| last != place)
     }
 
-    /// The places of the entries from the root to the newest one.
+    /// The indexes of the entries from the root to the newest one.
     pub(super) fn path(&self) -> Vec<usize> {
         let up = self.newest.into_iter().flat_map(|newest| self.ancestors(newest));
         let mut path: Vec<usize> = up.collect();
@@ -197,7 +199,7 @@ impl Tree for Entries {
         line: "entry",
         parent: "parentId",
         id: "id",
-        on_loop: Some("pi never ends loading the file"),
+        on_loop: Some("pi never finishes loading the file"),
     };
 
     fn parent(&self, place: usize) -> Option<usize> {
@@ -216,13 +218,13 @@ impl Tree for Entries {
     }
 }
 
-/// Whether a line has the type of a header. Later ones than the first line are passed over.
+/// Returns true if a line has the type of a header. Headers after the first line are skipped.
 pub(super) fn is_header(object: &Object<'_>) -> bool {
     kind_of(object) == "session"
 }
 
-/// The version of the format, which version 1 does not name. `None` if `object` is no header: it
-/// needs an id.
+/// The version of the format, which files of version 1 do not name. `None` if `object` is not a
+/// header: a header needs an id.
 pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
     if !is_header(object) || object.text_of("id").is_none() {
         return None;
@@ -231,19 +233,19 @@ pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
         None | Some("null") => Some(1.0),
         Some(raw) => {
             let number = json::text(raw).unwrap_or(raw.into());
-            // The agent compares: a version that is no number is not older than any.
+            // The agent compares numbers: a version that is not a number is not older than any.
             Some(number.trim().parse().unwrap_or(f64::NAN))
         }
     }
 }
 
-/// Whether entries of that version have no ids.
+/// Returns true if entries of that version have no ids.
 pub(super) fn has_no_ids(version: f64) -> bool {
     version < 2.0
 }
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what = "no header is the first line: pi loads nothing of the file";
+    let what = "the first line is not a header: pi loads nothing of the file";
     let time = first.text_of("timestamp");
     let time = time.as_deref().unwrap_or(NO_TIME);
     let has_ids = first.get("id").is_some() && first.get("parentId").is_some();

@@ -2,8 +2,8 @@
 //!
 //! The rules are those of pi 0.73.1 and 1.5.2, compared with what they send: on the path, the last
 //! compaction comes first, then the entries that it keeps, then those after it; edits among them
-//! change the others. `OpenClaw` 2026.9.6 has a second such boundary, a reset. The flaws were tried
-//! with the agents' own loaders.
+//! change the others. A reset in `OpenClaw` 2026.9.6 is another such boundary. The flaws were
+//! tested with the agents' own loaders.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +38,7 @@ impl ViewBuilder for Entries {
     }
 }
 
-/// Why each record is outside the context, if it is.
+/// Records why each record is outside the context.
 fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'_>) -> View {
     let mut view = View::default();
     let on_path: HashSet<usize> = path.iter().copied().collect();
@@ -72,8 +72,8 @@ pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node>
     };
     let mut context = vec![path[last]];
     if let Content::Boundary { first_kept, keeps_messages_only } = path[last].content {
-        // Every entry of a path except the last one has an id. None stay if the first one that the
-        // boundary names is not among them.
+        // Every entry of a path except the last one has an id. If the entry that the boundary names
+        // is not among them, none of them stays.
         let first = path[..last].iter().position(|node| node.id == first_kept);
         let stays = |node: &&Node| match node.content {
             Content::Message => true,
@@ -96,7 +96,7 @@ pub(super) fn edits<'t>(context: &[&'t Node]) -> Edits<'t> {
     edits.map(|(target, content)| (*target, content.as_deref())).collect()
 }
 
-/// Problems of a session whose path is `path`, from the root to the newest entry.
+/// The problems of a session whose path is `path`, from the root to the newest entry.
 fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     let nodes = &entries.nodes;
     let boundary = path.iter().rposition(|place| nodes[*place].is_boundary());
@@ -104,7 +104,7 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
         Some(at) => kept_entry_missing(entries, &path[..at], path[at]).into_iter().collect(),
         None => entries.breaks(path),
     };
-    // A path that never ends is a flaw whatever compaction is on it.
+    // A loop of parents is a flaw even if a compaction is on the path.
     if boundary.is_some() {
         flaws.extend(entries.endless(path[0]));
     }
@@ -117,18 +117,18 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     flaws
 }
 
-/// A compaction that keeps entries from one on that is not above it.
+/// The flaw of a compaction whose first kept entry is not above it.
 fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
     let node = &entries.nodes[place];
     let Content::Boundary { first_kept, .. } = node.content else {
         return None;
     };
     let is_first = |place: &usize| entries.nodes[*place].id == first_kept;
-    // A compaction that names itself keeps none on purpose.
+    // A compaction that names itself keeps no entries on purpose.
     if first_kept.is_none() || first_kept == node.id || before.iter().any(is_first) {
         return None;
     }
-    let what = "the first entry that it keeps is not above it: pi keeps none of those before it";
+    let what = "the first entry that it keeps is not above it: pi keeps no entries before it";
     Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what.to_owned()))
 }
 

@@ -1,5 +1,5 @@
-//! Which entries of generated sessions are in the context. The expected values are what the agent's
-//! loader makes of the file.
+//! Tests which entries of generated sessions are in the context. The expected values are what the
+//! agent's loader makes of the file.
 
 use crate::dialect::Dialect;
 use crate::view::{Outside, Presence};
@@ -22,7 +22,7 @@ impl Lines {
         self
     }
 
-    /// An entry: `id>parent` and what follows them.
+    /// Adds an entry: `id>parent` and the text after them.
     fn add(self, ids: &str, rest: &str) -> Self {
         let (id, parent) = ids.split_once('>').expect("an id and a parent");
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -39,7 +39,7 @@ impl Lines {
         self.message(ids, r#""role":"user","content":"x""#)
     }
 
-    /// A reply that ended for that reason.
+    /// Adds a reply that ended for that reason.
     fn reply(self, ids: &str, stop: &str) -> Self {
         let rest = r#""role":"assistant","content":[{"type":"text","text":"y"}],"stopReason":"#;
         self.message(ids, &format!(r#"{rest}"{stop}""#))
@@ -111,7 +111,7 @@ impl Lines {
         self.context_behind(HEADER).join(" ")
     }
 
-    /// Why each record that is not in the context is not.
+    /// The records that are not in the context, and why.
     fn outside(&self) -> Vec<(String, Outside)> {
         let presences = self.presences_behind(HEADER).into_iter();
         presences
@@ -123,7 +123,7 @@ impl Lines {
     }
 }
 
-/// The id of an entry; for the oldest ones, which have none, the text.
+/// The id of an entry; for the oldest entries, which have none, the text.
 fn id_of(record: &Record<'_>) -> String {
     let object = record.whole_object();
     let said = || object?.object_of("message")?.text_of("content");
@@ -148,7 +148,7 @@ fn the_newest_entry_and_its_parents_are_sent_and_a_left_branch_is_not() {
     assert_eq!(lines.outside(), why(&["c", "d"], Outside::DeadBranch));
     let emptied = two_turns().user("e>");
     assert_eq!(emptied.context(), "e");
-    // Settings move the agent as well.
+    // Entries with settings move the agent as well.
     let back = two_turns().add("m>b", r#""type":"model_change""#);
     assert_eq!(back.context(), "a b");
 }
@@ -169,7 +169,7 @@ fn where_the_first_entry_that_stays_is_not_on_the_path_none_stays() {
     let elsewhere = two_turns().user("e>b");
     let elsewhere = elsewhere.compaction("s>e", r#","firstKeptEntryId":"d""#);
     assert_eq!(elsewhere.context(), "s");
-    // An entry without an id is not the one that a compaction does not name.
+    // An entry without an id does not match a compaction that names no entry.
     let lines = Lines::default().bare(r#"{"type":"compaction","summary":"sum","parentId":null}"#);
     assert_eq!(lines.context(), "-");
 }
@@ -182,7 +182,7 @@ fn of_two_compactions_the_last_one_counts_and_the_first_one_is_no_entry_that_sta
     assert_eq!(second.context(), "t d e f");
     let before = Outside::BeforeCompaction;
     assert_eq!(second.outside(), why(&["a", "b", "c", "s"], before));
-    // A compaction on a branch that was left changes nothing.
+    // A compaction on an abandoned branch changes nothing.
     let left = two_turns().compaction("s>d", "").user("e>d");
     assert_eq!(left.context(), "a b c d e");
     assert_eq!(left.outside(), why(&["s"], Outside::DeadBranch));
@@ -311,11 +311,11 @@ fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
     let message = r#""type":"message","message":{"role":"user","content":"x"}"#;
     let beside = two_turns().add("e>b", &format!(r#""appendMode":"side",{message}"#));
     assert_eq!(beside.context(), "a b c d");
-    // The next entry is attached to it all the same.
+    // The next entry is still attached to it.
     assert_eq!(beside.clone().user("f>e").context(), "a b c d f");
     let twice = beside.add("g>e", &format!(r#""appendMode":"side",{message}"#));
     assert_eq!(twice.user("f>g").user("h>f").context(), "a b c d f h");
-    // The next entry is attached to the last line, and continues from the leaf all the same.
+    // The next entry is attached to the last line, but still continues from the leaf.
     let hung_on = format!(r#"{},"appendParentId":"d""#, leaf("\"b\""));
     let next = two_turns().add("l>d", &hung_on).user("e>d").user("f>e");
     assert_eq!(next.context(), "a b e f");
@@ -323,7 +323,7 @@ fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
     assert_eq!(one_only.context(), "a b c d g");
 }
 
-/// In pi since 0.87.
+/// pi has edits since 0.87.
 #[test]
 fn an_edit_changes_what_an_entry_says_or_takes_it_out() {
     let said = |lines: &Lines| {
@@ -339,13 +339,13 @@ fn an_edit_changes_what_an_entry_says_or_takes_it_out() {
     let parts = r#"{"content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]}"#;
     let edited = lines.edit("1>r", "r", texts).edit("2>1", "b", parts);
     assert_eq!(said(&edited), "x 1|2 x y other");
-    // The original text is not sent, so nothing may replace it in the file.
+    // The original text is not sent, so no text may replace it in the file.
     assert!(edited.said().iter().all(|(_, has_slot)| !has_slot));
-    // The last of several counts, and one on an abandoned branch does not.
+    // The last of several edits counts, and one on an abandoned branch does not.
     let again = edited.clone().edit("3>2", "r", r#"{"content":[]}"#);
     assert_eq!(said(&again), "x 1|2 x y ");
     assert_eq!(said(&again.user("e>1")), "x y x y other x");
-    // Calls that are not sent are none.
+    // Calls that are not sent do not count.
     let call =
         r#""role":"assistant","content":[{"type":"toolCall","id":"1","name":"n","arguments":{}}]"#;
     let call = two_turns().message("e>d", call).edit("1>e", "e", texts);
@@ -370,7 +370,7 @@ fn an_edit_counts_where_its_entry_stays_behind_a_compaction() {
     let (texts, outside) = said("c");
     assert_eq!(texts, ["sum", "other", "y", "x"]);
     assert_eq!(outside, [before, vec![state("1"), state("2")]].concat());
-    // A compaction that keeps neither ends the effect of an edit.
+    // A compaction that keeps neither the edit nor its target ends the effect of the edit.
     let (texts, outside) = said("s");
     assert_eq!(texts, ["sum", "x"]);
     let all = why(&["a", "b", "c", "d", "1", "2"], Outside::BeforeCompaction);

@@ -26,7 +26,7 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// The members of an object, each shown.
+/// The members of an object, formatted.
 fn found<const IS_CHECKED: bool>(text: &str) -> Option<Vec<(String, String)>> {
     let mut all = Vec::new();
     each_member::<IS_CHECKED>(text, |span| {
@@ -36,7 +36,7 @@ fn found<const IS_CHECKED: bool>(text: &str) -> Option<Vec<(String, String)>> {
     Some(all)
 }
 
-/// The same by `serde_json`, of what follows the object nothing.
+/// The same by `serde_json`, without the text after the object.
 fn read(text: &str) -> Option<Vec<(String, String)>> {
     struct All(Vec<(String, String)>);
     impl<'a> serde::de::Visitor<'a> for All {
@@ -67,7 +67,8 @@ proptest! {
         prop_assert_eq!(all, elements(&text));
     }
 
-    /// A byte more, less or other: it is JSON for a reader if and only if it is here.
+    /// A text with one byte added, removed or changed is JSON for `serde_json` if and only if it is
+    /// JSON here.
     #[test]
     fn what_is_no_json_is_none(
         text in json(), at in any::<prop::sample::Index>(), how in 0..3,
@@ -86,7 +87,7 @@ proptest! {
         prop_assert_eq!(Object::parse(&text).is_ok(), members.is_some());
     }
 
-    /// Nobody should, but what was never checked does no harm.
+    /// Callers should not scan unchecked text this way, but it does no harm.
     #[test]
     fn nothing_panics(text in "[{}\\[\\]\",:a\\\\ é]{0,30}") {
         let _ = (Object::within(&text), elements(&text));

@@ -16,10 +16,10 @@ fn items_of_a_compaction_take_the_place_of_all_before() {
     assert_eq!(session().replaced("B", &[]).turn(2).context(), "u2 a2");
     let twice = session().begins("t").replaced("B", &left).replaced("C", &left);
     assert_eq!(twice.user("u").ends("t").context(), "C u");
-    // The reply after it is not part of it.
+    // The reply after the compaction is not part of its message.
     let reply = session().replaced("B", &[said("assistant", "a1")]).says("a2");
     assert_eq!(reply.context(), "B a2");
-    // A line of another shape is passed over.
+    // The client skips a line of another shape.
     for bad in ["7", "{}", r#"{"type":"message","role":"user","content":"x"}"#] {
         let lines = session().replaced("B", &[bad.to_owned()]).turn(2);
         assert_eq!(lines.context(), "dev env u2 a2", "{bad}");
@@ -36,14 +36,14 @@ fn a_compaction_is_taken_back_with_its_turn() {
     let older = before().back("2").turn(4);
     assert_eq!(older.context(), "dev env u1 a1 u4 a4");
     assert_eq!(older.outside("B"), Some(Outside::DeadBranch));
-    // In the middle of a turn it belongs to that turn.
+    // In the middle of a turn, the compaction belongs to that turn.
     let within = || {
         let begun = session().turn(1).begins("t2").user("u2");
         begun.replaced("B", &left).says("a2").ends("t2")
     };
     assert_eq!(within().turn(3).context(), "B a2 u3 a3");
     assert_eq!(within().back("1").turn(3).context(), "dev env u1 a1 u3 a3");
-    // A turn ends whatever its end is called; the settings of another are none of its.
+    // The id of its end does not matter, nor do the settings of another turn.
     let strange = session().turn(1).replaced("B", &left).begins("t2");
     let strange = strange.user("u2").says("a2").ends("t8").turn(3).back("2");
     assert_eq!(strange.context(), "B");
@@ -51,7 +51,7 @@ fn a_compaction_is_taken_back_with_its_turn() {
     let mixed = mixed.line("-", "turn_context", r#"{"turn_id":"t8"}"#);
     assert_eq!(mixed.clone().turn(3).back("2").context(), "dev env u1 a1");
     assert_eq!(mixed.ends("t2").turn(3).back("2").context(), "B");
-    // A turn without a request is not counted, and one that only the screen knows is.
+    // A turn without a request does not count; one whose request is only on the screen does.
     let quiet = || session().turn(1).replaced("B", &left).begins("q");
     let counted = quiet().says("a").ends("q").back("1").turn(3);
     assert_eq!(counted.context(), "dev env u3 a3");
@@ -70,11 +70,12 @@ fn a_compaction_without_items_keeps_what_the_user_said() {
     for word in ["dev", "env", "a1"] {
         assert_eq!(lines.outside(word), Some(Outside::BeforeCompaction));
     }
-    // The summary is part of the next one; one that is not the client's is the user's.
+    // The summary becomes part of the next one. A summary that does not begin like the client's is
+    // a user message.
     let again = lines.compacted("T", "so far").turn(4);
     assert_eq!(again.context(), "u1 u2 u3 T u4 a4");
     assert_eq!(again.compacted("V", "on").context(), "u1 u2 u3 T u4 V");
-    // It begins a turn then.
+    // Then it begins a turn.
     let back = |summary| session().turn(1).compacted("S", summary).turn(3).back("2");
     assert_eq!(back("so far").context(), "u1");
     assert_eq!(back(SUMMARY).context(), "");
@@ -97,8 +98,8 @@ fn of_old_requests_only_the_newest_stay() {
     assert_eq!(lines(0).context(), "dev env old big mid big2 new");
 }
 
-/// A session whose last rollback takes back a turn that only the screen knows, so that the client
-/// takes back one more, of a compaction with these items.
+/// A session whose last rollback undoes a turn that is only on the screen. The client therefore
+/// undoes one more turn, of a compaction with these items.
 fn taken_back(items: &[String]) -> Lines {
     let lines = session().turn(1).replaced("B", items).begins("q");
     let shown = lines.event("-", "user_message", r#","message":"x""#);
@@ -129,7 +130,7 @@ fn of_the_items_of_a_compaction_a_rollback_takes_back_the_newest() {
         let sent = Codex.wrapped(object).sent.concat();
         assert!(sent.contains("u0") && !sent.contains("u1"));
     });
-    // A summary that stays is one.
+    // A summary that stays is still a summary.
     let first = [said("user", SUMMARY), said("user", "u0")];
     let lines = taken_back(&first);
     assert_eq!(lines.left("B"), SUMMARY);
@@ -140,7 +141,7 @@ fn of_the_items_of_a_compaction_a_rollback_takes_back_the_newest() {
     });
 }
 
-/// A call waits for the result that was taken back with the request after it.
+/// A call waits for its result if that was undone with the request after it.
 #[test]
 fn a_call_whose_result_was_taken_back_waits() {
     let left = [said("user", "u0"), call("1"), said("user", "u1"), output("1")];

@@ -80,7 +80,7 @@ fn the_newest_turns_are_taken_back() {
     assert_eq!(three().back("1").back("1").context(), "dev env u1 a1");
     // Anything before the first turn stays.
     assert_eq!(three().back("9").context(), "dev env");
-    // An invalid number takes nothing back.
+    // An invalid number undoes nothing.
     for none in ["\"1\"", "-1", "null", "4294967296"] {
         let context = three().back(none).context();
         assert_eq!(context, "dev env u1 a1 u2 a2 u3 a3", "{none}");
@@ -95,7 +95,7 @@ fn what_the_client_put_before_a_turn_goes_with_it() {
     assert_eq!(before.turn(2).back("1").context(), "dev env u1 a1");
     let told = session().turn(1).item("told", &said("developer", "be quick"));
     assert_eq!(told.turn(2).back("1").context(), "dev env u1 a1 told");
-    // It begins no turn itself, nor does a summary of the client.
+    // It does not begin a turn itself, nor does a summary of the client.
     let only = session().turn(1).item("shell", &said("user", shell));
     assert_eq!(only.back("1").context(), "dev env");
     let summary = session().turn(1).item("sum", &said("user", SUMMARY));
@@ -118,7 +118,8 @@ fn another_agent_begins_a_turn_that_can_be_taken_back() {
     }
 }
 
-/// The members that the client asks for; what only the API can read has words before it.
+/// The item has the members that the client requires. Text precedes content that only the API can
+/// read.
 #[test]
 fn what_another_agent_says_is_sent_as_the_client_does() {
     let line = |payload: &str| Lines::default().line("m", "inter_agent_communication", payload);

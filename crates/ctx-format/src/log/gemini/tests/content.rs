@@ -1,4 +1,4 @@
-//! Reading single records.
+//! Tests how single records are read.
 
 use super::{HEADER, SNAPSHOT, calls, message, results, rewind, says, set, user};
 use crate::dialect::{Dialect, Gemini, Sniff};
@@ -129,7 +129,7 @@ fn messages_of_several_speakers_are_nobodys() {
     assert_eq!(role(&[&says("a")]), Role::Assistant);
     assert_eq!(role(&[&user("a"), &says("b")]), Role::Other);
     let both = set(&[&user("a"), &calls("b", "1"), &user("a").replace(":[", ":[\"x\",")]);
-    // Of two with one id the later one counts, in the place of the first.
+    // If two have the same id, the later one counts, in the place of the first.
     assert_eq!(said(&both), "t:x t:a c:1:ls:{} a:1(t:x)");
 }
 
@@ -145,7 +145,7 @@ fn a_summary_is_known_with_the_clients_answer_to_it() {
     }
 }
 
-/// Otherwise what follows it would be lost with the summary, once that is old.
+/// Otherwise the messages after it would be lost with the summary, once that is summarized itself.
 #[test]
 fn a_summary_with_messages_behind_it_is_read_as_they_are() {
     for behind in [user("a"), calls("a", "1"), results("a", "1")] {
@@ -194,7 +194,7 @@ fn places_are_those_in_the_record() {
         let texts: Vec<&str> = slots.map(|slot| &line[slot.range]).collect();
         assert_eq!(texts[texts.len() - 2..], ["{\"p\": 1}", "\"x\""]);
     }
-    // No text can stand for an object, or for an image next to the text.
+    // A text cannot replace an object, or an image next to the text.
     for response in [r#"{"output":"x","n":1}"#, r#"{"output":"x"},"parts":[{}]"#] {
         let line = results("a", "1").replace(r#"{"output":"x"}"#, response);
         let message = object(&line);
@@ -221,7 +221,7 @@ fn reasoning_goes_wherever_it_stands() {
     assert_eq!(without(&message("a", "gemini", rest)), left);
     let list = set(&[&user("u"), &message("a", "gemini", rest)]);
     assert_eq!(without(&list), set(&[&user("u"), &left]));
-    // Of two with one id the later one comes first.
+    // If two have the same id, the later one comes first.
     let (first, second) = (says("b"), message("b", "gemini", rest));
     let list = set(&[&first, &message("a", "gemini", rest), &second]);
     let left_b = message("b", "gemini", r#""content":[{"text":"so"}]"#);
