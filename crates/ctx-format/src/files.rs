@@ -2,7 +2,7 @@
 
 use crate::Object;
 
-/// What a call does to a file.
+/// A call's use of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileUse {
     /// The path in the arguments, without a leading `./`.

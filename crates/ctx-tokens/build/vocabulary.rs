@@ -9,7 +9,7 @@ use crate::layout::{LONGEST, NO_TOKEN, Parts, SINGLE_BYTES};
 pub(crate) struct Vocabulary {
     /// The bytes of each token, by rank; empty at the rank of a control token.
     pub(crate) tokens: Vec<Vec<u8>>,
-    /// How each token of several bytes is made.
+    /// The merges that make the tokens of several bytes.
     pub(crate) merges: Vec<Merge>,
 }
 

@@ -29,7 +29,7 @@ use crate::Dialect;
 
 pub use reading::{Lowered, Reading};
 
-/// How a session is converted.
+/// The options of a conversion.
 #[derive(Clone, Copy)]
 pub struct Converter<'c> {
     /// The dialect of the new session.
@@ -122,7 +122,7 @@ pub struct Report {
     pub messages: u64,
     /// The number of records written.
     pub records: u64,
-    /// What was dropped or changed, by kind.
+    /// The content that was dropped or changed, by kind.
     pub losses: Vec<Loss>,
     /// The origin of each written record, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -137,7 +137,7 @@ pub struct Loss {
     /// The name of the content in the source, if the kind has several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// How often it occurred.
+    /// The number of times that it occurred.
     pub count: u64,
     /// The first line of the source with such content.
     pub first_line: u64,
@@ -189,7 +189,7 @@ pub struct Source {
     pub origins: Vec<SourceId>,
 }
 
-/// The words of the sentence about losses of a kind.
+/// The words that describe losses of a kind.
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,

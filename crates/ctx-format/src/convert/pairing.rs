@@ -1,5 +1,5 @@
-//! Which messages of a context are written together: a reply with its results, and, when records
-//! are kept whole, messages that share a record.
+//! Groups the messages of a context that are written together: a reply with its results, and, when
+//! records are kept whole, messages that share a record.
 
 use std::collections::HashMap;
 

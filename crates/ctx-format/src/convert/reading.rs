@@ -190,7 +190,7 @@ pub(crate) struct Entry {
     pub(crate) summary: Option<Box<str>>,
     /// Whether it is a summary.
     pub(crate) is_summary: bool,
-    /// Whether only the surrounding list can interpret it.
+    /// Whether it can only be read as part of its list.
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,

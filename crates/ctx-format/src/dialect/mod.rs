@@ -40,7 +40,7 @@ pub(crate) use detect::Detector;
 pub use detect::{Plain, stranger};
 pub use responses::Responses;
 
-/// How sure a dialect is that a record belongs to it.
+/// A dialect's certainty that a record belongs to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sniff {
     /// The record belongs to another dialect.
@@ -68,7 +68,7 @@ pub struct HeldMessage<'a> {
     /// [`Dialect::message`].
     pub message: Message<'a>,
     /// The JSON object of the message, without what wraps it in a log. If the agent sends a
-    /// different object than it stores, this is the one that it sends.
+    /// different object from the one that it stores, this is the sent one.
     pub raw: Cow<'a, str>,
     /// The text of a summary, if the message is one.
     pub summary: Option<Cow<'a, str>>,
@@ -143,7 +143,7 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// What the API requires of a sequence of messages.
+    /// The API's requirements for a sequence of messages.
     fn rules(&self) -> Rules;
 
     /// How to repair a list of messages so that it obeys [`Self::rules`]; `None` if the format's
@@ -220,7 +220,7 @@ pub trait Dialect: Sync {
     }
 }
 
-/// What the rest of the crate needs to know about a format.
+/// The facts about a format that the rest of the crate needs.
 pub(crate) struct Format {
     pub(crate) dialect: &'static dyn Dialect,
     /// The name of a session of this format in messages.
@@ -474,7 +474,7 @@ pub(crate) fn lessen(
     }
 }
 
-/// What an agent records about a session. Each record has few of these facts, or none.
+/// An agent's facts about a session. Each record has few of them, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
     /// The session's id.

@@ -1,4 +1,4 @@
-//! Signs: data that says by which members a record is recognized.
+//! Signs: rules, as data, that recognize a record by its members.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What an API accepts: its rules, the problems of a session against them, and their repair.
+//! The requirements of an API: its rules, the problems of a session with them, and their repair.
 
 pub mod problems;
 pub mod repair;

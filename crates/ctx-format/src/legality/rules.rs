@@ -218,7 +218,7 @@ mod tests {
         Outline { role, calls, results, begins_turn: role == Role::User, ..Outline::of_line() }
     }
 
-    /// Which call each result answers, by message and index, and which calls have no result.
+    /// The call that each result answers, by message and index, and the calls without a result.
     fn pairs(rules: Rules, messages: &[&str]) -> (Vec<Option<(usize, usize)>>, Vec<usize>) {
         let (mut answers, mut left) = (Vec::new(), Vec::new());
         let mut pairs = Pairs::new(rules);

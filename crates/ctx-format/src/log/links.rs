@@ -39,7 +39,7 @@ pub struct Link<'a> {
     pub to: Option<Cow<'a, str>>,
     /// The range of the value in the text of the object.
     pub place: Range<usize>,
-    /// How the line depends on it.
+    /// The line's dependence on it.
     pub bond: Bond,
 }
 
@@ -196,7 +196,7 @@ pub(crate) struct TreeAgent {
     /// The members with the parent's id and with the line's own id.
     pub(crate) parent: &'static str,
     pub(crate) id: &'static str,
-    /// What the agent does if a line is its own ancestor, unless it just stops there.
+    /// The agent's reaction to a line that is its own ancestor, unless it just stops there.
     pub(crate) on_loop: Option<&'static str>,
 }
 
@@ -272,7 +272,7 @@ struct Break {
     place: usize,
     /// The last earlier line of the file that is on no path yet.
     before: Option<usize>,
-    /// How many of `before` and its ancestors the agent would send.
+    /// The number of lines, among `before` and its ancestors, that the agent would send.
     unsent: usize,
 }
 

@@ -43,7 +43,7 @@ pub use codex::Codex;
 pub use gemini::Gemini;
 pub use pi::Pi;
 
-/// How an agent reads its own file, beyond the records themselves.
+/// An agent's way of reading its own file, beyond the records themselves.
 pub trait Log: Sync {
     /// Creates the builder of a view, which finds the records in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
@@ -66,14 +66,14 @@ pub trait Log: Sync {
         Edits::new()
     }
 
-    /// What the record says about the session.
+    /// The record's facts about the session.
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
 
     /// The changes of a record that repair a flaw with the remedy [`Remedy::Change`] and its
     /// numbers.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
-    /// How the agent handles a line of that class; `None` if it skips the line.
+    /// The agent's handling of a line of that class; `None` if it skips the line.
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
 }
 

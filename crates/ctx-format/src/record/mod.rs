@@ -71,7 +71,7 @@ impl Origin {
 }
 
 impl<'a> Record<'a> {
-    /// What is known about it apart from its bytes.
+    /// Everything known about the record apart from its bytes.
     pub fn origin(&self) -> Origin {
         Origin {
             line: self.line,
@@ -315,7 +315,7 @@ impl Piece {
     }
 }
 
-/// What is known about a record apart from its bytes.
+/// Everything known about a record apart from its bytes.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// Its line in the source, from 1.

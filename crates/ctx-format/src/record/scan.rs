@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Moves to the end of a value that is known to be JSON, however deep.
+    /// Moves to the end of a value that is known to be JSON, at any depth of nesting.
     fn pass_over(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
         self.at += rest.iter().position(ends).unwrap_or(rest.len());
     }
 
-    /// Moves to the end of a value if it is JSON, however deep.
+    /// Moves to the end of a value if it is JSON, at any depth of nesting.
     fn check(&mut self) -> Option<()> {
         self.open.clear();
         loop {
@@ -251,8 +251,8 @@ impl<'a> Walk<'a> {
 /// The number of bytes of a string that are examined at once.
 const BLOCK: usize = 32;
 
-/// A bit for each of the next [`BLOCK`] bytes of a string that needs attention: quotes, backslashes
-/// and control characters. A shorter text ends with a NUL.
+/// A bit per byte of the next [`BLOCK`] bytes of a string, set for a byte that needs attention: a
+/// quote, a backslash or a control character. A shorter text ends with a NUL.
 #[inline]
 fn special(text: &[u8]) -> u32 {
     let block = if let Some(bytes) = text.first_chunk() {

@@ -11,7 +11,7 @@ const IN_MEMORY: usize = 16 << 20;
 /// A queue of bytes. The caller knows the lengths of the items.
 pub struct Spool {
     memory: Vec<u8>,
-    /// How much of `memory` was already taken.
+    /// The number of bytes of `memory` that were already taken.
     taken: usize,
     limit: usize,
     dir: PathBuf,

@@ -196,15 +196,15 @@ pub enum EarlyEnd {
     /// No record has the number of records.
     #[error("upstream ended early: {records} records came, and none is marked as the last")]
     NoEnd {
-        /// How many records came.
+        /// The number of records that came.
         records: u64,
     },
     /// The last record announces another number.
     #[error("upstream ended early: {records} records came, {announced} were announced")]
     OtherCount {
-        /// How many records came.
+        /// The number of records that came.
         records: u64,
-        /// How many records were announced.
+        /// The number of records that were announced.
         announced: u64,
     },
 }
@@ -234,7 +234,7 @@ impl ZoneReader {
         self.zoned
     }
 
-    /// How many records came.
+    /// The number of records so far.
     pub fn records(&self) -> u64 {
         self.records
     }

@@ -16,7 +16,7 @@ use crate::dialect::{Detector, Dialect, foreign};
 use crate::record::lines::Lines;
 use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
 
-/// How to read a session.
+/// The options for reading a session.
 #[derive(Clone, Default)]
 pub struct Options {
     /// The dialect, if it is known.

@@ -112,8 +112,8 @@ pub(crate) fn text_block(text: &str) -> String {
     LineText::of_type("text").text("text", text).end()
 }
 
-/// What a target knows about the unit that it writes, and where it reports content that it could
-/// not carry.
+/// A target's knowledge of the unit that it writes, and its report of content that it could not
+/// carry.
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) entries: &'r [&'r Entry],

@@ -164,11 +164,11 @@ struct Call {
     answered: bool,
     /// The wrong position where its result was found.
     found: Option<ResultAt>,
-    /// Where its result belongs, if its exchange ended without one.
+    /// The place for its result, if its exchange ended without one.
     exchange: Option<Exchange>,
 }
 
-/// Where the results of some calls belong.
+/// The place for the results of some calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
     /// The last record of the exchange; results in records of their own follow it.

@@ -34,7 +34,7 @@ pub(super) struct Writer {
     times: Times,
 }
 
-/// How the boundary names the old lines that stay.
+/// The ways in which the boundary names the old lines that stay.
 struct Names {
     /// Whether it lists them.
     list: bool,

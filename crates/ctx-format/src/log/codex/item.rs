@@ -1,4 +1,4 @@
-//! Which items the client loads and sends, and which of their texts it wrote itself.
+//! Decides which items the client loads and sends, and which of their texts it wrote itself.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

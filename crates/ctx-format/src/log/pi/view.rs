@@ -1,4 +1,4 @@
-//! Which entries of a session are in the context, and what is wrong with it.
+//! Finds the entries of a session that are in the context, and the session's flaws.
 //!
 //! The rules are those of pi 0.73.1 and 1.5.2, compared with what they send: on the path, the last
 //! compaction comes first, then the entries that it keeps, then those after it; edits among them

@@ -36,7 +36,7 @@ fn found<const IS_CHECKED: bool>(text: &str) -> Option<Vec<(String, String)>> {
     Some(all)
 }
 
-/// The same by `serde_json`, without the text after the object.
+/// The members that `serde_json` reads from the object, ignoring the text after it.
 fn read(text: &str) -> Option<Vec<(String, String)>> {
     struct All(Vec<(String, String)>);
     impl<'a> serde::de::Visitor<'a> for All {

@@ -1,4 +1,4 @@
-//! Which lines are sent, and which turns are taken back.
+//! Tests which lines are sent, and which turns are undone.
 
 use super::{Lines, SUMMARY, call, output, said, session};
 use crate::Object;
