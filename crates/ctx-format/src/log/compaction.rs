@@ -121,9 +121,7 @@ pub(crate) struct Times {
 impl Times {
     /// Notes the time of a line of the session.
     pub(crate) fn push(&mut self, object: &Object<'_>) {
-        let text = object.text_of("timestamp");
-        let time = text.and_then(|text| DateTime::parse_from_rfc3339(&text).ok());
-        self.newest = self.newest.max(time.map(DateTime::into));
+        self.newest = self.newest.max(object.time());
     }
 
     /// The time of the next line, as agents write it: UTC, with milliseconds.
@@ -277,7 +275,7 @@ pub fn with_changes(
     (!edits.is_empty()).then(|| edits.of_object(record))
 }
 
-/// What identifies a result or a call: whether it is a call, and its id. If the id is missing, its
+/// The identity of a result or a call: whether it is a call, and its id. If the id is missing, its
 /// index among the results or calls identifies it.
 type Key<'m> = (bool, Option<&'m str>, usize);
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use chrono::{DateTime, Utc};
+
 use crate::scan::{self, Span};
 use crate::{Portion, json};
 
@@ -131,6 +133,12 @@ impl<'a> Object<'a> {
     /// The value of `key` as text, if it is a string.
     pub fn text_of(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key).and_then(json::text)
+    }
+
+    /// The time in the member `timestamp`, where agents write it.
+    pub fn time(&self) -> Option<DateTime<Utc>> {
+        let time = DateTime::parse_from_rfc3339(&self.text_of("timestamp")?).ok()?;
+        Some(time.to_utc())
     }
 
     /// The value of `key` as an object.

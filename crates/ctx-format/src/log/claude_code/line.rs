@@ -1,6 +1,4 @@
-//! What a line means for the tree of lines.
-
-use chrono::DateTime;
+//! The lines of a session, reduced to what matters for the tree.
 
 use crate::dialect::{blocks, kind_of};
 use crate::log::links::LineId;
@@ -131,14 +129,12 @@ impl Line {
             },
             _ => return Self::Other,
         };
-        let time = object.text_of("timestamp");
-        let time = time.and_then(|time| DateTime::parse_from_rfc3339(&time).ok());
         Self::Node(Node {
             record,
             id,
             parent,
             kind,
-            time: time.map(|time| time.timestamp_millis()),
+            time: object.time().map(|time| time.timestamp_millis()),
             is_sidechain: object.is_true("isSidechain"),
             is_sent,
         })
