@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use ctx_cli::{ExitStatus, Failure, Result};
-use ctx_format::{Dialect, Object, Options, Record, Records, dialect};
+use ctx_format::{Dialect, Options, Record, Records, dialect};
 use ctx_memory::{Entry as MemoryEntry, names_in, read_file};
 use ctx_search::{Document, Source, SourceKind};
 use ctx_store::{Entry, OffloadedFile, SnapshotBytes, Store};
@@ -176,7 +176,7 @@ impl<'a> Stored<'a> {
                     line: place.to_number(),
                     offset: record.offset,
                     role: said.role,
-                    time: time_of(object).unwrap_or(saved),
+                    time: object.time().map_or(saved, |time| time.timestamp_millis()),
                     text: said.text,
                     ..Document::default()
                 });
@@ -306,13 +306,6 @@ fn start_of(day: NaiveDate) -> i64 {
 pub(crate) fn entry_of(paragraph: &str) -> Option<MemoryEntry<'_>> {
     let entry = paragraph.strip_prefix("- ")?;
     MemoryEntry::parse(entry.trim_end())
-}
-
-/// The time of a record, if it has one.
-fn time_of(object: &Object<'_>) -> Option<i64> {
-    let time = object.text_of("timestamp")?;
-    let time = DateTime::parse_from_rfc3339(&time).ok()?;
-    Some(time.timestamp_millis())
 }
 
 /// Reads a file of the store; a missing one is empty. People may have written it, so invalid UTF-8
