@@ -1,4 +1,4 @@
-//! The values of flags. A flag has the same name and the same values in all tools.
+//! Shell completion of the values of flags. A flag has the same values in all tools.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,14 +15,14 @@ use ctx_store::{Actor, SnapshotId, Store};
 use ctx_summary::Template;
 use ctx_tokens::Model;
 
-/// The command, whose arguments know their values.
+/// Returns the command with completers for the values of its arguments.
 pub fn of(command: Command, typed: &Typed) -> Command {
     let tool = command.get_name().to_owned();
     command.mut_args(|arg| with_values(arg, &tool, typed)).mut_subcommands(|below| of(below, typed))
 }
 
 fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
-    // Values that clap knows by itself are offered by it.
+    // Clap itself offers the values that it knows.
     let line = typed.clone();
     let is_text = tool == "ctx-count" && typed.has("text");
     match arg.get_id().as_str() {
@@ -68,7 +68,7 @@ fn offered(
     }))
 }
 
-/// Sessions by their names, and the folders on the way to them.
+/// Returns session files that match the word, and the folders that may lead to them.
 fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     let is_session = |path: &Path| {
         let extension = path.extension().and_then(OsStr::to_str);
@@ -76,19 +76,19 @@ fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     };
     let mut found = PathCompleter::any().filter(is_session).complete(word);
     let is_folder = |it: &CompletionCandidate| it.get_value().as_encoded_bytes().ends_with(b"/");
-    // If no session matches, any file may be one.
+    // If no session file matches, the session may be in any file.
     if found.iter().all(is_folder) {
         found = any_file(word);
     }
     found
 }
 
-/// Any file.
+/// Returns all files that match the word.
 fn any_file(word: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().complete(word)
 }
 
-/// The presets, each with its description.
+/// Returns the presets, each with its description.
 fn presets() -> Vec<CompletionCandidate> {
     let preset = |name: &'static str| {
         let source = ctx_policy::source(name).unwrap_or_default();
@@ -97,7 +97,7 @@ fn presets() -> Vec<CompletionCandidate> {
     ctx_policy::names().map(preset).collect()
 }
 
-/// The first clause of a preset's first comment, after its name.
+/// Returns the first clause of a preset's first comment, after the name.
 fn head(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("# "));
     let text = lines.collect::<Vec<_>>().join(" ");
@@ -106,7 +106,7 @@ fn head(source: &str) -> String {
     what[..end].trim_end_matches('.').to_owned()
 }
 
-/// The models that are known, with their windows.
+/// Returns the known models with their windows.
 fn models() -> Vec<CompletionCandidate> {
     let model = |it: &ctx_tokens::Model| {
         let window = format!("a window of {} tokens", it.window);
@@ -118,7 +118,8 @@ fn models() -> Vec<CompletionCandidate> {
     Model::short_names().iter().map(short).chain(Model::all().iter().map(model)).collect()
 }
 
-/// `latest` and the ids of the snapshots, newest first; with a session on the line, only its own.
+/// Returns `latest` and the ids of the snapshots, newest first. If the command line names a
+/// session, only its snapshots are listed.
 fn snapshots(line: &Typed) -> Vec<CompletionCandidate> {
     let session = line.value_of("session", Some('s'));
     let mut ids = ids(line);
@@ -137,7 +138,7 @@ fn snapshots(line: &Typed) -> Vec<CompletionCandidate> {
     latest.into_iter().chain(ids.iter().map(snapshot)).collect()
 }
 
-/// The sessions that the store has snapshots of.
+/// Returns the sessions that the store has snapshots of.
 fn sessions(line: &Typed) -> Vec<CompletionCandidate> {
     let mut sessions: BTreeMap<String, (u64, SnapshotId)> = BTreeMap::new();
     for id in ids(line) {
@@ -173,7 +174,7 @@ fn ids(line: &Typed) -> Vec<SnapshotId> {
     store.and_then(|store| store.snapshot_ids()).unwrap_or_default()
 }
 
-/// Expands a leading `~` as the shell will do.
+/// Expands a leading `~`, as the shell will do.
 fn of_home(typed: OsString) -> PathBuf {
     let path = PathBuf::from(typed);
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
@@ -186,7 +187,7 @@ fn of_home(typed: OsString) -> PathBuf {
 mod tests {
     use super::{head, models, presets};
 
-    /// A preset is described by the first thing that it does.
+    /// The description of a preset is the first thing that it does.
     #[test]
     fn presets_say_what_they_do() {
         assert_eq!(head("# x: this\n# and that; more\n#\n# else\n"), "this and that");

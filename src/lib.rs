@@ -42,12 +42,12 @@ use std::process::ExitCode;
 
 use ctx_cli::{Binary, Tool};
 
-/// All that a binary does: `tool`, whose manual page is `manual`.
+/// The entry of each binary: runs `tool`, whose manual page is `manual`.
 pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
     ctx_cli::main(&Binary { tool, manual, completed: completing::of })
 }
 
-/// Every tool, in the order of the alphabet.
+/// Every tool, in alphabetical order.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &tools::check::TOOL,

@@ -1,8 +1,8 @@
-//! The output of a tool: stdout, or a file that appears completely or not at all. What it replaces
-//! is checked before anything is read.
+//! The output of a tool: stdout, or a file that appears completely or not at all. The file that it
+//! replaces is checked before anything is read.
 //!
-//! An existing session file is somebody's work, and an agent may be appending to it. It is
-//! therefore replaced as `ctx-compact` does it: locked, refused if a process has it open for
+//! An existing session file is a user's work, and an agent may be appending to it. It is
+//! therefore replaced as in `ctx-compact`: locked, refused if a process has it open for
 //! writing, and saved in a snapshot first. An input file always counts as a session.
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -32,18 +32,18 @@ pub struct OutputArgs {
     /// program creates or changes FILE meanwhile, that file stays (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// The idle time that the replaced session needs.
+    /// The idle time that the replaced session must have.
     #[command(flatten)]
     pub idle: IdleArgs,
 }
 
-/// The flag of tools that write reports alone, which take no session's place.
+/// The flag of tools that only write reports, which never replace a session.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReportOutputArgs {
     /// Write to FILE instead of stdout
     ///
-    /// It is written at the end, and only when all went well. A session is never overwritten.
-    /// A file that another program creates or changes there meanwhile stays (exit status 4).
+    /// The file is written at the end, and only if everything succeeded. A session is never
+    /// overwritten. A file that another program creates or changes meanwhile stays (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -61,13 +61,13 @@ pub struct InPlaceArgs {
 pub struct ReportArgs {
     /// Print what was done as a JSON object
     ///
-    /// Only with -o or -n, since else stdout has the records. docs/json.md has all keys.
+    /// Only with -o or -n, because otherwise the records go to stdout. docs/json.md lists all keys.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
 impl ReportArgs {
-    /// Refuses a report where the records go; `dry_run` writes none.
+    /// Refuses a report on stdout if the records go there; `dry_run` writes no records.
     pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<()> {
         if self.json && !dry_run && output.is_stdout() {
             return Err(Failure::new("--json needs stdout, and so do the records")
@@ -83,21 +83,21 @@ pub enum Target<'s> {
     Stdout,
     /// A device or a pipe: there is nothing to replace.
     Stream(PathBuf),
-    /// A file that is no session. It is created or replaced as a whole, unless another process does
-    /// so first.
+    /// A file that is not a session. It is created or replaced as a whole, unless another process
+    /// does so first.
     Plain(OutputTarget),
-    /// A session that will be replaced, by the name that the user gave it.
+    /// A session that will be replaced, with the name that the user gave.
     Session(String, PendingReplacement<'s>),
 }
 
-/// The source of the inputs. An input that will be replaced is read from the copied bytes.
+/// The source of the inputs. An input that will be replaced is read from its saved copy.
 #[derive(Default)]
 pub struct Source {
     copied: Option<(PathBuf, File)>,
 }
 
 impl Source {
-    /// Whether an input will be replaced, so that the store has its bytes.
+    /// Returns true if an input will be replaced, so that the store has its bytes.
     pub fn is_saved(&self) -> bool {
         self.copied.is_some()
     }
@@ -112,7 +112,7 @@ impl Source {
 }
 
 impl InPlaceArgs {
-    /// The destination: with `--in-place`, the input.
+    /// Returns the destination, which is the input with `--in-place`.
     pub fn of(self, output: OutputArgs, file: Option<&PathBuf>) -> OutputArgs {
         if self.in_place { OutputArgs { output: file.cloned(), ..output } } else { output }
     }
@@ -126,9 +126,9 @@ impl ReportOutputArgs {
 }
 
 impl OutputArgs {
-    /// Source and destination of a tool that makes a session of its inputs. The snapshot of the
-    /// session that is replaced belongs to `named` when it is an input, else to the file's own. A
-    /// dry run makes the same checks, claims nothing and leaves no trace.
+    /// Returns source and destination of a tool that makes a session from its inputs. The snapshot
+    /// of the replaced session belongs to `named` if the session is an input, otherwise to the
+    /// file's own id. A dry run makes the same checks, but claims nothing.
     pub fn session<'s>(
         &self,
         dry_run: bool,
@@ -148,7 +148,7 @@ impl OutputArgs {
             let succession = succession.map_err(store::failure)?;
             return Ok((Source::default(), Target::Session(self.name(), succession)));
         };
-        // The end of the output is the end of the last input only.
+        // The end of the output is the end of only the last input.
         let growth = if inputs.len() > 1 { Growth::Stops } else { growth };
         let session = session_of(named, &path)?;
         let succession = store.replace_input(&path, &session, self.idle.get(), growth);
@@ -157,19 +157,17 @@ impl OutputArgs {
         Ok((source, Target::Session(self.name(), succession)))
     }
 
-    /// The destination of a report, which never replaces a session.
+    /// Returns the destination of a report, which never replaces a session.
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
         match self.occupant(inputs)? {
             Occupant::Free(target) => Ok(target),
-            Occupant::Session { .. } => {
-                Err(Failure::new("is a session, and what is written here is none")
-                    .at(self.name(), None)
-                    .hint("name another file with -o"))
-            }
+            Occupant::Session { .. } => Err(Failure::new("is a session, and this output is not")
+                .at(self.name(), None)
+                .hint("name another file with -o")),
         }
     }
 
-    /// Whether the output goes to stdout.
+    /// Returns true if the output goes to stdout.
     pub fn is_stdout(&self) -> bool {
         self.output.as_deref().is_none_or(is_stdin)
     }
@@ -183,7 +181,7 @@ impl OutputArgs {
             Some(path) if !is_stdin(path) => path,
             _ => return Ok(Occupant::Free(Target::Stdout)),
         };
-        // Stdin can be replaced only if it is a file: a device may be both ends of a filter.
+        // Stdin can be replaced only if it is a file; a device may be input and output of a filter.
         let is_named = |input: &Path, meta: &Metadata| meta.is_file() || !is_stdin(input);
         let meta = |input: &PathBuf| metadata(input).ok().filter(|meta| is_named(input, meta));
         let inputs: Vec<_> = inputs.iter().map(meta).collect();
@@ -198,9 +196,9 @@ impl OutputArgs {
 
 /// The present content of the destination.
 enum Occupant {
-    /// No session.
+    /// Nothing, or a file that is not a session.
     Free(Target<'static>),
-    /// A session, and which input it is.
+    /// A session, and the index of the input that it is.
     Session { path: PathBuf, input: Option<usize> },
 }
 
@@ -209,9 +207,9 @@ enum Occupant {
 pub struct IdleArgs {
     /// Refuse files changed within DURATION [default: 10m for agents' files]
     ///
-    /// An agent keeps its history in memory while it runs, and does not see what is changed in
-    /// its file. What a tool wrote last does not count. The units are w, d, h, min (or m), s
-    /// and ms.
+    /// An agent keeps its history in memory while it runs, and does not see changes in its file.
+    /// If a tool wrote the file last, its time does not count. The units are w, d, h, min (or m),
+    /// s and ms.
     #[arg(long, value_name = "DURATION", help_heading = "Store")]
     min_idle: Option<FixedSpan>,
 }
@@ -231,11 +229,11 @@ pub enum Output<'a> {
     File(Box<AtomicFile>),
     /// A device or a pipe: there is nothing to replace.
     Stream(BufWriter<File>),
-    /// A session, for which the new one waits in a temporary file.
+    /// A session, whose new version waits in a temporary file.
     Session(Box<SessionOutput<'a>>),
 }
 
-/// A new session and the one whose place it takes.
+/// A new session and the one that it replaces.
 pub struct SessionOutput<'a> {
     name: String,
     succession: PendingReplacement<'a>,
@@ -291,7 +289,7 @@ impl Output<'_> {
         }
     }
 
-    /// Makes a file appear; to be called when all went well.
+    /// Makes the file appear. Must be called only if everything succeeded.
     pub fn finish(self) -> Result<()> {
         match self {
             Self::Stdout(io) => io.flush(),
@@ -301,8 +299,8 @@ impl Output<'_> {
         }
     }
 
-    /// Writes the output. `first` writes to the store what readers of the output rely on; it runs
-    /// before the output is visible, and after the snapshot of a session that the output replaces.
+    /// Writes the output. `first` writes the parts of the store that readers of the output need. It
+    /// runs after the snapshot of the replaced session, and before the output is visible.
     pub fn deliver(
         mut self,
         write: impl FnOnce(&mut Self) -> Result<()>,
@@ -366,7 +364,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     let ReplaceOutcome::New { before, late_bytes, retained } = replaced else {
         return io.note(format_args!("{name} has these bytes already"));
     };
-    io.note(format_args!("{name} is replaced; what was there is {}", before.id));
+    io.note(format_args!("{name} is replaced; the previous content is snapshot {}", before.id));
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
         let late = format!("{name} grew meanwhile: {late} kept after the new ones");
@@ -380,7 +378,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     }
 }
 
-/// A temporary file failed.
+/// Returns the failure for an error of a temporary file.
 pub fn no_temporary(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot write a temporary file: {error}"))
         .hint("TMPDIR names the folder for it")
@@ -396,7 +394,7 @@ impl Write for Output<'_> {
     }
 }
 
-/// The failure behind an error of [`Output`].
+/// Returns the failure that an error of [`Output`] contains.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: io::Error) -> Failure {
     error.downcast::<Failure>().unwrap_or_else(|error| Failure::stdout(&error))

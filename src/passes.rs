@@ -1,4 +1,4 @@
-//! What passes say and why they give up, as the user sees it.
+//! The notes and failures of passes, as the user sees them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use ctx_llm::TapeError;
 
 use crate::output;
 
-/// Runs a pass over a session, and says what it notes.
+/// Runs a pass over a session, and prints its notes.
 pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
     let mut notes = Notes::watched(watch());
     let result = pass(&mut notes);
@@ -25,7 +25,7 @@ pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -
     result
 }
 
-/// Why a pass over a session gave up.
+/// Returns the failure for an error of a pass over a session.
 pub fn failure(error: PassError, name: &str) -> Failure {
     let hint = hint(&error.kind);
     let failure = match error.kind {
@@ -50,13 +50,11 @@ fn within(name: &str, lines: &[u64]) -> String {
     lines.iter().fold(name.to_owned(), |name, line| format!("{name}:{line}"))
 }
 
-/// What to do.
+/// Returns advice for the user.
 fn hint(kind: &ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::Temporary(_) => "TMPDIR names the folder for it",
-        ErrorKind::BadLine(_) => {
-            "--invalid keep carries such lines along, --invalid drop leaves them out"
-        }
+        ErrorKind::BadLine(_) => "--invalid keep keeps such lines, --invalid drop leaves them out",
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"
         }
@@ -67,19 +65,21 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "only the API that wrote it reads it; ctx-prune shortens results and keeps it"
         }
         ErrorKind::Unread { foreign: None, .. } => {
-            "what is not read may belong to what would go; ctx-check --all lists all of it"
+            "what cannot be read may belong to what would be removed; ctx-check --all lists it"
         }
         ErrorKind::NoMessageOf(_) => "leave --dialect out: the session shows its format",
         ErrorKind::LogDocument { .. } => {
-            "ctx-convert --to gemini -o FILE makes lines of it that its agent resumes"
+            "ctx-convert --to gemini -o FILE makes a file of lines, which its agent can resume"
         }
         ErrorKind::ChangedContext => {
-            "ask for fewer rules of --drop: ctx-prune -n shows what each would take"
+            "use fewer --drop rules: ctx-prune -n shows what each would remove"
         }
         ErrorKind::Linked { .. } => {
-            "ctx-compact compacts it as it is; ctx-convert makes messages of it, of which that can be done"
+            "ctx-compact compacts it as it is; ctx-convert makes messages of it, which this tool can read"
         }
-        ErrorKind::TwoFormats { .. } => "no API takes both: give each format a file of its own",
+        ErrorKind::TwoFormats { .. } => {
+            "no API accepts both: put each format into a file of its own"
+        }
         ErrorKind::Exam(_) => {
             r#"it reads {"questions":[{"id":"…","category":"…","question":"…","evidence":[["a quote","or another"],["and one of these"]]}]}"#
         }
@@ -89,7 +89,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::NoMessage { batch: true } => "--dialect or --batch says how to read it",
         ErrorKind::NoMessage { batch: false } => "--dialect says how to read it",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
-        ErrorKind::NoRepair(_) => "nothing else can write their records",
+        ErrorKind::NoRepair(_) => "ctx-tools cannot write their records",
         ErrorKind::Unloadable(_) => "nothing was written",
         ErrorKind::NewProblem(_) => {
             "ctx-split keeps calls and results together; were its zones changed?"
@@ -99,7 +99,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::NoZones => "ctx-split sets zones: ctx-split FILE | …",
         ErrorKind::OtherZones => "run ctx-split --batch again",
         ErrorKind::EarlyEnd(_) => {
-            "is the stage before this one all right? --partial takes what came"
+            "did the stage before this one fail? --partial accepts what arrived"
         }
         ErrorKind::TooSmall(_) => "raise --budget, or keep and pin less",
         ErrorKind::Tape(TapeError::Missing(_)) => {
@@ -107,10 +107,10 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
         ErrorKind::NoAnswer(_) | ErrorKind::FailedCheck(_) => {
-            "--on-failure extractive takes a summary that needs no model"
+            "--on-failure extractive writes a summary that needs no model"
         }
         ErrorKind::Words(CompactionError::NoHeader) => {
-            "ctx-check --repair writes a copy that has one, where the lines tell enough"
+            "ctx-check --repair writes a copy that has one, if the lines show enough"
         }
         ErrorKind::Words(_) | ErrorKind::OtherContext => {
             "ctx-convert writes what its agent would send as another session"
@@ -127,7 +127,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// Passes the progress on to the terminal line.
+/// Shows the progress of the engine on the terminal line.
 struct Shown(Progress);
 
 impl Observer for Shown {
@@ -148,7 +148,7 @@ impl Observer for Shown {
     }
 }
 
-/// Shows progress on the terminal, if it is shown at all.
+/// Returns a watch that shows progress on the terminal, if any is shown.
 fn watch() -> Watch {
     let progress = Progress::current();
     if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }

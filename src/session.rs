@@ -20,7 +20,7 @@ use crate::passes;
 pub struct ReadArgs {
     /// Input dialect
     ///
-    /// Without it the records tell which one it is.
+    /// Without it, the tool detects the dialect from the records.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)))]
     pub dialect: Option<String>,
     /// Read each line as a conversation: {"messages":[…]}
@@ -39,12 +39,12 @@ pub struct Session {
 }
 
 impl ReadArgs {
-    /// Opens one operand.
+    /// Opens the session that an operand names.
     pub fn open(&self, path: &Path) -> Result<Session> {
         self.session(Input::open(path)?)
     }
 
-    /// A session that is open already.
+    /// Returns the session of an input that is already open.
     pub fn session(&self, input: Input) -> Result<Session> {
         let options = Options {
             dialect: self.dialect(),
@@ -55,14 +55,14 @@ impl ReadArgs {
         Session::of(input, &options, self.invalid)
     }
 
-    /// The dialect that is named.
+    /// Returns the dialect that the user named.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.dialect.as_deref().and_then(dialect::by_name)
     }
 }
 
 impl Session {
-    /// A session that is open already.
+    /// Returns the session of an input that is already open.
     pub fn of(input: Input, options: &Options, invalid: Invalid) -> Result<Self> {
         let Input { name, reader } = input;
         match ctx_engine::Session::open(reader, options, invalid) {
@@ -90,7 +90,7 @@ impl Session {
         read(&mut self.inner).map_err(|error| passes::failure(error.named(foreign), &self.name))
     }
 
-    /// Checks all records. One that is not understood is a failure if they `must_be_known`.
+    /// Checks all records. With `must_be_known`, a record that is not understood is a failure.
     pub fn check(mut self, plan: &Plan, must_be_known: bool) -> Result<Report> {
         let mut pass = CheckPass::new(plan, self.dialect());
         self.pass(|record| {
@@ -104,12 +104,12 @@ impl Session {
         }
     }
 
-    /// Why a pass over this session gave up.
+    /// Returns the failure for an error of a pass over this session.
     pub fn failure(&self, error: PassError) -> Failure {
         passes::failure(error, &self.name)
     }
 
-    /// Runs a pass over this session, and says what it notes.
+    /// Runs a pass over this session, and prints its notes.
     pub fn telling<T>(&self, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
         passes::telling(&self.name, io, pass)
     }
@@ -124,18 +124,18 @@ impl Session {
         self.telling(io, |notes| self.inner.tell_of_document(notes));
     }
 
-    /// Warns of the bad lines, at the end of the input.
+    /// Warns about the bad lines at the end of the input.
     pub fn report(&self, io: &mut Io) {
         self.telling(io, |notes| self.bad().report(notes));
     }
 }
 
-/// The search of folders: `always`, or only with `--recursive`.
+/// Returns how folders are searched: `always`, or only with `--recursive`.
 pub fn walk(always: bool) -> Walk {
     Walk { always, skip: is_kept_aside }
 }
 
-/// The time of the last change of a file, or of the file at stdin.
+/// Returns the time of the last change of a file, or of the file at stdin.
 pub fn last_change(path: &Path) -> Option<Time> {
     let meta = metadata(path).ok().filter(Metadata::is_file)?;
     Some(Time(meta.modified().ok()?.into()))

@@ -1,4 +1,4 @@
-//! The location of the store, what is in its trash, and its failures as messages for the user.
+//! The location of the store, the list of its trash, and its failures as messages for the user.
 
 use std::cell::OnceCell;
 use std::io::{self, Read};
@@ -26,7 +26,8 @@ use ctx_store::{
 pub struct StoreArgs {
     /// Keep snapshots and memory in DIR [default: ~/.local/state/ctx]
     ///
-    /// It has the audit log, too. Where `XDG_STATE_HOME` is set, the default is `$XDG_STATE_HOME/ctx`.
+    /// The audit log is there, too. If `XDG_STATE_HOME` is set, the default is
+    /// `$XDG_STATE_HOME/ctx`.
     #[arg(long, value_name = "DIR", env = "CTX_HOME", hide_env_values = true)]
     pub store: Option<PathBuf>,
 }
@@ -42,19 +43,19 @@ impl StoreArgs {
         Store::open(&root, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
 
-    /// The store for a tool that may need none.
+    /// Returns the store for a tool that may not need it.
     pub fn lazy<'a>(&'a self, tool: &'a Tool, matches: &'a ArgMatches) -> LazyStore<'a> {
         LazyStore { args: self, tool, matches, opened: OnceCell::new() }
     }
 
-    /// The promise of handles about the original: readers of a handle look into the default store,
-    /// not into one that a flag names.
+    /// Returns what handles promise about the original. Readers of a handle search the default
+    /// store, not one that a flag names.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
         Saved::from(is_saved && !named)
     }
 
-    /// Whether the store exists.
+    /// Returns true if the store exists.
     pub fn exists(&self) -> bool {
         match &self.store {
             Some(dir) => dir.exists(),
@@ -72,7 +73,7 @@ pub struct LazyStore<'a> {
 }
 
 impl LazyStore<'_> {
-    /// The store.
+    /// Returns the store; the first call opens it.
     pub fn get(&self) -> Result<&Store> {
         if let Some(store) = self.opened.get() {
             return Ok(store);
@@ -88,7 +89,7 @@ fn default_store() -> Result<PathBuf> {
     })
 }
 
-/// Long names of the flags that were typed.
+/// Returns the long names of the flags that the user typed.
 fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
     let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let command = (tool.command)();
@@ -96,15 +97,15 @@ fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
     given.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
 }
 
-/// A session's id as typed.
+/// Parses the id of a session.
 pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
 }
 
-/// The default of `ctx-gc --grace-days`, which lists of the trash assume, too.
+/// The default of `ctx-gc --grace-days`; lists of the trash also assume it.
 pub const GRACE_DAYS: u32 = 7;
 
-/// Prints the list, where the grace has so many days; what was removed last comes first.
+/// Prints the list of the trash, the most recently removed item first.
 pub fn list_trash(
     store: &Store,
     trashed: &[Trashed],
@@ -146,12 +147,12 @@ fn trash_table(
     listing.for_stdout(columns)
 }
 
-/// The time since something happened; zero for a time in the future.
+/// Returns the time since `time`; zero if it is in the future.
 pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (now - time).to_std().unwrap_or_default()
 }
 
-/// A date or a time given to a flag.
+/// Parses the date or the time that a flag has.
 pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     let when = When::parse(text, store.now());
     when.map_err(|error| {
@@ -159,7 +160,7 @@ pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     })
 }
 
-/// The named session, else the one in the file, else one made of its name and path.
+/// Returns the named session, or else the one in the file, or else one made from its name and path.
 pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     match named {
         Some(session) => Ok(session.clone()),
@@ -170,7 +171,7 @@ pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     }
 }
 
-/// A failure of the store as the user sees it.
+/// Returns an error of the store as the user sees it.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: StoreError) -> Failure {
     let failure = match &error {
@@ -209,7 +210,7 @@ pub fn failure(error: StoreError) -> Failure {
             in_trash,
         } => failure.hint(session_hint(&session, &near, in_trash)),
         StoreError::NoSnapshotOf(_) => failure
-            .hint("name its session with -s ID; ctx-snapshot --list shows what there is"),
+            .hint("name its session with -s ID; ctx-snapshot --list shows all snapshots"),
         StoreError::SeveralSessions { .. } => failure.hint("name one of them with -s ID"),
         StoreError::Ambiguous { .. } => failure.hint("name one of them, by its number"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
@@ -218,13 +219,13 @@ pub fn failure(error: StoreError) -> Failure {
             FixedSpan(min_idle)
         )),
         StoreError::ClockJumped { .. } => failure
-            .hint("if the clock is right: --trust-clock, or run it again in an hour or later"),
+            .hint("if the clock is right, use --trust-clock, or run it again in an hour or later"),
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
         StoreError::UndoDamaged { .. } => {
-            failure.hint("--snapshot ID restores another; ctx-snapshot --list shows what there is")
+            failure.hint("--snapshot ID restores another; ctx-snapshot --list shows all snapshots")
         }
         StoreError::Unread { .. } => {
-            failure.hint("look at the disk and at who may read the store, then try again")
+            failure.hint("check the disk and the permissions of the store, then try again")
         }
         StoreError::Damaged { .. } => {
             failure.hint("ctx-snapshot --verify --read-data checks the others")
@@ -233,7 +234,7 @@ pub fn failure(error: StoreError) -> Failure {
     }
 }
 
-/// A failure of the store before anything became of the session.
+/// Returns an error of the store before the session was changed.
 pub fn unchanged(error: StoreError) -> Failure {
     leaves_session(failure(error))
 }
@@ -249,7 +250,7 @@ pub fn leaves_session(failure: Failure) -> Failure {
     }
 }
 
-/// A failed merge into memory files as the user sees it.
+/// Returns the error of a merge into memory files as the user sees it.
 pub fn merge_failure(error: MergeError) -> Failure {
     let failure = failure(error.source);
     if error.is_partial {
@@ -267,7 +268,7 @@ pub fn warn_retained(retained: &Path, io: &mut Io) {
     ));
 }
 
-/// Warns of versions of memory files that people wrote and killed runs took out.
+/// Warns of versions of memory files that people edited and a killed run moved away.
 pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     for edit in edits {
         io.warn(format_args!(
@@ -277,8 +278,8 @@ pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     }
 }
 
-/// Writes the bytes of a snapshot to stdout, in pieces larger than a pipe holds:
-/// a session may have a hundred megabytes.
+/// Writes the bytes of a snapshot to stdout in large pieces, because a session may have a hundred
+/// megabytes.
 pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<()> {
     let mut buffer = vec![0; 256 * 1024];
     loop {
@@ -293,13 +294,13 @@ pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<()> {
     }
 }
 
-const LIST_HINT: &str = "ctx-snapshot --list shows what there is";
+const LIST_HINT: &str = "ctx-snapshot --list shows all snapshots";
 
-/// Where the snapshot is instead, or which ones are near.
+/// Returns where the snapshot is instead, or the nearest snapshots.
 fn snapshot_hint(missing: &MissingSnapshot) -> String {
     match &missing.reason {
-        MissingReason::DayInDigits(day) => format!("for a day write {day}"),
-        MissingReason::HashInDigits => format!("for a hash write sha256:{}", missing.wanted),
+        MissingReason::DayInDigits(day) => format!("to name a day, write {day}"),
+        MissingReason::HashInDigits => format!("to name a hash, write sha256:{}", missing.wanted),
         MissingReason::Elsewhere(id) => {
             let near = nearest(&missing.near);
             let session = SnapshotId::parse(id).map(|id| id.session.to_string());
@@ -329,10 +330,10 @@ fn nearest(near: &[String]) -> String {
     }
 }
 
-/// Names that may have been meant.
+/// Suggests names that the user may have meant.
 fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
     if in_trash {
-        return format!("what there was is in the trash: ctx-snapshot --list --trash -s {session}");
+        return format!("its snapshots are in the trash: ctx-snapshot --list --trash -s {session}");
     }
     match near {
         [] => LIST_HINT.to_owned(),
@@ -340,16 +341,14 @@ fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
     }
 }
 
-/// The command that restores a snapshot onto another path than its own.
+/// Suggests the command that restores a snapshot to another path than its own.
 fn other_file_hint(id: &str, path: &Path) -> String {
     let path = shell_word(&path.display().to_string());
     let Some(id) = SnapshotId::parse(id) else {
-        return format!("to restore it here nevertheless: --to {path}");
+        return format!("to restore it here anyway: --to {path}");
     };
     let (session, number) = (&id.session, id.stamp.sequence);
-    format!(
-        "to restore it here nevertheless: ctx-rollback -s {session} --snapshot {number} --to {path}"
-    )
+    format!("to restore it here anyway: ctx-rollback -s {session} --snapshot {number} --to {path}")
 }
 
 #[cfg(test)]
@@ -360,7 +359,7 @@ mod tests {
 
     use super::{other_file_hint, session_hint, snapshot_hint};
 
-    /// 15 C1: each reason has its own advice.
+    /// Each reason has its own advice.
     #[test]
     fn what_to_do_depends_on_where_it_is() {
         let id = |n: u32| format!("other-20261121T234307.123456Z-000{n}");
@@ -368,7 +367,7 @@ mod tests {
             (
                 MissingReason::DayInDigits("2026-11-21".to_owned()),
                 vec![],
-                "for a day write 2026-11-21".to_owned(),
+                "to name a day, write 2026-11-21".to_owned(),
             ),
             (
                 MissingReason::Elsewhere(id(2)),
@@ -380,7 +379,7 @@ mod tests {
                 vec![],
                 "ctx-gc --undelete 2 brings it back".to_owned(),
             ),
-            (MissingReason::Unknown, vec![], "ctx-snapshot --list shows what there is".to_owned()),
+            (MissingReason::Unknown, vec![], "ctx-snapshot --list shows all snapshots".to_owned()),
         ] {
             let wanted = "2".to_owned();
             let missing = MissingSnapshot { wanted, reason, near };
@@ -392,7 +391,7 @@ mod tests {
     fn a_command_can_be_pasted() {
         assert_eq!(
             other_file_hint("a-b-20261121T234307.123456Z-0012", Path::new("my chat.jsonl")),
-            "to restore it here nevertheless: ctx-rollback -s a-b --snapshot 12 --to 'my chat.jsonl'"
+            "to restore it here anyway: ctx-rollback -s a-b --snapshot 12 --to 'my chat.jsonl'"
         );
     }
 

@@ -1,11 +1,11 @@
-//! Templates of what the tools print: a page, metrics, formats of other programs.
+//! Templates for the output of the tools: a page, metrics, formats of other programs.
 
 use ctx_cli::{Listing, aligned, labelled, percent, short_bytes};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
-/// The template, filled. `escape` is how a text is written that may be foreign.
+/// Fills the template. `escape` escapes values, which may contain foreign text.
 pub fn filled(template: &str, escape: fn(&str) -> String, values: Value) -> String {
     let filled = environment(escape).and_then(|it| it.render_str(template, values));
     filled.expect("tests fill every part of a template")
@@ -13,16 +13,16 @@ pub fn filled(template: &str, escape: fn(&str) -> String, values: Value) -> Stri
 
 fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
-    // Lines that only have tags leave nothing in the output.
+    // Lines that contain only tags produce no output.
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
     environment.set_syntax(syntax.build()?);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // What a macro returns was escaped when it was written.
+    // The result of a macro is already escaped.
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(move |out, _, value| {
         let shown = match f64::try_from(value.clone()) {
-            // Without a point where there is nothing behind it.
+            // Whole numbers have no decimal point.
             Ok(number) if value.is_number() => number.to_string(),
             _ if value.is_safe() => value.to_string(),
             _ => escape(&value.to_string()),
@@ -50,7 +50,7 @@ fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error
     Ok(environment)
 }
 
-/// The cells of each line, with `|` between them; the last one may hold some itself.
+/// Splits each line into its cells at `|`; the last cell may contain more of them.
 fn rows(text: &str) -> impl Iterator<Item = Vec<String>> {
     let columns = text.lines().next().map_or(0, |line| line.split('|').count());
     text.lines().map(move |line| line.splitn(columns, '|').map(str::to_owned).collect())

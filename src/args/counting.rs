@@ -1,4 +1,4 @@
-//! Flags about models and tokens: which model is counted for, how, and when a compaction is due.
+//! Flags about models and tokens: the model, its encoding and the limits of a compaction.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -15,7 +15,7 @@ pub struct CountingArgs {
     /// Count tokens with this encoding [default: the model's, or `o200k_base`]
     #[arg(long, value_name = "NAME", value_parser = encodings(), help_heading = "Input")]
     pub encoding: Option<Encoding>,
-    /// The model that is counted for.
+    /// The model whose tokens are counted.
     #[command(flatten)]
     pub models: ModelArgs,
 }
@@ -30,7 +30,7 @@ fn encodings() -> impl TypedValueParser<Value = Encoding> {
 pub struct Counting {
     /// The counter of messages.
     pub counter: MessageCounter,
-    /// The model, when one was named.
+    /// The model, if one was named.
     pub model: Option<&'static Model>,
     /// The full name of the model, if the user typed a short one.
     pub full_name: Option<&'static str>,
@@ -42,9 +42,9 @@ impl CountingArgs {
         self.resolve_under(None)
     }
 
-    /// Resolves the flags, with the policy for those that are absent.
+    /// Resolves the flags; the policy replaces absent ones.
     pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting> {
-        let model = self.models.resolve("--encoding NAME counts for another")?;
+        let model = self.models.resolve("for another model, give --encoding NAME")?;
         let of_policy = policy.and_then(|policy| policy.encoding);
         let of_model = model.map(|model| model.encoding);
         let encoding = self.encoding.or(of_policy).or(of_model).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Counting {
         self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
     }
 
-    /// Reports the model that a short name means.
+    /// Reports which model a short name stands for.
     pub fn report_name(&self, io: &mut Io) {
         if let Some(full) = self.full_name {
             let day = Model::listed_on();
@@ -91,7 +91,7 @@ pub struct TriggerArgs {
     /// The limits.
     #[command(flatten)]
     pub triggers: Triggers,
-    /// Due because the model refused the session as too long
+    /// Due, because the model refused the session as too long
     #[arg(long, help_heading = "Policy")]
     pub overflow: bool,
 }
@@ -102,7 +102,7 @@ impl TriggerArgs {
         *self != Self::default()
     }
 
-    /// Resolves the flags, with the policy for those that are absent; without any limit it is a
+    /// Resolves the flags; the policy replaces absent ones. Without any limit, the trigger is a
     /// share of the window.
     pub fn resolve(&self, policy: Option<&Policy>, counting: &Counting) -> Triggers {
         if policy.is_some_and(|policy| !policy.enabled) {
@@ -121,7 +121,7 @@ impl TriggerArgs {
     }
 }
 
-/// The model that is counted for, and the list of those that are known.
+/// The model whose tokens are counted, and the list of known models.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
     /// Count for this model: with its encoding, against its window
@@ -129,24 +129,24 @@ pub struct ModelArgs {
     /// Short names are understood: sonnet is the newest Sonnet in the list of --list-models.
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub model: Option<String>,
-    /// Print the models that are known, with their windows, and exit
+    /// Print the known models with their windows, and exit
     #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub list_models: bool,
 }
 
 impl ModelArgs {
-    /// The table entry of the named model; `otherwise` is the advice if it has none.
+    /// Returns the table entry of the named model; `otherwise` is the advice if there is none.
     pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>> {
         let known = |name| ctx_tokens::model(name).ok_or_else(|| unknown(name, otherwise));
         self.name().map(known).transpose()
     }
 
-    /// The name of the model, in full.
+    /// The full name of the model.
     pub fn name(&self) -> Option<&str> {
         self.full_name().or(self.model.as_deref())
     }
 
-    /// The full name, where a short one was given.
+    /// The full name, if the user gave a short one.
     pub fn full_name(&self) -> Option<&'static str> {
         self.model.as_deref().and_then(ctx_tokens::full_name)
     }
@@ -164,18 +164,18 @@ impl ModelArgs {
 fn unknown(name: &str, otherwise: &str) -> Failure {
     let near = question(&similar(name)).map_or_else(String::new, |near| near + " ");
     Failure::new(format_args!("unknown model {name:?}"))
-        .hint(format!("{near}--list-models prints the models that are known; {otherwise}"))
+        .hint(format!("{near}--list-models prints the known models; {otherwise}"))
 }
 
 /// The number of suggestions.
 const PROPOSED: usize = 3;
 
-/// Names that may have been meant, the nearest first.
+/// Known names that the user may have meant, the most similar first.
 fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let shorts = Model::short_names().iter().map(|(short, _)| *short);
     let known = shorts.chain(Model::all().iter().map(|model| model.prefix));
-    // A third of the letters may be wrong; or a word is there, as in `sonnet-4-5` and `claude3`.
+    // A third of the letters may be wrong, or one word may match, as in `sonnet-4-5` and `claude3`.
     let most = (name.len() / 3).max(1);
     let plain = |name: &str| name.replace(['-', '.', '_', ' '], "");
     let words = name.split(|c: char| !c.is_ascii_alphabetic());
@@ -221,7 +221,7 @@ fn rows() -> impl Iterator<Item = ModelRow> {
     })
 }
 
-/// Two columns come first that every row has, so that awk and sort can take them.
+/// The two columns that every row has come first, so that awk and sort can use them.
 fn table() -> String {
     let mut listing = Listing::new("MODEL|>WINDOW|ENCODING|COUNT|SHORT NAME");
     for model in rows() {
@@ -237,7 +237,7 @@ fn table() -> String {
     let day = Model::listed_on();
     listing.text(None)
         + &format!(
-            "\nAs documented by the vendors on {day}. A model is known by the longest of these that its name begins with.\n\
+            "\nAs documented by the vendors on {day}. A model matches the longest name here that its own name begins with.\n\
              --encoding NAME counts for a model that is not listed.\n"
         )
 }
@@ -246,7 +246,7 @@ fn table() -> String {
 mod tests {
     use super::similar;
 
-    /// Typing errors, other spellings and names without their beginning have suggestions.
+    /// Typing errors, other spellings and names without their beginning get suggestions.
     #[test]
     fn near_models_are_proposed() {
         for (name, first) in [

@@ -19,7 +19,7 @@ use ctx_engine::summarize::{Model, ModelSource, Window, Writer};
 /// The length of a summary in tokens if neither a flag nor the user's template sets one.
 const SUMMARY_TOKENS: u64 = 500;
 
-/// How long to wait for a connection; `--llm-timeout` is about the answer.
+/// Limits the wait for a connection; `--llm-timeout` limits the wait for the answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The model, its server and its prompt.
@@ -28,8 +28,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 pub struct LlmArgs {
     /// Ask the model at URL; without it nothing is sent anywhere
     ///
-    /// A URL that ends in /chat/completions or /messages is used as it stands;
-    /// to any other, /v1 (unless a version is in it) and the API's path are added
+    /// A URL that ends in /chat/completions or /messages is used as it is.
+    /// To any other, /v1 (unless it has a version) and the API's path are added
     #[arg(long, value_name = "URL", env = "CTX_LLM_URL", hide_env_values = true)]
     llm_url: Option<String>,
     /// API of the server [default: by the URL]
@@ -39,7 +39,7 @@ pub struct LlmArgs {
     llm_api: Option<Api>,
     /// Allow sending the key unencrypted, over http:// to another machine
     ///
-    /// Whoever listens on the way can read it. Without this it is an error
+    /// Anyone on the network path can read it. Without this flag it is an error
     #[arg(long)]
     llm_key_in_clear: bool,
     /// Name of the model
@@ -47,9 +47,9 @@ pub struct LlmArgs {
     llm_model: Option<String>,
     /// Window of the model [default: as listed, or the server's, or 32000]
     ///
-    /// A longer input is cut, or summarized in parts. A server is asked for it (GET
-    /// /v1/models) only where the list does not know it, or the weights are public, and
-    /// the input is longer than 4096 tokens
+    /// A longer input is cut, or summarized in parts. The tool asks the server for the window
+    /// (GET /v1/models) only if the input is longer than 4096 tokens and the list does not
+    /// have the model or its weights are public
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
     /// Wait up to SECONDS for an answer
@@ -57,13 +57,13 @@ pub struct LlmArgs {
     llm_timeout: u64,
     /// Ask up to N times [default: 3, or the policy's]
     ///
-    /// It is asked again where no answer comes, or none that can be used.
+    /// The model is asked again if it gives no answer, or no usable one.
     #[arg(long, value_name = "N", value_parser = parse_tries)]
     llm_tries: Option<u64>,
     /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
-    /// Before the n-th time it is n times as long. A server that says when to come again is asked then; no wait is longer
-    /// than a minute
+    /// The n-th wait is n times as long. If the server says when to retry, the tool waits that
+    /// long. No wait is longer than a minute
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
     /// Save questions and answers in DIR, without the key
@@ -71,15 +71,16 @@ pub struct LlmArgs {
     record: Option<PathBuf>,
     /// Use the answers recorded in DIR instead of a server
     ///
-    /// Fails when a question was not recorded: session, flags, model and template
-    /// must be those of the recording
+    /// Fails if a question was not recorded: session, flags, model and template
+    /// must be the same as in the recording
     #[arg(long, value_name = "DIR")]
     replay: Option<PathBuf>,
     /// Prompt: default, synapse, sanbot, or a file
     ///
-    /// The prompt synapse has eight sections, sanbot four. The headings of default are in the language of the user's messages. A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
-    /// {{target}} as wanted. A first line <!-- target: 500 --> says the length in tokens
-    /// where no flag does [default: default, or the policy's]
+    /// The prompt synapse has eight sections, sanbot four. The headings of default are in the
+    /// language of the user's messages. A file must contain {{transcript}}, and may contain
+    /// {{earlier}}, {{instructions}} and {{target}}. A first line <!-- target: 500 --> sets the
+    /// length in tokens if no flag does [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
     /// What the summary should stress
@@ -87,13 +88,13 @@ pub struct LlmArgs {
     instructions: Option<String>,
     /// If no model answers [default: the policy's]
     ///
-    /// Where --method llm is a flag and the policy names no other summary, it is fail.
+    /// If --method llm is given as a flag and the policy names no other summary, it is fail.
     #[arg(long, value_enum, value_name = "HOW")]
     pub on_failure: Option<Fallback>,
 }
 
 impl LlmArgs {
-    /// Whether a server is named, or its answers are on file.
+    /// Returns true if a server is named, or recorded answers replace it.
     pub fn has_server(&self) -> bool {
         self.replay.is_some() || self.url().is_some()
     }
@@ -102,7 +103,7 @@ impl LlmArgs {
         self.llm_url.as_deref().filter(|url| !url.trim().is_empty())
     }
 
-    /// The source of answers; `None` if no server is named.
+    /// Returns the source of answers; `None` if no server is named.
     fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>> {
         let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
         if let Some(dir) = &self.replay {
@@ -124,7 +125,7 @@ impl LlmArgs {
 
     fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings> {
         let endpoint = Endpoint::new(url, self.llm_api).map_err(|error| {
-            Failure::new(error).hint("as http://127.0.0.1:8080 or https://host/v1")
+            Failure::new(error).hint("write http://127.0.0.1:8080 or https://host/v1")
         })?;
         let is_loopback = endpoint.is_loopback();
         Ok(Settings {
@@ -159,7 +160,7 @@ impl LlmArgs {
         llm
     }
 
-    /// Refuses flags that name a model where the method asks none.
+    /// Refuses flags about a model if the method does not use one.
     pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<()> {
         let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();
@@ -171,7 +172,7 @@ impl LlmArgs {
         })
     }
 
-    /// The writer these flags ask for: without a server, one without a model.
+    /// Returns the writer for these flags; without a server, one that uses no model.
     pub fn writer(&self, target: Option<u64>, mut warn: impl FnMut(String)) -> Result<Writer> {
         // A mistake in the template is reported even if the template is not used.
         let template = self.template()?;
@@ -235,7 +236,7 @@ fn parse_tries(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The key of the server, if there is one.
+/// Returns the key of the server, if there is one.
 fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>> {
     let chosen = ChosenKey::of(endpoint, |name| std::env::var_os(name)).map_err(|error| {
         Failure::new(&error)

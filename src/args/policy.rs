@@ -1,5 +1,5 @@
-//! The policy that applies: what is built in, a preset, a configuration file, the
-//! environment; the later one wins. Flags come last, and each tool has its own.
+//! The policy that applies. Built-in values come first, then a preset, a configuration file and
+//! the environment; the later one wins. Each tool applies its own flags last.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct PolicyArgs {
     /// Read the policy from FILE: TOML, or the JSON of another system
     #[arg(long, value_name = "FILE", env = "CTX_CONFIG", hide_env_values = true)]
     config: Option<PathBuf>,
-    /// Set one KEY of the policy, as trigger.turns=40 (can be repeated)
+    /// Set one KEY of the policy, such as trigger.turns=40 (can be repeated)
     ///
     /// `ctx-compact --show-preset built-in` lists all keys. This flag overrides the preset, the
     /// file and the environment; other flags override it.
@@ -30,7 +30,7 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// The policy, before other flags override it; the preset `default` where none is named.
+    /// Returns the policy before other flags override it; the preset `default` if none is named.
     pub fn policy(&self, io: &mut Io) -> Result<Policy> {
         let config = self.config().map(|path| read(path, self.preset(), io)).transpose()?;
         let said = config.as_ref().and_then(|config| config.preset.as_deref());
@@ -44,8 +44,8 @@ impl PolicyArgs {
         Ok(policy.layer(&environment).layer(&self.assigned()?))
     }
 
-    /// The policy for a tool that does without one, if one is named, by a flag or a variable.
-    /// Where only settings are, they stand alone.
+    /// Returns the policy for a tool that does not need one, if a flag or a variable names one.
+    /// If only single settings are given, the policy has nothing else.
     pub fn named(&self, io: &mut Io) -> Result<Option<Policy>> {
         let policy = if self.preset().is_some() || self.config().is_some() {
             self.policy(io)?

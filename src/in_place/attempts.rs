@@ -1,8 +1,8 @@
-//! Attempts that did not make a session smaller. The session's newest snapshot remembers them, so
-//! that a job does not try the same again every night.
+//! Attempts that did not make a session smaller. The session's newest snapshot records them, so
+//! that a nightly job does not repeat them.
 //!
-//! An attempt is a whole run with all fallbacks of its policy. A run that failed, such as for a
-//! model without an answer or a full disk, shows nothing about the session and is not counted.
+//! An attempt is a whole run with all fallbacks of its policy. A run that failed because a model
+//! gave no answer or the disk was full says nothing about the session, and is not counted.
 
 use ctx_cli::Result;
 use ctx_engine::compact::{Attention, Compaction, Outcome, Source};
@@ -13,24 +13,24 @@ use serde_json::{Value, json};
 use super::{OPERATION, SessionFile, figures};
 use crate::store::unchanged;
 
-/// The attempts, as `meta.json` has them.
+/// The attempts, as stored in `meta.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct FailedAttempts {
     count: u64,
     /// Tokens of the session at the last attempt.
     tokens: u64,
-    /// Its target.
+    /// The target of the last attempt.
     #[serde(default)]
     target: Option<u64>,
 }
 
 impl FailedAttempts {
-    /// A value that cannot be read counts as no attempt.
+    /// Reads the attempts. An unreadable value counts as no attempt.
     fn of(value: Option<Value>) -> Self {
         value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
 
-    /// Whether the target is easier to reach than the last one, or there is none any more.
+    /// Returns true if the target is easier to reach than the last one, or is gone.
     fn is_easier(self, target: Option<u64>) -> bool {
         self.target.is_some_and(|then| target.is_none_or(|now| now > then))
     }
@@ -44,8 +44,8 @@ impl FailedAttempts {
 }
 
 impl SessionFile<'_> {
-    /// Whether as many attempts in a row failed as the policy allows, and the session has not grown
-    /// since.
+    /// Returns true if the attempts that the policy allows have failed in a row, and the session
+    /// has not grown since.
     pub(super) fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
         if self.options.force {
             return false;
@@ -56,7 +56,7 @@ impl SessionFile<'_> {
         attempts.count >= self.options.policy.target.max_attempts && !has_changed
     }
 
-    /// Puts the attempt into the audit log, and counts it, where nothing came of it.
+    /// Records an attempt without a result in the audit log, and counts it.
     pub(super) fn record_failure(
         &self,
         compaction: &mut Compaction<'_>,

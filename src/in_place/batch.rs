@@ -1,4 +1,4 @@
-//! A file of batch records, compacted in place: all of its lines in one change.
+//! Compacts a file of batch records in place: all lines change at once.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -14,7 +14,7 @@ use super::{FileReport, OPERATION, SessionFile, daily_entry, figures};
 use crate::store::{self, unchanged};
 
 impl SessionFile<'_> {
-    /// Compacts the conversation in each line, `jobs` at a time, or reports what would be done.
+    /// Compacts the conversation in each line, `jobs` at a time, or previews the result.
     pub fn run_batch(
         &self,
         jobs: NonZeroUsize,

@@ -1,5 +1,5 @@
-//! A session file compacted in place, safely: claimed, its bytes saved, replaced at one moment.
-//! Here the engine and the store meet.
+//! Compacts a session file in place, safely: claims it, saves its bytes, and replaces it
+//! atomically. This module connects the engine with the store.
 
 mod attempts;
 mod batch;
@@ -36,54 +36,54 @@ use self::offloading::Offloading;
 use crate::passes;
 use crate::store::{self, merge_failure, unchanged};
 
-/// What the audit log calls a compaction.
+/// The name of a compaction in the audit log.
 const OPERATION: &str = "compact";
 
-/// One session file, and what is to become of it.
+/// One session file, and how to compact it.
 #[derive(Clone, Copy)]
 pub struct SessionFile<'a> {
-    /// What the user asks for.
+    /// The user's options.
     pub options: &'a Options,
-    /// What the compaction uses.
+    /// The resources that the compaction uses.
     pub environment: &'a Environment,
-    /// The store of its snapshots.
+    /// The store for the snapshots.
     pub store: &'a Store,
-    /// Its id in the store.
+    /// The session's id in the store.
     pub session: &'a SessionId,
-    /// Its path.
+    /// The path of the file.
     pub path: &'a Path,
-    /// Its dialect, where the user named it.
+    /// The dialect, if the user named one.
     pub dialect: Option<&'static dyn Dialect>,
-    /// What happens to bad lines.
+    /// The treatment of bad lines.
     pub invalid: Invalid,
-    /// When it changed last, where that tells when the model was called.
+    /// The time of the file's last change, if that shows when the model was called.
     pub last_change: Option<Time>,
-    /// How long it must have been left alone.
+    /// How long the file must have been unchanged.
     pub min_idle: MinIdle,
 }
 
-/// What became of a file.
+/// The result for a file.
 #[derive(Debug, Default)]
 pub struct FileReport {
-    /// The compaction.
+    /// The report of the compaction.
     pub report: Report,
-    /// The old file, where another process still has it open.
+    /// The old file, if another process still has it open.
     pub retained: Option<PathBuf>,
-    /// Versions of memory files that people wrote and killed runs took out.
+    /// Versions of memory files that people edited and a killed run moved away.
     pub edits: Vec<PathBuf>,
-    /// Why the store misses the summary, or the log of the day misses the compaction.
+    /// Why the summary is missing in the store, or the compaction in the log of the day.
     pub late_error: Option<StoreError>,
-    /// In a preview: why the file would be left alone for now.
+    /// Why a real run would refuse the file for now; only in a preview.
     pub refused: Option<StoreError>,
-    /// Why files that nothing refers to are still there.
+    /// Why unreferenced files could not be deleted.
     pub not_deleted: Vec<StoreError>,
-    /// What went into the memory files, for the log of the day.
+    /// The entries added to the memory files, for the log of the day.
     entries: Vec<String>,
 }
 
 impl SessionFile<'_> {
-    /// Compacts the file, or reports what would be done. A policy that is switched off needs
-    /// nothing of the file.
+    /// Compacts the file, or previews the result. If the policy is disabled, the file is not
+    /// opened.
     pub fn run(&self, notes: &mut Notes) -> Result<FileReport> {
         if self.options.dry_run || !self.options.policy.enabled {
             self.preview(notes)
@@ -92,8 +92,8 @@ impl SessionFile<'_> {
         }
     }
 
-    /// Reports what would be done. What the run would refuse is refused; where it would only
-    /// refuse for now, because an agent may be at work, the report has both.
+    /// Previews the result. It fails if the run would fail. If the run would only refuse for now,
+    /// because an agent may be working, the report contains the result and the refusal.
     fn preview(&self, notes: &mut Notes) -> Result<FileReport> {
         let would_act = self.options.policy.enabled;
         let look = ctx_store::SessionFile::open_replaceable(self.path).map_err(unchanged)?;
@@ -146,7 +146,7 @@ impl SessionFile<'_> {
             }
         }
         let mut flush = compaction.missed_flush().then(|| ItemReader::new(self.session));
-        // The summary is not made of the results themselves where these go into files.
+        // The summary is not made from the results themselves if they move into files.
         if self.options.policy.offload.min_tokens.is_some()
             && let Some(reader) = &mut flush
         {
@@ -183,7 +183,7 @@ impl SessionFile<'_> {
         if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {
             let path = summary_path(self.store, self.session);
             done.report.summary_file = Some(path.display().to_string());
-            // The record of the compaction has its figures.
+            // The record of the compaction contains the figures.
             let (messages, text) = (summary.messages, &summary.text);
             let figures = Figures::default();
             let appended = append_summary(self.store, self.session, messages, text, figures);
@@ -198,7 +198,7 @@ impl SessionFile<'_> {
         Ok(done)
     }
 
-    /// Leaves the session as it is, where it is not to be compacted.
+    /// Finishes without a change if the session is not compacted.
     fn leave(
         &self,
         step: Step,
@@ -212,7 +212,7 @@ impl SessionFile<'_> {
                 compaction.read_all(&mut reader).map_err(|error| self.failure(error))?;
                 self.remember(&reader.finish(), done).map_err(merge_failure)?;
                 compaction.report.end(Outcome::Flushed);
-                // A flush comes again on each run until the limit is reached.
+                // A flush repeats on each run until the limit is reached.
                 if !done.entries.is_empty() {
                     let entry = daily_entry(self.session, &compaction.report, &done.entries);
                     done.late_error = entry.log(self.store).err();
@@ -277,7 +277,7 @@ impl SessionFile<'_> {
             done.report.snapshot = Some(before.id.to_string());
             done.report.late_bytes = late_bytes;
             done.retained = retained;
-            // What was done stays done where that fails.
+            // A failure here does not undo the compaction.
             let entry = daily_entry(self.session, &done.report, &done.entries);
             done.late_error = entry.log(self.store).err();
         }
@@ -320,7 +320,7 @@ impl SessionFile<'_> {
     }
 }
 
-/// The entry of a compaction in the log of the day.
+/// Returns the entry of a compaction for the log of the day.
 fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> DailyEntry {
     let mut what = if report.outcome == Outcome::Flushed {
         "written into the memory files, session unchanged".to_owned()
@@ -335,13 +335,13 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
         )
     };
     if let Some(id) = &report.snapshot {
-        what += "; what was there is ";
+        what += "; the previous content is snapshot ";
         what += id;
     }
     DailyEntry { session: Some(session.to_string()), what, items: entries.to_vec() }
 }
 
-/// The figures of a compaction for the audit log: numbers, and words of our own.
+/// Returns the figures of a compaction for the audit log: numbers and fixed words, no content.
 pub fn figures(report: &Report) -> Figures {
     let survived = report.survived.iter().map(|(class, it)| {
         (*class, ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost })
@@ -364,7 +364,7 @@ pub fn figures(report: &Report) -> Figures {
     }
 }
 
-/// The figures of a summary for the audit log.
+/// Returns the figures of a summary for the audit log.
 pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     Figures {
         summing: Some(ctx_store::Summing {
@@ -387,7 +387,7 @@ struct ItemReader {
     work: Option<Extraction>,
 }
 
-/// Extraction runs in a thread of its own if the system can start one.
+/// Extraction runs in its own thread if the system can start one.
 enum Extraction {
     Threaded(SyncSender<Entry>, JoinHandle<Items>),
     Alone(Items),
@@ -395,7 +395,7 @@ enum Extraction {
 
 type Entry = (Message<'static>, u64, Option<NaiveDate>);
 
-/// So many messages may wait for the thread.
+/// The number of messages that may wait for the thread.
 const WAITING: usize = 64;
 
 struct Items {
@@ -435,7 +435,7 @@ impl ItemReader {
         Self { session: session.to_string(), work: None }
     }
 
-    /// The items of all messages.
+    /// Returns the items of all messages.
     fn finish(self) -> Vec<MemoryItem> {
         let items = match self.work {
             None => return Vec::new(),
@@ -454,7 +454,7 @@ impl MessageReader for ItemReader {
         match self.work.get_or_insert_with(|| Extraction::start(&self.session)) {
             Extraction::Alone(items) => items.read(message, line, date),
             Extraction::Threaded(sender, _) => {
-                // This fails only where the thread has panicked, which `finish` passes on.
+                // This fails only if the thread has panicked; `finish` passes the panic on.
                 let _ = sender.send((message.clone().into_owned(), line, date));
             }
         }

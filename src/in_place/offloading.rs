@@ -1,4 +1,4 @@
-//! Large results are put into files of the store before a session is compacted.
+//! Moves large results into files of the store before a session is compacted.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::{FileReport, SessionFile};
 use crate::offload::{Offloader, Plan, Restorer};
 use crate::store::{failure, unchanged};
 
-/// A session whose large results are in files, which become durable when it is replaced.
+/// A session whose large results moved into files. The files become durable when it is replaced.
 pub(super) struct Offloading<'a> {
     left: Option<(Content, bool)>,
     originals: Option<StoredOriginals<'a>>,
@@ -23,7 +23,7 @@ pub(super) struct Offloading<'a> {
     offloader: RefCell<Offloader<'a>>,
 }
 
-/// Puts the results of references back.
+/// Replaces references by their results.
 struct StoredOriginals<'a> {
     reading: Reading,
     restorer: RefCell<Restorer<'a>>,
@@ -46,7 +46,7 @@ impl Originals for StoredOriginals<'_> {
 }
 
 impl<'a> Offloading<'a> {
-    /// Takes large results out; `None` where the policy does not want that.
+    /// Moves large results out; `None` if the policy does not want that.
     pub(super) fn of(file: &SessionFile<'a>, content: &Content) -> Result<Option<Self>, PassError> {
         let policy = &file.options.policy.offload;
         let Some(min_tokens) = policy.min_tokens else {
@@ -83,7 +83,7 @@ impl<'a> Offloading<'a> {
         }))
     }
 
-    /// What the compaction needs to know.
+    /// Returns what the compaction needs to know.
     pub(super) fn offloaded(&self) -> Offloaded<'_> {
         Offloaded {
             left: self.left.as_ref().map(|(left, is_enough)| (left, *is_enough)),
@@ -92,7 +92,7 @@ impl<'a> Offloading<'a> {
         }
     }
 
-    /// Makes the files durable, and records which results they replace. To be called before the
+    /// Makes the files durable, and records which results they replace. Must be called before the
     /// session at `path` names the files.
     pub(super) fn finish(&self, path: &Path) -> Result<()> {
         // gc finds the session by its real path.
@@ -102,8 +102,8 @@ impl<'a> Offloading<'a> {
 }
 
 impl SessionFile<'_> {
-    /// Moves offloaded files that no transcript of the session names into the trash: what was in
-    /// them is summarized now, and the snapshot has the results themselves.
+    /// Moves offloaded files that no transcript of the session names into the trash: the summary
+    /// covers their content, and the snapshot has the results themselves.
     pub(super) fn delete_unreferenced(
         &self,
         offloaded: Option<Offloaded<'_>>,

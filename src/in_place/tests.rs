@@ -17,7 +17,7 @@ use ctx_tokens::Encoding;
 use super::offloading::Offloading;
 use super::{FileReport, SessionFile, figures};
 
-/// Options, which its fields are, and an environment.
+/// The options, with public fields, and an environment.
 struct Setup {
     options: Options,
     environment: Environment,
@@ -49,7 +49,7 @@ fn setup(change: impl FnOnce(&mut Policy)) -> Setup {
     }
 }
 
-/// Turns of two messages.
+/// A session with turns of two messages.
 fn session(turns: usize) -> String {
     let turn = |at: usize| {
         let text = format!("{at}: we keep the file src/part{at}.rs as it is. ").repeat(20);
@@ -90,7 +90,7 @@ impl Folder {
         }
     }
 
-    /// Compacts the file, which has to be left alone for so long.
+    /// Compacts the file, which must have been unchanged for `min_idle`.
     fn run(&self, setup: &Setup, min_idle: Duration) -> Result<FileReport> {
         let path = self.dir.path().join("s.jsonl");
         let file = SessionFile { min_idle: MinIdle(Some(min_idle)), ..self.file(setup, &path) };
@@ -122,7 +122,7 @@ fn a_file_is_replaced_and_its_bytes_are_a_snapshot() {
     assert_eq!(report.snapshot, Some(entry.id.to_string()));
     let saved = fs::read_to_string(folder.store.data_path(&entry.id)).expect("a file");
     assert_eq!(saved, old);
-    // Scored, because it is small, and recorded in the audit log.
+    // It is scored, because it is small, and recorded in the audit log.
     assert!(report.items_kept.is_some() && !report.survived.is_empty());
 }
 
@@ -190,7 +190,7 @@ fn what_stays_above_its_target_is_not_made_shorter_for_ever() {
     assert_eq!(folder.content(), once);
 }
 
-/// A document keeps everything around its messages.
+/// A document keeps all bytes around its messages.
 #[test]
 fn a_document_is_compacted_as_what_it_is() {
     let lines = session(8);
@@ -238,7 +238,7 @@ fn a_stream_is_compacted_or_comes_as_it_was() {
     assert_eq!(compacted(&not_due), (Outcome::NotDue, session(8)));
 }
 
-/// Turns of a request, a call, its long result and a reply.
+/// A session with turns of a request, a call, its long result and a reply.
 fn session_with_results(turns: usize) -> String {
     let turn = |at: usize| {
         let result = format!("word{at} ").repeat(200);
@@ -253,7 +253,7 @@ fn session_with_results(turns: usize) -> String {
     (0..turns).map(turn).collect()
 }
 
-/// What offloading leaves of a session.
+/// Offloads a session and checks the result.
 fn offload(session: &str, setup: &Setup, check: impl FnOnce(Option<&Offloading<'_>>)) {
     let folder = Folder::of(session);
     let path = folder.dir.path().join("s.jsonl");
@@ -266,7 +266,7 @@ fn text(content: &Content) -> String {
     std::io::read_to_string(content.file().expect("a file")).expect("text")
 }
 
-/// The input of a summary: the session with its results restored.
+/// Returns the input of a summary: the session with its results restored.
 fn restored(offloaded: Offloaded<'_>) -> String {
     let (left, _) = offloaded.left.expect("some are large");
     let originals = offloaded.originals.expect("the policy wants them");
@@ -286,7 +286,7 @@ fn results_are_put_into_files_only_where_the_policy_wants_it() {
     });
 }
 
-/// Each reading for a summary puts the same back, also equal results, also in a preview.
+/// Each reading for a summary restores the same results, including equal ones, even in a preview.
 #[test]
 fn each_reading_puts_back_what_was_taken_out() {
     let mut setup = setup(|policy| policy.offload.min_tokens = Some(100));
@@ -324,13 +324,13 @@ fn what_is_freed_may_be_enough() {
     }
 }
 
-/// If the files were written and the session was not changed, it is not a success.
+/// Writing the files without changing the session is not a success.
 #[test]
 fn an_offload_that_the_audit_log_misses_ends_the_compaction() {
     let mut folder = Folder::of(&session_with_results(2));
     let root = folder.dir.path().join("store");
     let log = root.join("context/events.jsonl");
-    // The log can be opened for the intent, and not for what is done.
+    // The log can be opened for the intent, but not for the completion.
     let clock = move || {
         if log.is_file() {
             fs::remove_file(&log).and_then(|()| fs::create_dir(&log)).expect("a folder");
@@ -350,7 +350,7 @@ fn an_offload_that_the_audit_log_misses_ends_the_compaction() {
     assert!(failure.to_string().starts_with("offload is done, but "), "{failure}");
 }
 
-/// The audit log and `--json` tell the same under the same names.
+/// The audit log and `--json` have the same figures under the same names.
 #[test]
 fn the_audit_log_has_the_figures_of_the_report() {
     let mut report = Report {

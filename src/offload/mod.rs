@@ -29,33 +29,33 @@ pub const MIN_TOKENS: u64 = 2000;
 pub struct Plan {
     /// Results with at least this many tokens are moved out.
     pub min_tokens: u64,
-    /// Until so many tokens are freed.
+    /// The number of freed tokens after which no more are moved.
     pub enough_tokens: Option<u64>,
-    /// What takes the place of a result.
+    /// The text that replaces a result.
     pub template: Template,
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// Whether nothing is written.
+    /// True if nothing is written.
     pub dry_run: bool,
 }
 
-/// Takes results out.
+/// Moves results out of a session.
 pub struct Offloader<'a> {
     plan: Plan,
     /// `None` in a dry run.
     writer: Option<OffloadWriter<'a>>,
     folder: OffloadFolder,
-    /// Where the template asks for them.
+    /// The names of the calls, if the template uses them.
     calls: Option<CallNames>,
     /// The results that were moved out.
     pub results: Vec<OffloadedResult>,
-    /// How many tokens shorter the session is for it.
+    /// The number of tokens that the session is shorter.
     pub freed: u64,
 }
 
-/// The real paths of the files that name the offloaded results, before anything is written: the
-/// output, and the input, which the output often replaces. An output without a path is listed, too:
-/// a pipe cannot be searched.
+/// Returns the real paths of the files that name the offloaded results, before anything is
+/// written: the output, and the input, which the output often replaces. An output without a path
+/// is `None`, because a pipe cannot be searched.
 pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {
     let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
     let input = input.and_then(real).map(Some);
@@ -65,21 +65,21 @@ pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<Pa
 /// A result that was or would be moved out. The keys are those of `--json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OffloadedResult {
-    /// Its line.
+    /// The line of the record.
     pub line: u64,
-    /// Its tokens.
+    /// The tokens of the result.
     pub tokens: u64,
-    /// The bytes of its file.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Where the file lies.
+    /// The path of the file.
     pub path: String,
-    /// The id of the call that it answers.
+    /// The id of the call that the result answers.
     #[serde(skip)]
     pub call: Option<String>,
 }
 
 impl<'a> Offloader<'a> {
-    /// Writes nothing before the first result.
+    /// Creates an offloader, which writes nothing before the first result.
     pub fn new(store: &'a Store, session: &SessionId, plan: Plan) -> Result<Self, StoreError> {
         Ok(Self {
             writer: (!plan.dry_run).then(|| store.offload(session)),
@@ -91,8 +91,8 @@ impl<'a> Offloader<'a> {
         })
     }
 
-    /// Makes the files durable; to be called before anything names them.
-    /// `transcripts` are the files that will, as far as they are known.
+    /// Makes the files durable. Must be called before anything names them.
+    /// `transcripts` are the known files that will name them.
     pub fn finish(&mut self, transcripts: &[Option<PathBuf>]) -> Result<(), StoreError> {
         let transcripts: Vec<Option<&Path>> = transcripts.iter().map(Option::as_deref).collect();
         let writer = self.writer.take();
@@ -119,7 +119,7 @@ impl Change for Offloader<'_> {
         raw: &str,
     ) -> Result<Option<Substitute>, PassError> {
         let Plan { min_tokens, template, counter, .. } = &self.plan;
-        // No text has more tokens than bytes: most need not be counted.
+        // No text has more tokens than bytes, so most texts need not be counted.
         let is_short = raw.starts_with('"') && (raw.len() as u64) < *min_tokens;
         let is_enough = self.plan.enough_tokens.is_some_and(|enough| self.freed >= enough);
         if is_short || is_enough || self.is_reference(result) {
@@ -161,48 +161,48 @@ impl Change for Offloader<'_> {
     }
 }
 
-/// Puts results back, each where it was taken from and no more often. A reference whose file cannot
-/// be read stays, because the file may be available tomorrow.
+/// Puts results back, each in its own place and only as often as it was moved out. A reference
+/// whose file cannot be read stays, because the file may be available later.
 pub struct Restorer<'a> {
     store: &'a Store,
-    /// Where the files lie.
+    /// The folder of the files.
     pub folder: OffloadFolder,
     template: Template,
     taken: TakenResults,
-    /// What stands instead in the place of a result that cannot be read, where the text goes
-    /// nowhere but into a summary; `{path}` is its file.
+    /// The text that replaces an unreadable result if the output only goes into a summary;
+    /// `{path}` is its file.
     pub unavailable: Option<String>,
     /// The restored results.
     pub restored: Vec<Reference>,
-    /// What could not be, and why not.
+    /// The references that could not be restored, and why.
     pub missing: Vec<(Reference, StoreError)>,
     /// References to files outside the folder; they stay as they are.
     pub elsewhere: Vec<Reference>,
-    /// References of other origin: nothing was moved out of these results, or not as often. They
-    /// stay as they are.
+    /// Texts that only look like references: nothing was moved out of these results, or not as
+    /// often. They stay as they are.
     pub foreign: Foreign,
 }
 
-/// Texts of others in the places of results: there may be any number of them.
+/// Texts that look like references but are not. Only the first is kept, because there may be many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
-    /// How many.
+    /// The number of texts.
     pub count: u64,
     /// The first of them.
     pub first: Option<Reference>,
 }
 
-/// A text in the place of a result.
+/// A text that refers to a file instead of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reference {
-    /// Its line.
+    /// The line of the record.
     pub line: u64,
-    /// The path it names.
+    /// The path that the text names.
     pub path: String,
 }
 
 impl<'a> Restorer<'a> {
-    /// `template` is the text that the references were made with.
+    /// Creates a restorer; `template` is the one that the references were made with.
     pub fn new(
         store: &'a Store,
         session: &SessionId,
@@ -221,7 +221,7 @@ impl<'a> Restorer<'a> {
         })
     }
 
-    /// A preview would have moved out these results.
+    /// Adds the results that a preview would have moved out.
     pub fn preview(&mut self, results: &[OffloadedResult]) {
         for result in results {
             if let Some(file) = self.folder.file(&result.path) {
@@ -230,16 +230,16 @@ impl<'a> Restorer<'a> {
         }
     }
 
-    /// The session is read from its beginning, perhaps not for the first time.
+    /// Starts a pass over the session, which may be read more than once.
     pub fn begin(&mut self) {
         self.taken.begin();
     }
 
-    /// Warns of what looks like references and stays.
+    /// Warns of texts that look like references and stay.
     pub fn tell(&self, notes: &mut Notes) {
         let folder = self.folder.path();
         for Reference { line, path } in &self.elsewhere {
-            let text = format_args!("{path} is no file of {folder}; left as it is");
+            let text = format_args!("{path} is not a file in {folder}; left as it is");
             notes.warn_at(*line, text);
         }
         let Foreign { count, first } = &self.foreign;
@@ -248,7 +248,7 @@ impl<'a> Restorer<'a> {
             notes.warn_at(
                 *line,
                 format_args!(
-                    "{texts} left that nothing was taken out for, or not so often; \
+                    "{texts} left that ctx-offload did not write, or not as often; \
                      the first names {path}: ctx-offload --show prints such a file"
                 ),
             );
@@ -293,16 +293,16 @@ impl Change for Restorer<'_> {
     }
 }
 
-/// The run of the tool.
+/// A run of the tool.
 #[derive(Clone, Copy, Serialize)]
 pub struct Run<'a> {
     /// The session as the user named it; `None` for stdin.
     pub name: Option<&'a str>,
-    /// Its id in the store.
+    /// The session's id in the store.
     pub session: &'a str,
-    /// The file that is written.
+    /// The output file.
     pub output: Option<&'a str>,
-    /// Whether nothing was done.
+    /// True if nothing was done.
     pub dry_run: bool,
 }
 
@@ -314,7 +314,7 @@ pub struct OffloadReport<'a> {
     pub run: Run<'a>,
     /// The results.
     pub offloaded: &'a [OffloadedResult],
-    /// How many tokens shorter the session is for it.
+    /// The number of tokens that the session is shorter.
     pub freed_tokens: u64,
 }
 
@@ -326,11 +326,11 @@ pub struct RestoreReport<'a> {
     pub run: Run<'a>,
     /// The restored results.
     pub restored: &'a [Reference],
-    /// Those that could not be restored.
+    /// The references that could not be restored.
     pub missing: Vec<MissingReference<'a>>,
     /// References to files outside the folder.
     pub elsewhere: &'a [Reference],
-    /// How many texts only look like references.
+    /// The number of texts that only look like references.
     pub foreign: u64,
 }
 

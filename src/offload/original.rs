@@ -1,5 +1,5 @@
-//! Finds the original of removed text by the beginning of its hash: first in the files of the
-//! store, then in results and long arguments of a named session, then in snapshots.
+//! Finds the original of a removed text by the beginning of its hash: first in the store's files,
+//! then in results and long arguments of a named session, then in snapshots.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -12,16 +12,16 @@ use ctx_store::{Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_summary::ledger::is_observation;
 use ctx_summary::ledger::score::After;
 
-/// What is asked for.
+/// The original that the user wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OriginalQuery {
-    /// A file.
+    /// The path of an offloaded file.
     Path(String),
-    /// The beginning of a sha256.
+    /// The first digits of a sha256.
     Hash(String),
 }
 
-/// Why there is no original to show.
+/// The reason why no original can be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginalError {
     /// The store cannot be read.
@@ -31,28 +31,28 @@ pub enum OriginalError {
     #[error("cannot read: {0}")]
     Session(#[source] io::Error),
     /// The path is not one of an offloaded file.
-    #[error("it is no offloaded file of this store")]
+    #[error("it is not an offloaded file of this store")]
     NoFile,
-    /// No text has a hash that begins so.
+    /// No text has a hash that begins with these digits.
     #[error("nothing with sha256 {0}… was kept")]
     NotKept(String),
-    /// Several texts have hashes that begin so.
+    /// Several texts have hashes that begin with these digits.
     #[error("{wanted} is ambiguous: {matches}")]
     Ambiguous {
-        /// The beginning of their hashes.
+        /// The first digits of their hashes.
         wanted: String,
-        /// The first of them.
+        /// The first matches.
         matches: String,
     },
 }
 
-/// At least so many digits of its hash name a text. With all digits of a handle the search
+/// The fewest digits of a hash that name a text. With all digits of a handle, the search
 /// ends at the first snapshot that has such a text.
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;
 /// Shorter strings in arguments, in bytes, are never removed, because a handle would be longer.
 const SHORTEST: usize = 40;
-/// So many matches of an ambiguous hash are named.
+/// The number of matches that the error about an ambiguous hash names.
 const SHOWN: usize = 10;
 
 impl FromStr for OriginalQuery {
@@ -77,7 +77,8 @@ impl FromStr for OriginalQuery {
     }
 }
 
-/// The text that is asked for, of one session or of all; `transcript` is one that may have it.
+/// Returns the requested text, from one session or from all; `transcript` is a session that may
+/// have it.
 pub fn original(
     store: &Store,
     session: Option<&SessionId>,
@@ -110,7 +111,7 @@ pub fn original(
     }
 }
 
-/// The session that is asked for, or all that have offloaded files.
+/// Returns the requested session, or all sessions that have offloaded files.
 pub(super) fn sessions(
     store: &Store,
     session: Option<&SessionId>,
@@ -121,7 +122,7 @@ pub(super) fn sessions(
     }
 }
 
-/// The text of an offloaded file.
+/// Searches the offloaded files.
 fn in_files(
     store: &Store,
     offloading: &[SessionId],
@@ -130,7 +131,7 @@ fn in_files(
     let mut files = BTreeMap::new();
     for session in offloading {
         let ours = store.offloaded_files(session)?;
-        // The same text in two sessions, or written in two ways, is one.
+        // The same text in two sessions, or in two encodings, counts once.
         let found = ours.into_iter().filter(|file| file.begins_with(hash));
         files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
     }
@@ -140,7 +141,7 @@ fn in_files(
     Ok(Some(store.read_offloaded(&only(files, hash)?)?.text))
 }
 
-/// The only one of what was found, by its hash.
+/// Returns the only match; several are an error.
 fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     if found.len() > 1 {
         let mut shown: Vec<&str> = found.keys().map(String::as_str).take(SHOWN).collect();
@@ -155,7 +156,7 @@ fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     found.into_values().next().ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
 }
 
-/// Texts in snapshots, the newest snapshot first.
+/// Searches the snapshots, the newest first.
 fn in_snapshots(
     store: &Store,
     session: Option<&SessionId>,
@@ -166,7 +167,7 @@ fn in_snapshots(
     for entry in catalog.entries.iter().rev() {
         let (file, _) = match store.open_verified(entry) {
             Ok(opened) => opened,
-            // A damaged one does not hide the others.
+            // A damaged snapshot does not hide the others.
             Err(StoreError::Damaged { .. }) => continue,
             Err(error) => return Err(error),
         };
@@ -207,8 +208,8 @@ fn in_session(
     Ok(())
 }
 
-/// What handles stand for: the whole text of a result, or of a message that has what a command
-/// printed, a string in the arguments of a call.
+/// Collects the texts that handles can replace: the whole text of a result, of a message with the
+/// output of a command, or of a string in the arguments of a call.
 fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
     let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
@@ -229,16 +230,16 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
     }
 }
 
-/// What the new session refers to, as far as it could be read.
+/// The texts that the new session refers to, as far as they could be read.
 #[derive(Debug, Default)]
 pub struct Referred {
     /// The texts.
     pub texts: Vec<String>,
-    /// Why others could not be read: they are lost.
+    /// The errors of unreadable texts, which are lost.
     pub failed: Vec<StoreError>,
 }
 
-/// Of the offloaded files of one session, or of all, those that `after` names.
+/// Returns the offloaded files, of one session or of all, that `after` names.
 pub fn referred(
     store: &Store,
     session: Option<&SessionId>,
@@ -274,7 +275,7 @@ mod tests {
     use super::super::tests::{result, session, store};
     use super::{OriginalError, OriginalQuery, original, referred};
 
-    /// No session that may have it.
+    /// No session to search.
     const NONE: Option<&[u8]> = None;
 
     fn offload(store: &Store, session: &str, form: Form, text: &str) -> String {
@@ -299,7 +300,7 @@ mod tests {
         OffloadName::of(text.as_bytes(), Form::TEXT).sha256().to_owned()
     }
 
-    /// What there is for `wanted`, or why there is nothing.
+    /// Returns the text for `wanted`, or why there is none.
     fn show(store: &Store, session: Option<&str>, wanted: &str) -> Result<String, String> {
         let session = session.map(|session| session.parse().expect("an id"));
         let wanted = wanted.parse().expect("something to look for");
@@ -314,7 +315,7 @@ mod tests {
         offload(&store, "other", Form::TEXT, "one");
         assert_eq!(show(&store, None, &path).as_deref(), Ok("one"));
         assert_eq!(show(&store, Some("demo"), &sha256("one")[..12]).as_deref(), Ok("one"));
-        let no_file = Err("it is no offloaded file of this store".to_owned());
+        let no_file = Err("it is not an offloaded file of this store".to_owned());
         assert_eq!(show(&store, Some("other"), &path), no_file);
         assert_eq!(show(&store, None, "/etc/passwd"), no_file);
         std::fs::write(&path, "two").expect("written");
@@ -388,7 +389,7 @@ mod tests {
     fn a_hash_that_several_texts_have_is_ambiguous() {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir);
-        // So many that two of them begin with the same four digits.
+        // There are so many that two hashes begin with the same four digits.
         let texts: Vec<String> = (0..700).map(|number| format!("text {number}")).collect();
         let mut hashes: Vec<String> = texts.iter().map(|text| sha256(text)).collect();
         hashes.sort();

@@ -1,4 +1,4 @@
-//! Taking out and putting back is the identity on bytes.
+//! Moving results out and restoring them gives the same bytes.
 
 use chrono::Utc;
 use ctx_engine::PassError;
@@ -45,7 +45,7 @@ fn reading(name: &str, batch: bool) -> Reading {
     Reading { dialect: dialect::by_name(name), batch, protect_last: 0 }
 }
 
-/// The records after `change`, without tags.
+/// Returns the records after `change`, without tags.
 fn pass(name: &str, batch: bool, bytes: &[u8], change: &mut dyn Change) -> Vec<u8> {
     let reading = reading(name, batch);
     let mut records = Records::open(bytes, &options(name, batch)).expect("from memory");
@@ -73,7 +73,7 @@ fn problems(name: &str, bytes: &[u8]) -> Vec<Problem> {
     validator.finish()
 }
 
-/// Contents of results, in many spellings: small, and too large to stay.
+/// Contents of results in many spellings, some of them large enough to be moved out.
 fn content() -> impl Strategy<Value = String> {
     let text = ("[a-z ,.é中😀\n\t\"\\\\\u{7f}\u{1b}/]{1,12}", 1_usize..200)
         .prop_map(|(word, times)| word.repeat(times));
@@ -123,7 +123,7 @@ fn anthropic() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whole sessions: their dialect, and their bytes without tags and with.
+/// Whole sessions: the dialect, and the bytes with and without tags.
 fn any_session() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
     let lines = |record: BoxedStrategy<String>| {
         (proptest::collection::vec(record, 1..6), ctx_testkit::any_jsonl())
@@ -135,7 +135,7 @@ fn any_session() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
     ]
 }
 
-/// Does nothing.
+/// A change that changes nothing.
 struct Nothing;
 
 impl Change for Nothing {
@@ -177,14 +177,14 @@ proptest! {
     }
 }
 
-/// A record with a result in this JSON.
+/// Returns a record with a result whose content is this JSON.
 pub(super) fn result(id: &str, content: &str) -> String {
     format!("{{\"role\":\"tool\",\"tool_call_id\":\"{id}\",\"content\":\"{content}\"}}\n")
 }
 
 const REPLY: &str = "{\"role\":\"assistant\",\"content\":\"I look.\"}";
 
-/// 200 tokens or more.
+/// Returns a text of 200 tokens or more.
 fn long(word: &str) -> String {
     format!("some {word} ").repeat(100)
 }
@@ -286,7 +286,7 @@ fn what_is_taken_out_stays_out() {
     assert!(second.results.is_empty());
 }
 
-/// A text replaces it only if nothing but a summary is made from it.
+/// A text replaces an unreadable result only if the output goes into a summary.
 #[test]
 fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -314,7 +314,7 @@ fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     assert!(restorer.restored.is_empty());
 }
 
-/// The new session, as far as there is one.
+/// Returns the new session, if there is one.
 fn stream(
     reading: Reading,
     store: &Store,
@@ -375,9 +375,9 @@ fn tags_keep_what_is_still_true() {
     let untagged = first.len() - first.find("},").expect("a tag") - 2 + 1;
     assert!(first.contains(&format!("\"bytes\":{untagged}}}")), "{first}");
     assert_eq!(last, small(",\"end\":2"));
-    // One record was left out before: the stream is as whole as it was.
+    // One record was left out before, so the stream is still complete.
     assert_eq!(write(&small(",\"end\":2"), 1), small(",\"end\":1"));
-    // A stream that was cut stays one.
+    // A stream that was cut stays cut.
     assert_eq!(write(&small(",\"end\":3"), 0), small(""));
     assert_eq!(write(&small(""), 0), small(""));
 }

@@ -112,7 +112,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
     check()
         .args(["--invalid", "fail"])
         .stdin(input)
-        .stderr("ctx-check: --invalid without --repair; bad lines are problems: --max-bad-lines says how many may be, --allow bad-line that all may\n")
+        .stderr("ctx-check: --invalid without --repair; bad lines are problems: --max-bad-lines allows some of them, --allow bad-line all of them\n")
         .code(2)
         .run();
 }
@@ -559,7 +559,7 @@ fn bad_lines_of_the_copy_are_kept_or_dropped() {
     check()
         .args(["--repair", "--invalid", "fail"])
         .stdin(input)
-        .stderr("ctx-check: <stdin>:2: not JSON: expected value at line 1 column 1; --invalid keep carries such lines along, --invalid drop leaves them out\n")
+        .stderr("ctx-check: <stdin>:2: not JSON: expected value at line 1 column 1; --invalid keep keeps such lines, --invalid drop leaves them out\n")
         .code(2)
         .run();
 }

@@ -91,7 +91,7 @@ fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
     let llm =
         || compact(&before).args(["--keep-messages", "4", "--method", "llm", "--llm-tries", "1"]);
     let no_answer = format!(
-        "ctx-compact: s.jsonl: no summary from {refused}/v1/chat/completions: connection failed: io: Connection refused (os error 111); --on-failure extractive takes a summary that needs no model\n"
+        "ctx-compact: s.jsonl: no summary from {refused}/v1/chat/completions: connection failed: io: Connection refused (os error 111); --on-failure extractive writes a summary that needs no model\n"
     );
     for more in [&[][..], &["--budget", "900"], &["--preset", "turns"]] {
         let done = llm()
@@ -125,8 +125,8 @@ fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
     }
 }
 
-/// The answer of the model is longer than the target allows: code wrote a shorter summary, without a
-/// word. With a budget it is an error.
+/// The answer of the model is longer than the target allows: code wrote a shorter summary, without
+/// a word. With a budget it is an error.
 #[test]
 fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     let line =
@@ -148,7 +148,7 @@ fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     assert_eq!(server.requests().len(), 1);
     let server = Server::new([Act::ok(&body)]);
     let done = run(&server, ["--budget", "500", "--score=false", "-q"])
-        .stderr(&format!("ctx-compact: s.jsonl: no summary from {}/v1/chat/completions: the answer is too long for the budget; --on-failure extractive takes a summary that needs no model\n", server.url))
+        .stderr(&format!("ctx-compact: s.jsonl: no summary from {}/v1/chat/completions: the answer is too long for the budget; --on-failure extractive writes a summary that needs no model\n", server.url))
         .code(2)
         .run();
     assert!(done.read("s.jsonl") == before.as_bytes());
@@ -168,7 +168,8 @@ fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     }
 }
 
-/// In a script stdin is no terminal: the id of a session was taken for that of stdin, which is empty.
+/// In a script stdin is no terminal: the id of a session was taken for that of stdin, which is
+/// empty.
 #[test]
 fn an_id_names_no_file() {
     for stdin in ["", SYSTEM] {
@@ -189,7 +190,7 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
     let once = done.read("s.jsonl");
     within(&done)
         .args(["--keep-messages", "20", "s.jsonl"])
-        .stdout("s.jsonl: nothing to do: nothing is old in 1896 tokens\n")
+        .stdout("s.jsonl: nothing to do: nothing to summarize in 1896 tokens\n")
         .run();
     assert_eq!(done.read("s.jsonl"), once);
 
@@ -256,7 +257,7 @@ fn by_triggers_alone_a_session_that_gets_no_smaller_is_told_once() {
             .run();
     };
     night(0, "out of reach");
-    night(1, "left alone from now on, until it has grown");
+    night(1, "left alone from now on until it grows");
     night(0, "not tried again");
     night(0, "not tried again");
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
@@ -324,7 +325,7 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
              \x20 system         1         1         6  1\n\
              \x20 old           10        10       890  2-11\n\
              \x20 keep          20        20      1780  12-31\n\
-             \x20 leaving: user messages 5, model messages 5, tool results 0, other lines 0\n\
+             \x20 to summarize: user messages 5, model messages 5, tool results 0, other lines 0\n\
              \x20 carried over: earlier summaries 0; in the snapshot: records 10\n",
         )
         .run();

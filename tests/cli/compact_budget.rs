@@ -78,7 +78,7 @@ fn a_session_within_it_is_left_alone() {
     // By force, too: nothing need leave.
     let done = compact(&before, all)
         .args(["--force", "s.jsonl"])
-        .stdout(format!("s.jsonl: nothing to do: nothing is old in {all} tokens\n"))
+        .stdout(format!("s.jsonl: nothing to do: nothing to summarize in {all} tokens\n"))
         .run();
     assert_eq!(live(&done), before);
     let (report, _) = report(compact(&before, all - 1).args(["--if-due"]));
@@ -293,7 +293,7 @@ fn flags_that_do_not_go_together() {
     compact("", 100)
         .args(["--target-tokens", "90", "s.jsonl"])
         .code(2)
-        .stderr_has("--budget does not go with --target-tokens")
+        .stderr_has("--budget cannot be used with --target-tokens")
         .run();
     compact(&work(), 100)
         .args(["--config", "policy.toml", "s.jsonl"])

@@ -128,7 +128,7 @@ fn a_model_brings_its_window_and_says_when_it_is_an_estimate() {
     count()
         .args(["--model", "parrot"])
         .stdin(CHAT)
-        .stderr("ctx-count: unknown model \"parrot\"; --list-models prints the models that are known; --encoding NAME counts for another\n")
+        .stderr("ctx-count: unknown model \"parrot\"; --list-models prints the known models; for another model, give --encoding NAME\n")
         .code(2)
         .run();
 }
@@ -163,7 +163,7 @@ fn a_short_name_is_the_newest_model_of_its_family() {
             .args(["--model", name])
             .stdin(CHAT)
             .stderr(&format!(
-                "ctx-count: unknown model \"{name}\"; did you mean {near}? --list-models prints the models that are known; --encoding NAME counts for another\n"
+                "ctx-count: unknown model \"{name}\"; did you mean {near}? --list-models prints the known models; for another model, give --encoding NAME\n"
             ))
             .code(2)
             .run();
@@ -239,7 +239,7 @@ fn files_that_fail_do_not_stop_the_others() {
         .stdout("5 58 406 s.jsonl\n")
         .stderr(
             "ctx-count: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n\
-             ctx-count: .: is a directory; -r takes the session files in it: -r .\n",
+             ctx-count: .: is a directory; -r reads the session files in it: -r .\n",
         )
         .code(3)
         .run();

@@ -56,7 +56,9 @@ fn each_operation_leaves_its_digest() {
     assert!([before, today()].contains(&day.trim_end_matches(" (UTC)").to_owned()), "{day}");
     assert!(
         lines[1].starts_with("demo: compacted ")
-            && lines[1].ends_with("90 → 21 messages; summary: rule; what was there is demo-ID"),
+            && lines[1].ends_with(
+                "90 → 21 messages; summary: rule; the previous content is snapshot demo-ID"
+            ),
         "{text}"
     );
     assert_eq!(
@@ -64,7 +66,7 @@ fn each_operation_leaves_its_digest() {
         [
             "- decision: We decided to keep SQLite. (user, demo:1)",
             "- preference: My preference is tabs. (user, demo:1)",
-            "demo: rolled back to demo-ID; what was there is demo-ID",
+            "demo: rolled back to demo-ID; the previous content is snapshot demo-ID",
             "other: extracted 2 new items, 0 known",
             "- decision: We decided to use port 8080. (user, other:1)",
             "- fact: We decided to use port 8080. (user, other:1)",

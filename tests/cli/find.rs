@@ -62,7 +62,7 @@ fn a_number_of_another_session_is_never_restored() {
         .args(["--snapshot", day, "s.jsonl"])
         .code(2)
         .stderr(&format!(
-            "ctx-rollback: {day} is no snapshot number; for a day write {year}-{month}-{date}\n"
+            "ctx-rollback: {day} is no snapshot number; to name a day, write {year}-{month}-{date}\n"
         ))
         .run();
     rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
@@ -148,7 +148,7 @@ fn a_moved_file_is_known_by_its_content() {
         .args(["--snapshot", "latest", "moved.jsonl"])
         .code(2)
         .stderr_has(&format!(
-            "-0001 was taken of {}, which is gone; to restore it here nevertheless: ctx-rollback -s demo --snapshot 1 --to moved.jsonl\n",
+            "-0001 was taken of {}, which is gone; to restore it here anyway: ctx-rollback -s demo --snapshot 1 --to moved.jsonl\n",
             real.display()
         ))
         .run();
@@ -161,7 +161,7 @@ fn a_moved_file_is_known_by_its_content() {
     snapshot(dir)
         .args(["--list", "new.jsonl"])
         .code(2)
-        .stderr("ctx-snapshot: no snapshot was taken of new.jsonl, and none is a beginning of what is in it; name its session with -s ID; ctx-snapshot --list shows what there is\n")
+        .stderr("ctx-snapshot: no snapshot was taken of new.jsonl, and no snapshot matches its beginning; name its session with -s ID; ctx-snapshot --list shows all snapshots\n")
         .run();
 }
 
@@ -238,7 +238,7 @@ fn the_log_tells_a_sessions_history() {
     };
     let history = [
         "0001  ctx-gc        brought back from the trash",
-        "   -  ctx-gc        removed into the trash: 0001, 0002",
+        "   -  ctx-gc        moved to the trash: 0001, 0002",
         "0003  ctx-rollback  undone to 0002",
         "0002  ctx-rollback  rolled back to 0001",
         "0001  ctx-snapshot  saved 1 message, 1 line, 32 bytes",
@@ -254,7 +254,7 @@ fn the_log_tells_a_sessions_history() {
     snapshot(dir)
         .args(["--log"])
         .code(2)
-        .stderr("ctx-snapshot: whose history is not said; name a FILE, or a session with -s\n")
+        .stderr("ctx-snapshot: no session is named; name a FILE, or a session with -s\n")
         .run();
 }
 

@@ -137,7 +137,7 @@ fn an_unknown_item_is_not_compacted() {
         "ctx-compact",
         &["--budget", "60"],
         &session,
-        ":21: a record of the type \"dream_call\" is no message of responses, so nothing can be compacted; what is not read may belong to what would go; ctx-check --all lists all of it",
+        ":21: a record of the type \"dream_call\" is no message of responses, so nothing can be compacted; what cannot be read may belong to what would be removed; ctx-check --all lists it",
     );
 }
 

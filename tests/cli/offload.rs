@@ -176,7 +176,7 @@ fn a_dry_run_shows_and_makes_nothing() {
         .args(["-n", "-q", "-s", "demo", "--restore"])
         .stdin(out)
         .code(3)
-        .stdout(format!("would restore line 3: {one}\nwould miss line 5: {two}\n"))
+        .stdout(format!("would restore line 3: {one}\nwould not restore line 5: {two}\n"))
         .run();
 }
 
@@ -356,7 +356,7 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
             .stdout(input)
             .code(1)
             .stderr_has(&format!(
-                "ctx-offload: warning: <stdin>:2: {path} is no file of {folder}; left as it is\n\
+                "ctx-offload: warning: <stdin>:2: {path} is not a file in {folder}; left as it is\n\
                  ctx-offload: warning: <stdin>: nothing was restored; its references lead outside the folder of this session; "
             ))
             .run();
@@ -469,7 +469,7 @@ fn a_handle_a_path_and_a_hash_show_the_original() {
     offload(place.dir())
         .args(["--show", "/etc/passwd"])
         .code(2)
-        .stderr("ctx-offload: /etc/passwd: it is no offloaded file of this store; name the store with --store\n")
+        .stderr("ctx-offload: /etc/passwd: it is not an offloaded file of this store; name the store with --store\n")
         .run();
     offload(place.dir())
         .args(["--show", "123456789abc"])
@@ -495,7 +495,7 @@ fn a_result_in_a_snapshot_is_shown_too() {
     offload(place.dir())
         .args(["-s", "other", "--show", &handle])
         .code(2)
-        .stderr("ctx-offload: no session \"other\" in the store; ctx-snapshot --list shows what there is\n")
+        .stderr("ctx-offload: no session \"other\" in the store; ctx-snapshot --list shows all snapshots\n")
         .run();
 }
 

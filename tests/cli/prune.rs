@@ -135,7 +135,7 @@ fn tags_pass_and_only_the_zone_asked_for_changes() {
         .args(args)
         .stdin(chat("r"))
         .code(2)
-        .stderr("ctx-prune: <stdin>: --zone, and no record has a zone; let ctx-split decide the zones\n")
+        .stderr("ctx-prune: <stdin>: --zone is given, but no record has a zone; let ctx-split decide the zones\n")
         .run();
 }
 
@@ -199,7 +199,7 @@ fn a_warm_cache_is_left_alone() {
         .args(["--clear", "--cache-ttl", "5m"])
         .stdin(input.clone())
         .code(2)
-        .stderr("ctx-prune: <stdin>: nothing tells when the last call was; add --last-call TIME\n")
+        .stderr("ctx-prune: <stdin>: nothing shows when the last call was; add --last-call TIME\n")
         .run();
     // The file was written just now.
     prune()
@@ -214,11 +214,11 @@ fn what_cannot_be_done_is_told() {
     for (args, stderr) in [
         (
             vec![],
-            "no rule is asked for; add --trim, --clear, --drop, --max-argument-chars or --window-messages",
+            "no rule is given; add --trim, --clear, --drop, --max-argument-chars or --window-messages",
         ),
         (
             vec!["--head-share", "0.6", "--tail-share", "0.5"],
-            "--head-share and --tail-share are more than the whole; together they are 1 at most",
+            "--head-share and --tail-share add up to more than 1",
         ),
         (
             vec!["--clear", "--placeholder", "a\nb"],

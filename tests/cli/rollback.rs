@@ -80,7 +80,7 @@ fn what_a_killed_run_left_of_its_entry_is_removed_though_nothing_is_restored() {
 fn an_undo_of_what_is_no_file_says_so() {
     let done = saved();
     let none = "no such file, and no tool has replaced one there";
-    let look = "check the path; ctx-snapshot --list shows of which files there are snapshots";
+    let look = "check the path; ctx-snapshot --list shows which files have snapshots";
     for (args, name, hint) in [
         (&["--undo", "nofile"][..], "nofile", look),
         (&["-n", "--undo", "nofile"], "nofile", look),
@@ -90,7 +90,7 @@ fn an_undo_of_what_is_no_file_says_so() {
         (
             &["--undo", "0001"],
             "0001",
-            "0001 is a snapshot: ctx-rollback 0001 FILE restores it, --undo takes FILE alone",
+            "0001 is a snapshot: ctx-rollback 0001 FILE restores it, --undo takes only FILE",
         ),
     ] {
         rollback(done.dir())
@@ -148,9 +148,7 @@ fn another_path_must_be_asked_for() {
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "1", "t.jsonl"])
         .code(2)
-        .stderr_has(
-            "; to restore it here nevertheless: ctx-rollback -s demo --snapshot 1 --to t.jsonl\n",
-        )
+        .stderr_has("; to restore it here anyway: ctx-rollback -s demo --snapshot 1 --to t.jsonl\n")
         .run();
     assert_eq!(done.read("t.jsonl"), NEW.as_bytes());
     for name in ["t.jsonl", "fresh.jsonl"] {
@@ -205,7 +203,7 @@ fn what_was_done_is_said() {
     let done = saved();
     let restored = |from, what, before| {
         format!(
-            "s.jsonl: restored from snapshot {from}: 1 message, 1 line, {what} bytes; what was there is {before}\n"
+            "s.jsonl: restored from snapshot {from}: 1 message, 1 line, {what} bytes; the previous content is snapshot {before}\n"
         )
     };
     let undo = ["--undo", "s.jsonl"];
@@ -236,7 +234,7 @@ fn nothing_to_do_and_nothing_to_undo() {
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "7", "s.jsonl"])
         .code(2)
-        .stderr_has("ctx-rollback: no snapshot \"7\"; ctx-snapshot --list shows what there is, or take the nearest, demo-")
+        .stderr_has("ctx-rollback: no snapshot \"7\"; ctx-snapshot --list shows all snapshots, or take the nearest, demo-")
         .run();
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
@@ -269,7 +267,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     let bytes = LATER.len();
     let plan = format!(
         "would restore {id} onto s.jsonl: 1 message, 2 lines, {} bytes\n\
-         1 line, {bytes} bytes that were appended since {id} would go; a new snapshot would have them\n",
+         1 line, {bytes} bytes that were appended since {id} would be removed; a new snapshot would have them\n",
         AGENTS.len()
     );
     // A dry run tells what would be done, and that it would be refused for now.
@@ -291,7 +289,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     rollback(done.dir())
         .args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
         .stderr_has(&format!(
-            "ctx-rollback: warning: s.jsonl: 1 line, {bytes} bytes that were appended since {id} go; they are in p-1-"
+            "ctx-rollback: warning: s.jsonl: removed 1 line, {bytes} bytes that were appended since {id}; they are in p-1-"
         ))
         .run();
     assert_eq!(done.read("s.jsonl"), AGENTS.as_bytes());
@@ -332,7 +330,7 @@ fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
     rollback(done.dir())
         .args(["--snapshot", "2", "a/s.jsonl"])
         .code(2)
-        .stderr_has("/b/s.jsonl; to restore it here nevertheless: ctx-rollback -s p-1 --snapshot 2 --to a/s.jsonl\n")
+        .stderr_has("/b/s.jsonl; to restore it here anyway: ctx-rollback -s p-1 --snapshot 2 --to a/s.jsonl\n")
         .run();
 }
 

@@ -414,7 +414,7 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
     score()
         .args(["--batch", "--future", "before.jsonl"])
         .args(files())
-        .stderr("ctx-score: --future with --batch; leave it out: it is about one session\n")
+        .stderr("ctx-score: --future with --batch; leave it out: it applies to one session\n")
         .code(2)
         .run();
     score()

@@ -58,7 +58,7 @@ fn bytes_of_all_kinds_come_back() {
         .args(["-s", "demo"])
         .stdin(bad)
         .stdout(bad)
-        .stderr("ctx-snapshot: warning: <stdin>:2: a line that is no JSON object (not-utf8); such lines: 3, saved as they are\n")
+        .stderr("ctx-snapshot: warning: <stdin>:2: a line that is not a JSON object (not-utf8); such lines: 3, saved as they are\n")
         .run();
     let list = snapshot().within(done.dir()).args(["--list", "--json"]).stdout_any().run();
     let meta: serde_json::Value = serde_json::from_slice(&list.stdout).expect("JSON");
@@ -166,7 +166,9 @@ fn a_snapshot_is_compared_with_a_file() {
         .within(done.dir())
         .args(["--diff", "latest", "s.jsonl"])
         .code(1)
-        .stderr("ctx-snapshot: warning: no message differs, but bytes do: --raw shows the lines\n")
+        .stderr(
+            "ctx-snapshot: warning: no message differs, but some bytes do: --raw shows the lines\n",
+        )
         .run();
     fs::write(done.dir().join("1"), A).expect("writes");
     snapshot()
@@ -255,7 +257,7 @@ fn a_changed_audit_log_is_reported_with_its_place() {
         .args(["--verify"])
         .code(1)
         .stdout(broken)
-        .stderr("ctx-snapshot: warning: the audit log is not as it was written\n")
+        .stderr("ctx-snapshot: warning: the audit log was changed after it was written\n")
         .run();
     snapshot().within(done.dir()).args(["--verify", "-s", "demo"]).stdout(all.clone()).run();
     let data = format!(".local/state/ctx/memory/session-summaries/{first}");

@@ -69,7 +69,7 @@ fn tokens_and_shares_decide_and_are_noted() {
         .args(["--keep-share", "0.5"])
         .stdin(CHAT)
         .code(2)
-        .stderr("ctx-split: --keep-share is a share of nothing; add --window or --model\n")
+        .stderr("ctx-split: --keep-share needs a window; add --window or --model\n")
         .run();
 }
 
@@ -116,7 +116,7 @@ fn jq_between_two_tools_does_no_harm() {
 fn only_one_zone_of_a_stream_that_ended_early_is_refused() {
     let tagged = "{\"_ctx\":{\"zone\":\"old\"},\"role\":\"user\",\"content\":\"x\"}\n";
     let early = "ctx-split: <stdin>: upstream ended early: 1 records came, and none is marked as the last; \
-                 is the stage before this one all right? --partial takes what came\n";
+                 did the stage before this one fail? --partial accepts what arrived\n";
     split()
         .args(["--strip", "--only", "old"])
         .stdin(tagged)
@@ -163,7 +163,7 @@ fn an_unknown_format_is_split_by_lines() {
         .args(["--keep-messages", "1", "-v"])
         .stdin(native)
         .stdout("{\"_ctx\":{\"zone\":\"old\",\"line\":1,\"bytes\":26},\"type\":\"user\",\"uuid\":\"1\"}\n{\"_ctx\":{\"zone\":\"keep\",\"line\":2,\"bytes\":31,\"end\":2},\"type\":\"assistant\",\"uuid\":\"2\"}\n")
-        .stderr("ctx-split: <stdin>: the format is not known: zones go by lines\nctx-split: <stdin>: 0 system, 1 old, 1 keep\n")
+        .stderr("ctx-split: <stdin>: the format is not known: zones are decided line by line\nctx-split: <stdin>: 0 system, 1 old, 1 keep\n")
         .run();
 }
 

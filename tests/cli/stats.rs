@@ -129,7 +129,7 @@ fn bad_lines_of_the_log_are_counted() {
     let stats = json(dir.path(), "ctx-stats --json");
     assert_eq!((&stats["unread_lines"], &stats["compaction_count"]), (&2.into(), &2.into()));
     let table = good(dir.path(), "ctx-stats");
-    assert!(table.ends_with("2 lines of the audit log are no records\n"), "{table}");
+    assert!(table.ends_with("2 lines of the audit log are not records\n"), "{table}");
 }
 
 /// The status of a session: its window, its triggers, its operations.

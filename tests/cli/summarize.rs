@@ -178,7 +178,7 @@ fn a_stream_that_ended_early_is_refused() {
     let whole = session();
     let lines: Vec<&str> = whole.lines().collect();
     let cut = format!("{}\n", lines[..4].join("\n"));
-    let failure = "ctx-summarize: <stdin>: upstream ended early: 4 records came, and none is marked as the last; is the stage before this one all right? --partial takes what came\n";
+    let failure = "ctx-summarize: <stdin>: upstream ended early: 4 records came, and none is marked as the last; did the stage before this one fail? --partial accepts what arrived\n";
     case().stdin(cut.clone()).code(2).stderr(failure).run();
     case().args(["--partial", "-q"]).stdin(cut).stdout_has("ctx_summary").run();
     let middle_lost = format!("{}\n{}\n", lines[..2].join("\n"), lines[5]);

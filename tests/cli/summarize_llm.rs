@@ -141,7 +141,7 @@ fn a_model_that_was_asked_for_and_gives_no_answer_is_an_error() {
     case(&server)
         .code(2)
         .stderr(&format!(
-            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; --on-failure extractive takes a summary that needs no model\n",
+            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; --on-failure extractive writes a summary that needs no model\n",
             server.url
         ))
         .run();
@@ -176,7 +176,7 @@ fn on_failure_fail_writes_nothing() {
         .args(["--on-failure", "fail", "-o", "new.jsonl"])
         .code(2)
         .stderr(&format!(
-            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the model refused: I'm sorry, but I can't help with that.; --on-failure extractive takes a summary that needs no model\n",
+            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the model refused: I'm sorry, but I can't help with that.; --on-failure extractive writes a summary that needs no model\n",
             server.url
         ))
         .run();

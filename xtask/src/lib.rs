@@ -1,8 +1,7 @@
-//! Chores of the repository: what is generated from the table of tools, and the packages.
+//! Chores of the repository: generates files from the table of tools, and makes the packages.
 //!
-//! The man pages and the completions are checked in, so that packagers and
-//! readers need no build. [`generated`] makes all of them in memory, [`stale`]
-//! compares, [`write()`] repairs.
+//! The man pages and the completions are checked in, so that packagers and readers do not need to
+//! build. [`generated`] makes them in memory, [`stale`] compares them, [`write()`] updates them.
 
 pub mod dist;
 mod man;
@@ -18,10 +17,10 @@ use ctx_tools::template::filled;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
-/// Path within the repository → content.
+/// Maps paths in the repository to their content.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// The command that repairs stale files.
+/// The command that updates stale files.
 pub const REPAIR: &str = "cargo run -p xtask -- gen";
 
 /// Folders in which every file is generated.
@@ -43,7 +42,7 @@ pub fn generated() -> io::Result<Files> {
     for tool in &tools {
         let name = tool.name;
         files.insert(format!("man/{name}.1").into(), man::page(tool)?);
-        // Under the names that the shells look for.
+        // These are the names that the shells expect.
         for (path, shell) in [
             (format!("completions/bash/{name}"), Shell::Bash),
             (format!("completions/zsh/_{name}"), Shell::Zsh),
@@ -57,7 +56,7 @@ pub fn generated() -> io::Result<Files> {
     Ok(files)
 }
 
-/// `docs/exit-status.md`: the one table, and what the tools add to it.
+/// Returns `docs/exit-status.md`: the common table, and the additions of the tools.
 fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));
     let of_tool = |tool: &&Tool| (tool.name, tool.page().exit_status);
@@ -70,7 +69,7 @@ fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     filled(include_str!("exit-status.md.in"), escaped, values).into_bytes()
 }
 
-/// Files under `root` that differ, are missing, or belong to no tool any more.
+/// Returns the files under `root` that differ, are missing, or no longer belong to a tool.
 pub fn stale(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
     let mut stale = leftovers(root, files)?;
     for (path, content) in files {
@@ -93,7 +92,7 @@ pub fn write(root: &Path, files: &Files) -> io::Result<()> {
     put(root, files)
 }
 
-/// Writes the files under `root`, and removes none.
+/// Writes the files under `root` without removing others.
 pub fn put(root: &Path, files: &Files) -> io::Result<()> {
     for (path, content) in files {
         let path = root.join(path);
@@ -171,7 +170,7 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        // And ctx.7, and the table of exit statuses.
+        // There are also ctx.7 and the table of exit statuses.
         assert_eq!(files.len(), tools().len() * 4 + 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Manual pages: clap's sections, and those that clap knows nothing of.
+//! Manual pages: clap's sections, and those that clap does not know.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use minijinja::value::{Serde, Value};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// `man/ctx-NAME.1`.
+/// Returns the manual page `man/ctx-NAME.1`.
 pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     let man = Man::new(whole(tool.full_command()));
     let page = tool.page();
@@ -35,17 +35,17 @@ pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     Ok(filled(include_str!("man.1.in"), roff, values).into_bytes())
 }
 
-/// Makes `\*(Aq` an apostrophe in every roff.
+/// Defines `\*(Aq` as an apostrophe for every roff.
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
-/// One of clap's sections, without the head that each of them repeats.
+/// Returns one of clap's sections, without the head that each of them repeats.
 fn section_of(render: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<String> {
     let mut bytes = Vec::new();
     render(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).replace(APOSTROPHE, ""))
 }
 
-/// `man/ctx.7`: the record format and the idea of the pipeline.
+/// Returns `man/ctx.7`, about the record format and pipelines.
 pub(crate) fn overview() -> Vec<u8> {
     let tool = |tool: &Tool| {
         let about = tool.full_command().get_about().map(ToString::to_string);
@@ -61,19 +61,19 @@ pub(crate) fn overview() -> Vec<u8> {
     filled(include_str!("ctx.7.in"), roff, values).into_bytes()
 }
 
-/// With what `-h` leaves out: `clap_mangen` would leave out its text, too.
+/// Shows the flags that `-h` hides, because `clap_mangen` would also hide their text.
 fn whole(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| arg.hide_short_help(false))
 }
 
-/// What stands behind the name, as `-h` has it; `clap_mangen` would list every flag.
+/// Returns the usage after the name, as `-h` shows it; `clap_mangen` would list every flag.
 fn usages(tool: &Tool) -> Vec<String> {
     let usage = tool.full_command().render_usage().to_string();
     let usages = usage.trim_start_matches("Usage:").lines();
     usages.map(|usage| usage.trim().trim_start_matches(tool.name).to_owned()).collect()
 }
 
-/// Each command of a tool that has several, with what it does and its own options.
+/// Returns each command of a tool that has several, with its description and its own options.
 fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
     let mut commands = Vec::new();
     for command in tool.full_command().get_subcommands() {
@@ -90,8 +90,8 @@ fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
     Ok(commands)
 }
 
-/// A section as a part of another one: its heading goes, and those of groups of options are
-/// lines in bold.
+/// Turns a section into a part of another one: removes its heading, and makes the headings of
+/// groups of options lines in bold.
 fn unheaded(text: &str) -> String {
     with_headings(text, |heading| match heading {
         "DESCRIPTION" | "OPTIONS" => String::new(),
@@ -99,8 +99,8 @@ fn unheaded(text: &str) -> String {
     })
 }
 
-/// `clap_mangen` makes a section of each help heading; here they are groups of
-/// OPTIONS, so that every page has the same sections.
+/// Turns the sections that `clap_mangen` makes of help headings into groups of OPTIONS, so that
+/// every page has the same sections.
 fn group_options(options: &str) -> String {
     let mut has_head = false;
     with_headings(options, |heading| {
@@ -112,7 +112,7 @@ fn group_options(options: &str) -> String {
     })
 }
 
-/// The lines of a page, its headings as `heading` has them.
+/// Returns the page with each heading replaced by `heading`.
 fn with_headings(page: &str, mut heading: impl FnMut(&str) -> String) -> String {
     let lines = page.lines().map(|line| match line.strip_prefix(".SH ") {
         Some(title) => heading(title.trim_matches('"')),
@@ -128,8 +128,8 @@ fn sentence_case(heading: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// Escapes what roff would read: commands are copied out of manuals, so `-`,
-/// `'`, `` ` ``, `^` and `~` must stay the ASCII characters.
+/// Escapes characters that roff would interpret. Users copy commands out of manuals, so `-`, `'`,
+/// `` ` ``, `^` and `~` must stay ASCII characters.
 fn roff(text: &str) -> String {
     let mut escaped = text.replace('\\', "\\e");
     for (sign, name) in [("-", "-"), ("'", "(aq"), ("`", "(ga"), ("^", "(ha"), ("~", "(ti")] {

@@ -1,7 +1,7 @@
-//! The picture of the README: a real run of the tools on the example session, in a terminal.
+//! The picture of the README shows a real run of the tools on the example session, in a terminal.
 //!
-//! The output is that of the tools; the example session is in a separate home, as sessions of three
-//! agents. The same tools draw the same picture.
+//! The tools run in a separate home, which has the example session as sessions of three agents. The
+//! same tools draw the same picture.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::{Files, root};
 
 const COLUMNS: u16 = 100;
 
-/// What is done before, out of sight: three sessions, at rest.
+/// The hidden preparation: three sessions that no agent is writing.
 const BEFORE: &str = "
 put() {
     mkdir -p \"$(dirname \"$2\")\"
@@ -29,7 +29,7 @@ put codex ~/.codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-11111111-2222
 put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '2 days ago'
 ";
 
-/// What is shown, in the folder of the first session.
+/// The commands to show, in the folder of the first session.
 const SHOWN: [&str; 5] = [
     "ctx-ls --window 32k",
     "ctx-count --window 32k day.jsonl",
@@ -38,7 +38,7 @@ const SHOWN: [&str; 5] = [
     "ctx-rollback --undo day.jsonl   # every byte is back",
 ];
 
-/// Draws it with the tools in a folder: light and dark.
+/// Draws the picture with the tools in a folder, for light and dark pages.
 pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     let home = tempfile::tempdir().context("cannot make a folder")?;
     let home = home.path();
@@ -60,8 +60,8 @@ pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     Ok(Files::from(files))
 }
 
-/// What a command writes to stdout, as the terminal gets it. It must succeed, and say nothing
-/// on stderr, which is no terminal: how far a slow run is would make another picture.
+/// Returns the output of a command as a terminal gets it. The command must succeed without output
+/// on stderr, which is not a terminal, because the progress of a slow run would change the picture.
 fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<String> {
     let terminal = ctx_testkit::Terminal::new(COLUMNS);
     let path = std::env::var("PATH").unwrap_or_default();
@@ -87,17 +87,17 @@ fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<
     Ok(text)
 }
 
-/// Background and text, and what each code of ECMA-48 (select graphic rendition) makes of it: each
-/// colour has a contrast of 4.5 and more on the background (WCAG 2.2, 1.4.3).
+/// The colours of background and text, and of each ECMA-48 code (select graphic rendition). Each
+/// colour has a contrast of at least 4.5 with the background (WCAG 2.2, 1.4.3).
 const LIGHT: &str = include_str!("picture/light.css");
 const DARK: &str = include_str!("picture/dark.css");
 
-/// In user units: a character of the font is 0.6 of its size, 14, wide.
+/// The width of a character in user units: 0.6 of the font size, 14.
 const COLUMN: f64 = 8.4;
 const ROW: f64 = 20.0;
 const MARGIN: f64 = 20.0;
 
-/// Draws what a terminal shows, on as many columns as the longest line takes.
+/// Draws the content of a terminal that is as wide as the longest line.
 fn draw(shown: &str, theme: &str) -> String {
     let mut style: Vec<String> = Vec::new();
     let (mut drawn, mut rows, mut columns) = (String::new(), 0.0, 0);
@@ -131,7 +131,7 @@ fn draw(shown: &str, theme: &str) -> String {
     )
 }
 
-/// Text in one style, at its place whatever font there is.
+/// Draws text in one style; its position and width do not depend on the font.
 fn text(drawn: &mut String, run: &str, style: &str, (column, row): (usize, f64)) {
     let (x, y) = (MARGIN + COLUMN * column as f64, MARGIN + ROW * (row + 0.75));
     let length = COLUMN * run.width() as f64;
@@ -147,7 +147,7 @@ fn text(drawn: &mut String, run: &str, style: &str, (column, row): (usize, f64))
 mod tests {
     use super::{DARK, LIGHT, draw};
 
-    /// Relative luminance, as WCAG 2.2 defines it.
+    /// Returns the relative luminance, as defined by WCAG 2.2.
     fn luminance(colour: &str) -> f64 {
         let part = |at: usize| {
             let byte = u8::from_str_radix(&colour[at..at + 2], 16).expect("hex");

@@ -1,16 +1,16 @@
-//! All tools, those that are packages of their own too.
+//! All tools, including those in their own packages.
 //!
-//! A package for a distribution has one program, and a link to it by the name of each tool:
-//! most of a tool are the vocabularies of the encodings, which each tool would hold again. The
-//! program has 25 MB, `ctx-check` alone would have 13.
+//! A package for a distribution has one program, and a link to it for each tool, because most of a
+//! tool's size are the vocabularies of the encodings. The program has 25 MB; `ctx-check` by itself
+//! would have 13.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use ctx_cli::Tool;
 
-/// Every tool, in the order of the alphabet: those of the root package, and those that are
-/// packages of their own.
+/// Returns every tool in alphabetical order: those of the root package, and those with their own
+/// packages.
 pub fn tools() -> Vec<&'static Tool> {
     let mut tools = ctx_tools::TOOLS.to_vec();
     tools.push(&ctx_memory_tool::TOOL);
@@ -18,13 +18,13 @@ pub fn tools() -> Vec<&'static Tool> {
     tools
 }
 
-/// The tool that the program was called as: by its name, or by the path of a link of its name.
+/// Returns the tool whose name the program was called by, with or without a path.
 pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     let name = Path::new(program).file_name()?;
     tools().into_iter().find(|tool| name == tool.name)
 }
 
-/// The name of the tool that a word names: with or without `ctx-`.
+/// Returns the name of the tool that a word names, with or without `ctx-`.
 pub fn named(word: &OsStr) -> Option<&'static str> {
     let word = word.to_str()?;
     let mut names = tools().into_iter().map(|tool| tool.name);
@@ -37,7 +37,7 @@ mod tests {
 
     use super::{called_as, named};
 
-    /// `ctx-tools ls`, like busybox.
+    /// `ctx-tools ls` works like busybox.
     #[test]
     fn a_word_names_a_tool() {
         let named = |word| named(OsStr::new(word));
@@ -48,7 +48,7 @@ mod tests {
         }
     }
 
-    /// A link's name selects the tool, whatever folder it is in.
+    /// The name of a link selects the tool, in any folder.
     #[test]
     fn the_name_of_the_link_says_which_tool_it_is() {
         let name = |program| called_as(OsStr::new(program)).map(|tool| tool.name);

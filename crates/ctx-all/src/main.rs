@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     ExitCode::from(ExitStatus::Failed.code())
 }
 
-/// Begins again by the name of the tool; returns only where that fails.
+/// Executes the program again by the name of the tool; returns only if that fails.
 fn become_tool(tool: &str, args: impl Iterator<Item = OsString>) -> String {
     let itself = std::env::current_exe();
     let error = match itself {

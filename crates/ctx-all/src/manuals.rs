@@ -14,7 +14,7 @@ const PAGES: [(&str, &str); 16] = pages![
     "ctx-snapshot", "ctx-split", "ctx-stats", "ctx-summarize",
 ];
 
-/// The page of a tool.
+/// Returns the page of a tool.
 pub(super) fn of(tool: &str) -> &'static str {
     let page = PAGES.iter().find(|(name, _)| *name == tool);
     page.map_or("", |(_, page)| page)
@@ -22,7 +22,7 @@ pub(super) fn of(tool: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    /// Every tool has its own.
+    /// Every tool has its own page.
     #[test]
     fn each_tool_has_its_page() {
         let tools = ctx_all::tools();

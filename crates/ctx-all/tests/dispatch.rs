@@ -1,4 +1,4 @@
-//! The program that is all tools.
+//! Tests of the program that contains all tools.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ fn run(name: &str, args: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
-/// It is the tool that it is called as, or that its first word names.
+/// The program acts as the tool of its name, or of its first argument.
 #[test]
 fn it_is_each_tool() {
     let version = (Some(0), "ctx-ls 0.1.0\n".to_owned(), String::new());
@@ -24,7 +24,7 @@ fn it_is_each_tool() {
     assert!(said.starts_with("ctx-count: /no/such/file: "), "{said}");
 }
 
-/// Alone it lists the tools.
+/// Without a tool it lists the tools.
 #[test]
 fn alone_it_tells_of_itself() {
     let (code, help, _) = run("ctx-tools", &["--help"]);

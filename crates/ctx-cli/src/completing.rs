@@ -1,8 +1,8 @@
-//! Completion in a shell: the scripts that shells read, and the answers to what they ask.
+//! Shell completion: the scripts for the shells, and the answers to their requests.
 //!
 //! Each script calls its tool with what was typed so far and `CTX_COMPLETE`, the name of the
-//! shell. The tool then answers instead of running, by the engine of `clap_complete`; what
-//! values there are it asks [`Binary::completed`].
+//! shell. The tool then answers through `clap_complete` instead of running; [`Binary::completed`]
+//! provides the values.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::Binary;
 /// The variable in which the scripts name their shell.
 const VARIABLE: &str = "CTX_COMPLETE";
 
-/// The shells that there are scripts for.
+/// The supported shells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// GNU Bash
@@ -28,7 +28,7 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// The script that makes the shell call the tool `name`, which it finds by `PATH`.
+    /// Returns the script that makes the shell call the tool `name` from its `PATH`.
     pub fn script(self, name: &str) -> String {
         let script = match self {
             Self::Bash => include_str!("completing/bash.sh"),
@@ -48,23 +48,23 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// The words from the name of the tool on, and which of them is completed.
+    /// Takes the words from the name of the tool on, and the index of the word to complete.
     pub fn new(words: Vec<OsString>, index: usize) -> Self {
         Self { words, index }
     }
 
-    /// The part of the word that was typed so far.
+    /// Returns the part of the word that was typed so far.
     pub fn current(&self) -> &OsStr {
         self.words.get(self.index).map_or(OsStr::new(""), OsString::as_os_str)
     }
 
-    /// Whether the user typed this flag.
+    /// Returns true if the user typed this flag.
     pub fn has(&self, long: &str) -> bool {
         let before = &self.words[..self.index.min(self.words.len())];
         before.iter().any(|word| *word == *format!("--{long}"))
     }
 
-    /// The value that was given to a flag before: the last one, as flags go.
+    /// Returns the value that the user gave to a flag; the last one counts.
     pub fn value_of(&self, long: &str, short: Option<char>) -> Option<OsString> {
         let before = &self.words[..self.index.min(self.words.len())];
         let names = [Some(format!("--{long}")), short.map(|it| format!("-{it}"))];
@@ -75,7 +75,7 @@ impl Typed {
                 let rest = word.strip_prefix(name.as_str());
                 found = match rest {
                     Some("") => before.get(at + 1).cloned().or(found),
-                    // Behind one dash the value may follow at once.
+                    // The value may directly follow a short flag.
                     Some(rest) if rest.starts_with('=') => Some(rest[1..].into()),
                     Some(rest) if !name.starts_with("--") => Some(rest.into()),
                     _ => found,
@@ -106,13 +106,13 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
         Shell::Fish => &Fish,
     };
     let written = engine.write_complete(&mut command, words, directory.as_deref(), &mut answer);
-    // There is nowhere to report this: the line is still being typed.
+    // A failure cannot be reported, because the user is still typing the line.
     let printed = written.and_then(|()| io::stdout().write_all(&answer));
     Some(if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Before the first letter of a word, dozens of flags would hide everything else, so they are
-/// offered only if nothing else fits.
+/// Hides flags before the first letter of a word, unless nothing else fits, because dozens of flags
+/// would hide everything else.
 fn calmed(command: Command, typed: &Typed) -> Command {
     if !typed.current().is_empty() {
         return command;
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(typed.value_of("store", None).as_deref(), Some("/b".as_ref()));
     }
 
-    /// A script names its tool, and no other.
+    /// A script names only its own tool.
     #[test]
     fn scripts_name_their_tool() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

@@ -15,7 +15,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// A word of a command as the shell takes it.
+/// Quotes a word of a command for the shell.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@%,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -24,14 +24,14 @@ pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Unicode's own line ends, and its marks for the direction of writing.
+/// Returns true for Unicode's line ends and its marks for the direction of writing.
 fn is_direction_or_line_end(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text for the message of a workflow command, as GitHub's documentation describes them. What would
-/// control the terminal of a reader of the log is escaped.
+/// Escapes text for the message of a workflow command, as GitHub's documentation describes, and
+/// characters that would control the terminal of someone who reads the log.
 pub fn github_message(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     printable(&text)
@@ -42,8 +42,8 @@ pub fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Text for an attribute or an element. XML 1.0 has no form for most control
-/// characters: they become U+FFFD.
+/// Escapes text for an attribute or an element. XML 1.0 cannot represent most control characters;
+/// they become U+FFFD.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn no_name_looks_like_another() {
         assert_eq!(printable("\u{9b}2J\u{7f}"), "\\u{9b}2J\\u{7f}");
-        // Shown with its end first, this is a text file.
+        // A terminal that obeys the mark shows this name as a text file.
         assert_eq!(printable("log\u{202e}txt.sh"), "log\\u{202e}txt.sh");
         assert_eq!(printable("a\u{2028}b"), "a\\u{2028}b");
         assert_eq!(printable("日志 é\u{a0}"), "日志 é\u{a0}");

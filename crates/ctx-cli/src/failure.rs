@@ -5,7 +5,7 @@ use std::io;
 
 use crate::{ExitStatus, printable};
 
-/// The result of what can fail for the user.
+/// A result whose error is shown to the user.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// A failure as the user sees it: `ctx-NAME: FILE:LINE: what is wrong; what to do`.
@@ -14,14 +14,14 @@ pub struct Failure {
     status: ExitStatus,
     /// The name that the user gave, or `<stdin>`.
     file: Option<String>,
-    /// From 1.
+    /// The line number, from 1.
     line: Option<u64>,
     what: String,
     hint: Option<String>,
 }
 
 impl Failure {
-    /// Usage, bad input or I/O: exit status 2.
+    /// A failure with exit status 2: usage, bad input or I/O.
     pub fn new(what: impl fmt::Display) -> Self {
         Self {
             status: ExitStatus::Failed,
@@ -37,7 +37,7 @@ impl Failure {
         Self::new(format_args!("cannot read: {error}"))
     }
 
-    /// The reader of stdout went away: not a failure of ours, exit status 0, silent.
+    /// The reader of stdout went away. The tool ends silently with exit status 0.
     pub fn broken_pipe() -> Self {
         Self::new("broken pipe").status(ExitStatus::Done)
     }
@@ -51,7 +51,7 @@ impl Failure {
         }
     }
 
-    /// Another exit status than 2.
+    /// Sets an exit status other than 2.
     #[must_use]
     pub fn status(mut self, status: ExitStatus) -> Self {
         self.status = status;
@@ -70,7 +70,7 @@ impl Failure {
         self
     }
 
-    /// The file, and the line if known.
+    /// Sets the file, and the line if it is known.
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
         self.file = Some(file.into());
@@ -85,12 +85,12 @@ impl Failure {
         self
     }
 
-    /// The exit status this failure asks for.
+    /// Returns the exit status of the failure.
     pub fn exit_status(&self) -> ExitStatus {
         self.status
     }
 
-    /// Whether there is nothing to report because the reader of stdout exited.
+    /// Returns true if there is nothing to report because the reader of stdout exited.
     pub fn is_silent(&self) -> bool {
         self.status == ExitStatus::Done
     }
@@ -115,7 +115,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Flags that the derived parser does not take.
+/// Converts an error of a parser that the derived one does not cover.
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
         Self::new(error)

@@ -1,8 +1,8 @@
-//! What `-h` and `--help` show.
+//! The output of `-h` and `--help`.
 //!
-//! `-h` is one screen: the flags that most people need. `--help` is two: every flag in one
-//! line, in groups, then examples. The manual has the long texts, which clap would print for
-//! `--help` instead; so that one is rendered here, as clap renders the short one.
+//! `-h` fits on one screen and has the flags that most people need. `--help` fits on two: every
+//! flag on one line, in groups, then examples. The long texts are in the manual. Clap would print
+//! them for `--help`, so this module renders `--help` from the short texts.
 
 use std::fmt::Write as _;
 use std::io;
@@ -12,17 +12,17 @@ use clap::{Arg, Command};
 
 use crate::Tool;
 
-/// No line is longer, however wide the terminal is.
+/// The maximum length of a line, even on wider terminals.
 pub(crate) const WIDTH: usize = 100;
 
-/// Lines of two screens.
+/// The number of lines of two screens.
 const SCREENS: usize = 90;
 
 /// The longest list of values that the help shows, in letters.
 const LONGEST_LIST: usize = 60;
 
-/// The command with its flags as `-h` and the manual have them: those that most people need
-/// first, and only they in `-h`.
+/// Returns the command for `-h` and the manual. The flags that most people need come first, and
+/// `-h` shows only these.
 pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
     let first: Vec<&str> = tool.first.split_whitespace().collect();
     let mut behind = first.len();
@@ -34,14 +34,14 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
             return arg.display_order(place).help_heading(None::<&str>);
         }
         behind += 1;
-        // These two are in every `-h`.
+        // Every `-h` shows these two.
         let is_common = matches!(long, "quiet" | "verbose");
         arg.display_order(behind).hide_short_help(!is_common)
     });
     let whole = whole_name(tool, name);
     let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
     let command = command.after_help(footer);
-    // Clap's own long help, which is never printed, must not look like the short one.
+    // Clap's own long help is never printed, but must not look like the short one.
     command.after_long_help("")
 }
 
@@ -49,7 +49,7 @@ fn whole_name(tool: &Tool, name: Option<&str>) -> String {
     name.map_or(tool.name.to_owned(), |name| format!("{} {name}", tool.name))
 }
 
-/// Whether clap rendered the short help.
+/// Returns true if clap rendered the short help.
 pub(crate) fn is_short(rendered: &str) -> bool {
     rendered.contains("\nAll flags: ")
 }
@@ -60,7 +60,7 @@ pub(crate) fn print(tool: &Tool, name: Option<&str>, is_short: bool) -> io::Resu
     command.print_help()
 }
 
-/// The command whose short help is our `-h`.
+/// Returns the command whose short help is our `-h`.
 pub fn short(tool: &Tool, name: Option<&str>) -> Command {
     let mut command = tool.full_command();
     command.build();
@@ -70,7 +70,7 @@ pub fn short(tool: &Tool, name: Option<&str>) -> Command {
     command.mut_args(one_line)
 }
 
-/// The command whose short help is our `--help`.
+/// Returns the command whose short help is our `--help`.
 pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     let command = short(tool, name);
     let about = description(&command);
@@ -99,7 +99,7 @@ fn one_line(arg: Arg) -> Arg {
     arg.hide_env(true).hide_possible_values(true)
 }
 
-/// The first line and the first paragraph of the description.
+/// Returns the first line and the first paragraph of the description.
 fn description(command: &Command) -> String {
     let text = |text: &clap::builder::StyledStr| text.to_string();
     let about = command.get_about().map(text).unwrap_or_default();
@@ -110,10 +110,10 @@ fn description(command: &Command) -> String {
     }
 }
 
-/// As many examples as fit into `room` lines, at least two, and where to read more.
+/// Returns as many examples as fit into `room` lines, at least two, and a pointer to the manual.
 fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
     let whole = whole_name(tool, name);
-    // Around them are two blank lines, the heading, and the line about the manual.
+    // Two blank lines, the heading and the line about the manual surround them.
     let most = (room.saturating_sub(4) / 2).max(2);
     let page = tool.page();
     let mut examples = String::new();

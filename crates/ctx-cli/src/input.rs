@@ -1,5 +1,5 @@
-//! Operands: files, `-` for stdin, stdin when there is none; and folders, for the session files in
-//! them, however deep.
+//! Operands: files, `-` or nothing for stdin, and folders for the session files in them at any
+//! depth.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -24,8 +24,8 @@ pub struct Input {
     pub reader: Box<dyn Read + Send>,
 }
 
-/// The paths of the operands of a call. No operand means stdin, as `-` does; that twice,
-/// or a terminal as stdin, is a usage error.
+/// Returns the paths of the operands. No operand means stdin, as `-` does. Naming stdin twice, or a
+/// terminal as stdin, is a usage error.
 pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = operands.into_iter().cloned().collect();
     if paths.is_empty() {
@@ -39,7 +39,7 @@ pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec
     }
 }
 
-/// The name of an operand in messages.
+/// Returns the name of an operand in messages.
 pub fn input_name(path: &Path) -> String {
     if is_stdin(path) { STDIN_NAME.to_owned() } else { path.display().to_string() }
 }
@@ -62,8 +62,8 @@ impl Input {
         Ok(Self::counted(name, meta, file))
     }
 
-    /// Opens a copy of one of the [`inputs`] in its stead, from where its reading would have
-    /// begun: the start, or the place that stdin is at.
+    /// Opens a copy instead of one of the [`inputs`], at the position where reading would have
+    /// begun: the start, or the current position of stdin.
     pub fn of_copy(path: &Path, copy: &File) -> Result<Self> {
         let name = input_name(path);
         let open = || -> io::Result<File> {
@@ -76,7 +76,7 @@ impl Input {
         Ok(Self::counted(name, file.metadata().ok(), file))
     }
 
-    /// An input whose reading the progress shows.
+    /// Returns an input whose reading is shown as progress.
     fn counted(name: String, meta: Option<Metadata>, reader: impl Read + Send + 'static) -> Self {
         let size = meta.map(|meta| meta.len());
         let reader = Progress::current().over(&name, size, Box::new(reader));
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// The metadata of an operand; for `-`, of the file or pipe at stdin.
+/// Returns the metadata of an operand; for `-`, that of the file or pipe at stdin.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     if !is_stdin(path) {
         return path.metadata();
@@ -92,12 +92,12 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     stdin_file()?.metadata()
 }
 
-/// The file or pipe at stdin.
+/// Returns the file or pipe at stdin.
 fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Whether an operand is stdin.
+/// Returns true if an operand is stdin.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -106,7 +106,7 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
     let failure = Failure::unread(error).at(name, None);
     if error.kind() == io::ErrorKind::NotFound {
         failure.hint(if is_like_an_id(name) {
-            "that looks like the id of a session: ctx-ls -l has its file"
+            "that looks like the id of a session: ctx-ls -l shows its file"
         } else {
             "check the path"
         })
@@ -115,8 +115,8 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Whether a name looks like a UUID, which agents use for sessions: 32 hexadecimal digits with
-/// hyphens.
+/// Returns true if a name looks like a UUID, which agents use for sessions: 32 hexadecimal digits
+/// with hyphens.
 fn is_like_an_id(name: &str) -> bool {
     let digits = name.chars().filter(char::is_ascii_hexdigit).count();
     let hyphens = name.chars().filter(|c| *c == '-').count();
@@ -134,33 +134,33 @@ pub struct FolderArgs {
     recursive: bool,
     /// In folders, read files that match PATTERN [default: *.jsonl, *.json]
     ///
-    /// Can be repeated. A pattern without a slash is of the name, another one of the path.
+    /// Can be repeated. A pattern without a slash matches the name, any other the path.
     #[arg(long, value_name = "PATTERN", value_parser = pattern, help_heading = "Input")]
     glob: Vec<Glob>,
 }
 
-/// Which operands are searched as folders, and what is skipped in them.
+/// How folders are searched.
 #[derive(Clone, Copy)]
 pub struct Walk {
-    /// Whether folders are searched without `--recursive`.
+    /// True if folders are searched without `--recursive`.
     pub always: bool,
-    /// Files that are no sessions, and folders with no session in them, whatever they are called.
+    /// Returns true for files and folders to skip, whatever their names.
     pub skip: fn(&Path) -> bool,
 }
 
-/// Files in the order of the operands, those of a folder by their names.
+/// Files in the order of the operands; those of a folder are sorted by name.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files; a folder that failed keeps its place.
+    /// The files, and folders that failed in their places.
     pub paths: Vec<PathBuf>,
     /// The folders that failed, and why.
     failed: HashMap<PathBuf, Failure>,
 }
 
 impl FolderArgs {
-    /// The files that the operands of a call name, and those in its folders.
+    /// Returns the files that the operands name, and those in folders.
     ///
-    /// Hidden files are taken, links below a folder are not followed.
+    /// Hidden files are included; links below a folder are not followed.
     pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands> {
         let named = inputs(operands)?;
         let globs = self.globs()?;
@@ -172,7 +172,7 @@ impl FolderArgs {
                 found.folder(path, &globs, walk.skip);
             } else {
                 let hint = format!(
-                    "-r takes the session files in it: -r {}",
+                    "-r reads the session files in it: -r {}",
                     shell_word(&path.display().to_string())
                 );
                 found.fail(path, Failure::new("is a directory").hint(hint));
@@ -196,7 +196,7 @@ impl FolderArgs {
 }
 
 impl Operands {
-    /// An error where the path stands for a folder that failed.
+    /// Returns the error if the path is a folder that failed.
     pub fn check(&self, path: &Path) -> Result<()> {
         self.failed.get(path).map_or(Ok(()), |failure| Err(failure.clone()))
     }
@@ -214,7 +214,7 @@ impl Operands {
         for entry in walk.filter_entry(is_wanted) {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
-                    // A pattern without a slash is of the name, another one of the path in it.
+                    // A pattern without a slash matches the name, any other the path in the folder.
                     let below = entry.path().strip_prefix(&folder).unwrap_or(entry.path());
                     if globs.is_match(entry.file_name()) || globs.is_match(below) {
                         self.paths.push(entry.into_path());
@@ -230,8 +230,8 @@ impl Operands {
             }
         }
         if self.paths.len() == before {
-            let failure = Failure::new("no session file is in this folder");
-            self.fail(folder, failure.hint("--glob PATTERN says what they are called"));
+            let failure = Failure::new("this folder has no session file");
+            self.fail(folder, failure.hint("--glob PATTERN sets the names to look for"));
         }
     }
 }
@@ -283,7 +283,7 @@ mod folder_tests {
             fs::create_dir_all(path.parent().expect("it is in one")).expect("made");
             fs::write(path, "").expect("written");
         }
-        // It would never end.
+        // Following this link would never end.
         std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).expect("linked");
         let args = FolderArgs {
             recursive: false,
@@ -297,7 +297,7 @@ mod folder_tests {
         operands.paths.iter().map(outcome).collect()
     }
 
-    /// 15 B3: hidden files too, by name, and no link is followed.
+    /// Hidden files are found, sorted by name, and no link is followed.
     #[test]
     fn a_folder_gives_the_files_in_it_in_their_order() {
         let sorted = [".hidden/c.jsonl", "a.json", "b.jsonl"];
@@ -307,17 +307,17 @@ mod folder_tests {
         assert!(pattern("[").is_err());
     }
 
-    /// 15 B3: a folder is never silent, and never without a way out.
+    /// A folder that gives no file always has an error with advice.
     #[test]
     fn a_folder_that_gives_nothing_says_what_to_do() {
         assert_eq!(
             found(&["*.md"], WALK),
-            ["DIR: no session file is in this folder; --glob PATTERN says what they are called"]
+            ["DIR: this folder has no session file; --glob PATTERN sets the names to look for"]
         );
         let files_only = Walk { always: false, ..WALK };
         assert_eq!(
             found(&[], files_only),
-            ["DIR: is a directory; -r takes the session files in it: -r DIR"]
+            ["DIR: is a directory; -r reads the session files in it: -r DIR"]
         );
     }
 }

@@ -22,13 +22,13 @@ pub struct CommonArgs {
     /// When to use colours
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub color: Colour,
-    /// When to show how far a long run is
+    /// When to show the progress of a long run
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub progress: ShowProgress,
-    /// Show the manual page; into a pipe it goes as roff, for man/man1
+    /// Show the manual page; a pipe gets it as roff, for man/man1
     #[arg(long, hide_short_help = true)]
     pub man: bool,
-    /// Print the script by which SHELL completes
+    /// Print the completion script for SHELL
     #[arg(long, value_enum, value_name = "SHELL", hide_short_help = true)]
     pub completions: Option<Shell>,
 }
@@ -52,9 +52,9 @@ pub enum Verbosity {
     Quiet,
     /// Errors and warnings.
     Normal,
-    /// And notes.
+    /// Errors, warnings and notes.
     Verbose,
-    /// And details.
+    /// Everything, with details.
     Debug,
 }
 
@@ -69,11 +69,11 @@ pub struct Io {
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
-/// The size in bytes: large enough that a pipe needs few system calls.
+/// The size of the buffer in bytes, large enough that a pipe needs few system calls.
 const STDOUT_BUFFER: usize = 128 * 1024;
 
 impl Io {
-    /// The process's own stdout and stderr.
+    /// Returns the process's own stdout and stderr.
     pub fn of_process(tool: &'static str, common: &CommonArgs) -> Self {
         let verbosity = match (common.quiet, common.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -96,7 +96,7 @@ impl Io {
         }
     }
 
-    /// `text` for stdout in a colour, if it has one and stdout takes any.
+    /// Returns `text` in a colour, if there is one and stdout shows colours.
     pub fn paint(&self, paint: impl Into<Option<Paint>>, text: &str) -> String {
         match paint.into() {
             Some(paint) => painted(self.colour[0], paint, text),
@@ -104,7 +104,7 @@ impl Io {
         }
     }
 
-    /// The width of the terminal that stdout is; `None` if it is not a terminal.
+    /// Returns the width of the terminal at stdout; `None` if stdout is not a terminal.
     pub fn columns(&self) -> Option<usize> {
         let stdout = io::stdout();
         let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
@@ -112,7 +112,7 @@ impl Io {
         (stdout.is_terminal() && columns > 0).then_some(columns)
     }
 
-    /// How much to report.
+    /// Returns how much to report.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
@@ -123,7 +123,7 @@ impl Io {
         self.committed = Some(what.to_string());
     }
 
-    /// A failure of the tool, ready to be reported.
+    /// Returns the failure of the tool, with the change that stays.
     pub(crate) fn failed(&self, failure: Failure) -> Failure {
         match &self.committed {
             Some(what) => failure.after(what),
@@ -131,12 +131,12 @@ impl Io {
         }
     }
 
-    /// Buffered stdout, for data; flushed when the tool ends.
+    /// Returns buffered stdout for data, which is flushed when the tool ends.
     pub fn out(&mut self) -> &mut (dyn Write + Send) {
         &mut self.out
     }
 
-    /// Writes data to stdout; a closed pipe ends the tool in silence.
+    /// Writes data to stdout; a closed pipe ends the tool silently.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
@@ -174,12 +174,12 @@ impl Io {
         self.say(Verbosity::Normal, &kind, what);
     }
 
-    /// Says something under `-v`.
+    /// Prints a note with `-v`.
     pub fn note(&mut self, what: impl fmt::Display) {
         self.say(Verbosity::Verbose, "", what);
     }
 
-    /// Says something under `-vv`.
+    /// Prints a detail with `-vv`.
     pub fn detail(&mut self, what: impl fmt::Display) {
         self.say(Verbosity::Debug, "", what);
     }
@@ -199,7 +199,7 @@ impl Io {
         }
     }
 
-    /// One write per message: messages of several processes do not interleave.
+    /// Writes a message with one call, so that messages of several processes do not interleave.
     fn say_whole(message: &str) {
         // If stderr itself is closed, there is nowhere to report it.
         let write = || io::stderr().write_all(message.as_bytes());
@@ -207,7 +207,7 @@ impl Io {
     }
 }
 
-/// Std's own stdout is line-buffered; a filter writes blocks.
+/// Returns unbuffered stdout, because Std's own is line-buffered and a filter writes blocks.
 fn raw_stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {
@@ -216,7 +216,7 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// The colours in use, by their numbers in escape sequences.
+/// The colours, with their numbers in escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {
@@ -253,42 +253,41 @@ pub(crate) fn wants_colour(choice: Colour, terminal: bool) -> bool {
     }
 }
 
-/// Whether the terminal supports more than plain text.
+/// Returns true if the terminal supports more than plain text.
 pub(crate) fn is_capable() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// A larger memory block, in bytes, is mapped separately and returned to the system as soon as it
-/// is free.
+/// A memory block of this size or more, in bytes, is mapped separately and returned to the system
+/// as soon as it is free.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED: libc::c_int = 4 << 20;
 
-/// Keeps that size what it is. glibc raises it to that of each mapped block that is freed, up
-/// to 32 MB, and tables that grow between others then leave holes, in which nothing fits: a
-/// compaction of two million messages took 176 MB instead of 100.
+/// Fixes glibc's threshold for mapped blocks. By default, glibc raises it to the size of each freed
+/// block, up to 32 MB. Growing tables then leave holes that nothing fits into: a compaction of two
+/// million messages took 176 MB instead of 100.
 ///
-/// What is free at the end of the heap is kept up to the same size. With glibc's 128 KB each
-/// conversation of a batch gives its pages back, and the next one has to ask for them again: that
-/// was a quarter of the time.
+/// Free memory at the end of the heap is kept up to the same size. With glibc's 128 KB, each
+/// conversation of a batch returned its pages, and the next one had to request them again, which
+/// took a quarter of the time.
 pub(crate) fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code)] // No safe wrapper has it.
-    // SAFETY: mallopt takes two numbers, no other thread runs yet, and where it refuses them
-    // nothing changes.
+    // SAFETY: mallopt takes two numbers, and no other thread runs yet. If it refuses them, nothing
+    // changes.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
         libc::mallopt(libc::M_TRIM_THRESHOLD, MAPPED);
     }
 }
 
-/// An object for programs: one line of JSON.
+/// Returns an object for programs as one line of JSON.
 pub fn json_line(value: &impl Serialize) -> String {
     let line = serde_json::to_string(value).expect("keys are strings, numbers are finite");
     escaped(line) + "\n"
 }
 
-/// The JSON with escapes for the control characters that it may hold as they are, but a
-/// terminal obeys.
+/// Escapes the control characters that JSON allows but a terminal obeys.
 fn escaped(line: String) -> String {
     if !line.contains(char::is_control) {
         return line;
@@ -305,7 +304,7 @@ fn escaped(line: String) -> String {
     escaped
 }
 
-/// An object for an input, or a line of one, with which nothing was done.
+/// Returns the object for an input, or a line of one, that failed.
 pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String {
     #[derive(Serialize)]
     struct Failed<'a> {
@@ -317,7 +316,7 @@ pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String 
     json_line(&Failed { name: json_name(name), line, error: failure.to_string() })
 }
 
-/// The name of an input for programs; stdin has none.
+/// Returns the name of an input for programs; stdin has none.
 pub fn json_name(name: &str) -> Option<&str> {
     Some(name).filter(|name| *name != STDIN_NAME)
 }

@@ -1,9 +1,8 @@
-//! The border to the process: operands, stdout, failures and hints, exit status.
+//! The boundary to the process: operands, stdout, failures and hints, exit status.
 //!
-//! A tool is a [`Tool`]: its name, its clap command, its `run`. [`main`] is all
-//! that a binary calls; what every tool shares with the process (parsing,
-//! colour, closed pipes, the exit status) happens there once. This crate knows
-//! no tool, and what belongs to one subject of the library crates stays there.
+//! A tool is a [`Tool`]: its name, its clap command, its `run`. A binary only calls [`main`], which
+//! does what all tools share: parsing, colour, closed pipes, the exit status. This crate does not
+//! know any tool, and subjects of the library crates stay there.
 
 mod completing;
 mod escape;

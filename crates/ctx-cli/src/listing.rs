@@ -1,5 +1,5 @@
-//! Tables of many things for people, like `ls -l` and `docker ps`: a heading, aligned columns,
-//! short numbers, cut at the edge of the terminal.
+//! Tables for people, like those of `ls -l` and `docker ps`: a heading, aligned columns, short
+//! numbers, cut at the edge of the terminal.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{Io, Paint, printable};
 
-/// A table with a heading. Its texts must be fit for a terminal.
+/// A table with a heading. Its texts must be safe for a terminal.
 pub struct Listing {
-    /// Whether each column is aligned to the right, as numbers are.
+    /// True for each column that is aligned to the right, as numbers are.
     is_right: Vec<bool>,
     rows: Vec<Vec<Cell>>,
     /// The space between two columns.
@@ -20,8 +20,8 @@ pub struct Listing {
 pub type Cell = (String, Option<Paint>);
 
 impl Listing {
-    /// No rows yet but the heading: the names of the columns with `|` between them, and `>` before
-    /// those of numbers, which are aligned to the right.
+    /// Creates a table with only the heading: the names of the columns, separated by `|`. A name
+    /// after `>` is of a column of numbers, which is aligned to the right.
     pub fn new(heading: &str) -> Self {
         let column = |name: &str| {
             let text = name.trim_start_matches('>');
@@ -31,29 +31,29 @@ impl Listing {
         Self { is_right, rows: vec![names], gap: 2 }
     }
 
-    /// One more row, of as many cells as there are columns.
+    /// Adds a row, which must have a cell for each column.
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
         self.push_painted(row.into_iter().map(|text| (text, None)).collect());
     }
 
-    /// One more row, of cells in colours.
+    /// Adds a row of cells in colours.
     pub fn push_painted(&mut self, row: Vec<Cell>) {
         debug_assert_eq!(row.len(), self.is_right.len());
         self.rows.push(row);
     }
 
-    /// The lines, none wider than `most` columns of a terminal, where that is given.
+    /// Returns the lines, cut to `most` columns if that is given.
     pub fn text(&self, most: Option<usize>) -> String {
         self.lines(most, |_, text| text.to_owned())
     }
 
-    /// The table for a terminal, in colours if it shows any.
+    /// Returns the table for a terminal, in colours if it shows any.
     pub fn painted(&self, most: Option<usize>, io: &Io) -> String {
         self.lines(most, |paint, text| io.paint(paint, text))
     }
 
-    /// The table for a terminal with so many columns; for a pipe the rows alone, since its reader
-    /// takes the first word of each line.
+    /// Returns the table for a terminal of this width. A pipe gets only the rows, because its
+    /// reader takes the first word of each line.
     pub fn for_stdout(mut self, columns: Option<usize>) -> String {
         if columns.is_none() {
             self.rows.remove(0);
@@ -61,7 +61,7 @@ impl Listing {
         self.text(columns)
     }
 
-    /// The rows alone, with one blank between their columns.
+    /// Returns only the rows, with one blank between the columns.
     pub fn narrow(mut self) -> String {
         self.rows.remove(0);
         self.gap = 1;
@@ -84,7 +84,7 @@ impl Listing {
         out
     }
 
-    /// A line in pieces, each of one colour.
+    /// Returns a line in pieces, each of one colour.
     fn line(&self, row: &[Cell], widths: &[usize], most: Option<usize>) -> Vec<Cell> {
         let mut pieces: Vec<Cell> = Vec::new();
         let blank = |columns: usize| (" ".repeat(columns), None);
@@ -111,7 +111,7 @@ impl Listing {
     }
 }
 
-/// The pieces, or as many of them as fit with a mark that something is missing.
+/// Returns the pieces, or as many as fit with a mark that the rest is missing.
 fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     let width = |pieces: &[Cell]| pieces.iter().map(|(text, _)| text.width()).sum::<usize>();
     if width(&pieces) <= most {
@@ -130,7 +130,7 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     kept
 }
 
-/// The text, or as much of it as fits into `most` columns with a mark that something is missing.
+/// Returns the text, or as much as fits into `most` columns with a mark that the rest is missing.
 pub fn cut_to_width(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
@@ -146,12 +146,12 @@ pub fn cut_to_width(text: &str, most: usize) -> String {
     begin + "…"
 }
 
-/// `999`, `1.2k`, `152k`, `3.4M`: a count in three digits at most.
+/// Formats a count with at most three digits: `999`, `1.2k`, `152k`, `3.4M`.
 pub fn short_count(count: u64) -> String {
     short(count, 1_000, &["", "k", "M", "G", "T", "P", "E"])
 }
 
-/// `999`, `1.2K`, `3.4M`: bytes in units of 1024, as `ls -h` has them.
+/// Formats bytes in units of 1024, as `ls -h` does: `999`, `1.2K`, `3.4M`.
 pub fn short_bytes(bytes: u64) -> String {
     short(bytes, 1_024, &["", "K", "M", "G", "T", "P", "E"])
 }
@@ -164,7 +164,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
     if unit == 0 {
         return number.to_string();
     }
-    // Integers give the same result on all machines. Like times, sizes are rounded down.
+    // Integers give the same result on all machines. Sizes are rounded down, as times are.
     let tenths = u128::from(number) * 10 / u128::from(one);
     if tenths < 100 {
         format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
@@ -173,7 +173,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
     }
 }
 
-/// `5s`, `12m`, `3h`, `45d`, `2y`: how long something is ago.
+/// Formats the time since an event: `5s`, `12m`, `3h`, `45d`, `2y`.
 pub fn short_time(time: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "m")];
     let seconds = time.as_secs();
@@ -185,7 +185,7 @@ pub fn short_time(time: Duration) -> String {
     }
 }
 
-/// `71.3%`; `-` of nothing.
+/// Formats a share, such as `71.3%`; `-` if the whole is 0.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -193,7 +193,7 @@ pub fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}%", part as f64 * 100.0 / whole as f64)
 }
 
-/// Columns to the right, the last one, a name, to the left and unpadded.
+/// Aligns all columns to the right, except for the last one, a name.
 pub fn aligned(rows: Vec<Vec<String>>) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let is_right = (1..=columns).map(|column| column < columns).collect();
@@ -204,7 +204,7 @@ pub fn aligned(rows: Vec<Vec<String>>) -> String {
     listing.text(None)
 }
 
-/// Lines of a label and its value.
+/// Formats lines of a label and its value.
 pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.as_ref().len()).max().unwrap_or(0);
     let row = |(what, value): &(S, String)| {
@@ -220,12 +220,12 @@ pub struct Portion {
     pub fill: char,
     /// The colour, if any.
     pub paint: Option<Paint>,
-    /// How much it is.
+    /// The amount that the portion stands for.
     pub amount: u64,
 }
 
-/// The portions side by side in `columns`, painted by `paint`. What there is gets a column at
-/// least, as long as there are enough of them; together they fill the bar.
+/// Draws the portions side by side in `columns`, painted by `paint`. Each portion gets at least one
+/// column if there are enough; together they fill the bar.
 pub fn bar(
     portions: &[Portion],
     columns: usize,
@@ -239,7 +239,7 @@ pub fn bar(
     drawn.collect()
 }
 
-/// The columns of each portion.
+/// Returns the number of columns of each portion.
 fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
     let all: u128 = portions.iter().map(|it| u128::from(it.amount)).sum();
     let share = |it: &Portion| {
@@ -248,8 +248,7 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
     };
     let least = |it: &Portion| usize::from(it.amount > 0);
     let mut widths: Vec<usize> = portions.iter().map(|it| share(it).max(least(it))).collect();
-    // Corrects the sum after rounding and after the least widths: the largest portions give or get
-    // the difference.
+    // Rounding and the minimum widths change the sum. The largest portions make up the difference.
     loop {
         let sum: usize = widths.iter().sum();
         if all == 0 || sum == columns {
@@ -346,7 +345,7 @@ mod bar_tests {
         assert_eq!(drawn(&[1, 1, 1], 10), "aaabbbcccc");
         assert_eq!(drawn(&[u64::MAX, u64::MAX], 4), "aabb");
         assert_eq!(drawn(&[0, 0], 4), "");
-        // There is no room for all of them.
+        // Three portions do not fit into two columns.
         assert_eq!(drawn(&[1, 1, 1], 2).len(), 2);
     }
 }

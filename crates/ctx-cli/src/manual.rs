@@ -1,6 +1,6 @@
 //! `--man` and `--completions`: the manual and the completions inside the binary, for a tool that
-//! was installed without these files. On a terminal without `man` the manual is what clap prints of
-//! all flags, and the other sections of the page.
+//! was installed without these files. On a terminal without `man`, the manual is clap's help for
+//! all flags and the other sections of the page as plain text.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -17,8 +17,8 @@ enum ManualRequest {
     Completions(Shell),
 }
 
-/// Answers either flag; `None` if there is none. This runs before clap, which would report missing
-/// operands.
+/// Answers `--man` or `--completions`; `None` if neither is given. This runs before clap, which
+/// would report missing operands.
 pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
     Some(match request_in(std::env::args_os().skip(1))? {
         ManualRequest::Manual => show(binary),
@@ -51,7 +51,7 @@ fn to_stdout(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// On a terminal as `man` shows a page, else the page itself.
+/// Shows the page through `man` on a terminal; otherwise prints its source.
 fn show(binary: &Binary) -> io::Result<()> {
     let page = binary.manual;
     if !io::stdout().is_terminal() {
@@ -68,7 +68,7 @@ fn show(binary: &Binary) -> io::Result<()> {
     to_stdout(&text)
 }
 
-/// Whether the program showed the text.
+/// Pipes the text into a program, and returns true if it succeeded.
 fn piped(program: &str, args: &[&str], text: &str) -> bool {
     let child =
         Command::new(program).args(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
@@ -76,7 +76,7 @@ fn piped(program: &str, args: &[&str], text: &str) -> bool {
         return false;
     };
     if let Some(mut stdin) = child.stdin.take() {
-        // A user who quits the pager early does not read the rest.
+        // Writing fails if the user quits the pager early.
         let _ = stdin.write_all(text.as_bytes());
     }
     child.wait().is_ok_and(|status| status.success())
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Both are listed wherever they occur, but a file of that name only if it is not a variable.
+    /// Both flags are found wherever they occur, but not as the value of another flag.
     #[test]
     fn a_tool_tells_of_itself_when_it_is_asked() {
         assert_eq!(asked(&["--man"]), "manual");

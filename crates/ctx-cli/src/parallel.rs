@@ -1,4 +1,4 @@
-//! Many operands at a time, of which some may fail.
+//! Processes several operands at a time; some of them may fail.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use std::thread::Builder;
 
 use crate::{ExitStatus, Failure, Io, Outcome, Progress, Result};
 
-/// The number of threads for `--jobs`; by default one per core.
+/// Returns the number of threads for `--jobs`; the default is one per core.
 pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
-/// Runs `work` for each path on up to `jobs` threads, or on as many as can be had; the results
-/// are in the order of the paths.
+/// Runs `work` for each path on up to `jobs` threads, or on as many as the system allows. The
+/// results are in the order of the paths.
 pub fn in_parallel<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: NonZeroUsize,
@@ -29,7 +29,7 @@ pub fn in_parallel<T: Send + Sync>(
     })
 }
 
-/// `builder` makes each thread.
+/// Like [`in_parallel`]; `builder` makes each thread.
 fn with_threads<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: NonZeroUsize,
@@ -48,7 +48,7 @@ fn with_threads<T: Send + Sync>(
         }
     };
     std::thread::scope(|scope| {
-        // This one works, too: where the system gives no more threads, it does all.
+        // The current thread works, too. If the system gives no more threads, it does everything.
         let mut others = 1..threads;
         while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
         take();
@@ -56,8 +56,8 @@ fn with_threads<T: Send + Sync>(
     tasks.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
-/// Reports the failures in the order of the operands, and gives the exit status. If no operand
-/// succeeded, the last failure is the tool's own.
+/// Reports the failures in the order of the operands, and returns the exit status. If no operand
+/// succeeded, the last failure becomes the tool's own.
 pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io) -> Outcome {
     let last = if failures.len() == operands { failures.pop() } else { None };
     for failure in &failures {
@@ -70,32 +70,32 @@ pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io)
     }
 }
 
-/// The exit statuses of several inputs, each once.
+/// The distinct exit statuses of several inputs.
 #[derive(Debug, Default)]
 pub struct Statuses(Vec<ExitStatus>);
 
 impl Statuses {
-    /// One more input ended.
+    /// Adds the status of an input.
     pub fn add(&mut self, status: ExitStatus) {
         if !self.0.contains(&status) {
             self.0.push(status);
         }
     }
 
-    /// Reports that one input failed; the others go on.
+    /// Reports that one input failed; the tool continues with the others.
     pub fn failed(&mut self, failure: &Failure, io: &mut Io) {
         io.report(failure);
         self.add(failure.exit_status());
     }
 
-    /// The status for all of them.
+    /// Returns the exit status for all inputs.
     pub fn of_all(&self) -> ExitStatus {
         ExitStatus::of_several(&self.0)
     }
 }
 
-/// Applies `work` to each path, at most `jobs` at a time (see [`jobs_of`]). `print` gets the results
-/// first; then the failed paths are reported. Returns the exit status.
+/// Applies `work` to each path, at most `jobs` at a time (see [`jobs_of`]). `print` gets the
+/// results first; then the failed paths are reported. Returns the exit status.
 pub fn of_each<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,
@@ -143,7 +143,7 @@ mod tests {
     fn without_threads_the_work_is_done_all_the_same() {
         let paths: Vec<PathBuf> = (0..9).map(|n| PathBuf::from(n.to_string())).collect();
         let jobs = NonZeroUsize::new(4).expect("not zero");
-        // No system has room for such a stack.
+        // No system can allocate such a stack.
         let none = || Builder::new().stack_size(usize::MAX / 4);
         let results = with_threads(&paths, jobs, none, Path::to_owned);
         assert_eq!(results, paths);

@@ -1,4 +1,4 @@
-//! A tool as the table of tools knows it, and the one entry of all binaries.
+//! The definition of a tool, and the entry point of all binaries.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,16 +15,15 @@ use crate::completing::answer;
 use crate::io::return_large_blocks;
 use crate::{CommonArgs, Failure, Io, Outcome, Progress, Typed, help, manual, usage};
 
-/// Parses the command line, runs the tool, reports its failure, and turns all
-/// of that into the exit status.
+/// Parses the command line, runs the tool, reports its failure, and returns the exit status.
 pub fn main(binary: &Binary) -> ExitCode {
     if let Some(answered) = answer(binary) {
         return answered;
     }
     let tool = binary.tool;
     return_large_blocks();
-    // Past `ulimit -f` a write must fail with EFBIG, which the tools handle;
-    // the signal's default action would kill them in the middle of it.
+    // Beyond `ulimit -f`, a write must fail with EFBIG, which the tools handle. The default action
+    // of the signal would kill them during the write.
     let flag = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
 
@@ -42,7 +41,7 @@ pub fn main(binary: &Binary) -> ExitCode {
     Progress::current().end();
     let outcome = outcome.and_then(|status| io.end(status));
     let status = outcome.unwrap_or_else(|failure| {
-        // The output before the failure is still data.
+        // The output before the failure is still valid.
         let _ = io.out().flush();
         let failure = io.failed(failure);
         io.report(&failure);
@@ -51,7 +50,7 @@ pub fn main(binary: &Binary) -> ExitCode {
     ExitCode::from(status.code())
 }
 
-/// The status of a tool that only printed information about itself.
+/// Returns the status of a tool that only printed information about itself.
 fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
     let Err(error) = printed else {
         return ExitCode::SUCCESS;
@@ -79,7 +78,7 @@ fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     Err(failure.exit_status())
 }
 
-/// A variable that is set to nothing is one that is not set, as everywhere.
+/// Treats an empty variable as unset.
 fn without_empty_variables(command: Command) -> Command {
     let heard = |arg: Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
@@ -88,7 +87,7 @@ fn without_empty_variables(command: Command) -> Command {
     command.mut_args(heard).mut_subcommands(|of_tool| of_tool.mut_args(heard))
 }
 
-/// Help and version, to stdout.
+/// Prints help or version to stdout.
 fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::DisplayHelp {
         let is_short = help::is_short(&error.render().to_string());
@@ -101,42 +100,43 @@ fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> 
 /// The parts of a binary.
 #[derive(Clone, Copy)]
 pub struct Binary {
-    /// What it does.
+    /// The tool.
     pub tool: &'static Tool,
-    /// Its manual page, in roff.
+    /// The manual page of the tool, in roff.
     pub manual: &'static str,
-    /// Gives the arguments of a command their values, for a line that is being typed.
+    /// Adds completers to the arguments of a command, for a line that is being typed.
     pub completed: fn(Command, &Typed) -> Command,
 }
 
 /// One tool: the source of its binary, its man page, its completions and its tests.
 #[derive(Clone, Copy)]
 pub struct Tool {
-    /// `ctx-count`.
+    /// The name, such as `ctx-count`.
     pub name: &'static str,
-    /// Its command line; the doc comments of its `Args` are the help.
+    /// Returns the command; the doc comments of its `Args` are the help.
     pub command: fn() -> Command,
-    /// What it does.
+    /// Runs the tool.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
     /// The long names of the flags that most people need, separated by spaces. `-h` shows only
-    /// these, and everywhere they come first, in this order. The flags of all commands are here.
+    /// these, and they come first everywhere, in this order. They include the flags of all
+    /// commands.
     pub first: &'static str,
     /// The [`Page`], in TOML.
     pub page: &'static str,
 }
 
-/// What a manual says beyond the flags. It is only read for help, manuals and usage errors.
+/// The content of a manual besides the flags. It is only read for help, manuals and usage errors.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Page {
     guesses: Vec<(String, String)>,
-    /// Statuses in addition to the common table, or what they mean here.
+    /// Exit statuses with a special meaning in this tool.
     pub exit_status: Vec<(u8, String)>,
     /// Variables and what they set.
     pub environment: Vec<(String, String)>,
     /// Files that the tool reads or writes.
     pub files: Vec<(String, String)>,
-    /// Commands and what each does; `--help` ends with the first of them.
+    /// Commands and what each does; `--help` ends with the first ones.
     pub examples: Vec<(String, String)>,
 }
 
@@ -145,7 +145,8 @@ impl Page {
         toml::from_str(text).expect("a page is valid TOML: a test reads each")
     }
 
-    /// The statuses of the tool, each with what it means there. A tool that never says "no" has no 1.
+    /// Returns the exit statuses of the tool with their meanings. A tool that never answers "no"
+    /// has no 1.
     pub fn statuses(&self) -> impl Iterator<Item = (u8, &str)> {
         ExitStatus::TABLE.into_iter().filter_map(|(status, meaning)| {
             let here = self.exit_status.iter().find(|(code, _)| *code == status.code());
@@ -158,9 +159,9 @@ impl Page {
         })
     }
 
-    /// Words from other tools, each with an answer. A word is a flag, a flag with its value, the
-    /// first operand, or `FILE` for any superfluous operand. The answer is flags to use instead, or
-    /// a sentence of advice.
+    /// Returns words that users of other tools type, each with an answer. A word is a flag, a flag
+    /// with its value, the first operand, or `FILE` for any superfluous operand. The answer is the
+    /// flags to use instead, or a sentence of advice.
     pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
         let rows = self.guesses.iter();
         rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))
@@ -168,17 +169,18 @@ impl Page {
 }
 
 impl Tool {
-    /// The content of the manual besides the flags.
+    /// Returns the content of the manual besides the flags.
     pub fn page(&self) -> Page {
         Page::parse(self.page)
     }
 
-    /// The command with what all tools share: version, the order of flags, `-q`, `-v`, `--color`.
+    /// Returns the command with everything that all tools share: version, order of flags, `-q`,
+    /// `-v` and `--color`.
     pub fn full_command(&self) -> Command {
         let own = (self.command)();
         let (about, long_about) = (own.get_about().cloned(), own.get_long_about().cloned());
         let command = CommonArgs::augment_args(own)
-            // The added flags bring their own description along.
+            // The added flags replace the description.
             .about(about.unwrap_or_default())
             .long_about(Resettable::from(long_about))
             .name(self.name)
@@ -215,7 +217,7 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
-    /// Every status with its meaning, in the order of the numbers.
+    /// Every status with its meaning, in numerical order.
     pub const TABLE: [(Self, &'static str); 7] = [
         (Self::Done, "done; also when the reader of stdout went away"),
         (Self::No, "done, and the answer is \"no\""),
@@ -232,8 +234,8 @@ impl ExitStatus {
         (Self::Interrupted, "interrupted"),
     ];
 
-    /// The status for several inputs: the status that all share, the worst answer if all ended
-    /// well, "uncertain" if all are done, and "partly" if only some failed.
+    /// Returns the status for several inputs: the status that all share, the worst answer if all
+    /// ended well, "uncertain" if all are done, and "partly" if only some failed.
     pub fn of_several(statuses: &[Self]) -> Self {
         let all_are = |kinds: &[Self]| statuses.iter().all(|status| kinds.contains(status));
         match statuses {
@@ -245,7 +247,7 @@ impl ExitStatus {
         }
     }
 
-    /// The number the shell sees.
+    /// Returns the number that the shell sees.
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -1,8 +1,9 @@
-//! Usage errors in the form that all failures have: one line, what is wrong, what to do.
+//! Usage errors in the form of all failures: one line that says what is wrong and what to do.
 //!
-//! Clap's own tips are not used, because they propose the least different name, or suggest to take a
-//! flag for a file. A suggestion here is first a word that other tools use, then one that is spelled
-//! nearly the same. If neither gives a clear answer, there is no suggestion.
+//! Clap's own tips are not used, because they propose the most similar name even if it is
+//! different, or suggest that a flag is a file. A suggestion here is a word for what other tools
+//! call it, or else one with nearly the same spelling. Without a clear answer there is no
+//! suggestion.
 
 use std::borrow::Borrow;
 use std::error::Error as _;
@@ -15,7 +16,7 @@ use clap::{Arg, Command};
 
 use crate::{Failure, Page, Tool, shell_word};
 
-/// The command of a tool that was typed, if it has commands.
+/// Returns the command of the tool that the user typed, if it has commands.
 pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
     let command = tool.full_command();
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
@@ -23,7 +24,7 @@ pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
     typed.find(|arg| names.contains(arg)).map(str::to_owned)
 }
 
-/// The failure for an error of clap.
+/// Returns the failure for an error of clap.
 pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Failure {
     let usage = Usage::of(tool, args);
     let names = |kind| strings(error, kind);
@@ -49,7 +50,7 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
         }
         ErrorKind::NoEquals => {
             let flag = flag(first);
-            Failure::new(format_args!("{flag} takes its value behind =")).hint(usage.see())
+            Failure::new(format_args!("{flag} takes its value after =")).hint(usage.see())
         }
         ErrorKind::ArgumentConflict => conflict(first, &names(ContextKind::PriorArg)),
         ErrorKind::MissingRequiredArgument => usage.missing(&names(ContextKind::InvalidArg)),
@@ -61,11 +62,11 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
     }
 }
 
-/// A first operand that is no file but a command of another tool. Without this, the tool would only
-/// report a missing file.
+/// Returns the failure if the first operand is not a file but a command of another tool. Without
+/// this, the tool would only report a missing file.
 pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     let word = args.first()?.to_str()?;
-    // The page is only read where no file is named: that takes longer than to parse the flags.
+    // The page is only read if no file is named, because that takes longer than parsing the flags.
     if word.starts_with('-') || word == ANY || Path::new(word).symlink_metadata().is_ok() {
         return None;
     }
@@ -82,7 +83,7 @@ pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     Some(Failure::new(format_args!("there is no file {word}")).hint(hint))
 }
 
-/// The key in a table of guesses for any operand that is too many.
+/// The key in a table of guesses for any superfluous operand.
 const ANY: &str = "FILE";
 
 /// A command line as the user typed it, with its command.
@@ -111,13 +112,13 @@ impl<'t> Usage<'t> {
         suggestion(&self.tool.page(), typed, &self.command)
     }
 
-    /// The tool's own answer to a word that is no flag.
+    /// Returns the tool's own answer to a word that is not a flag.
     fn guess(&self, typed: &str) -> Option<String> {
         let page = self.tool.page();
         page.guesses().find(|(key, _)| *key == typed).map(|(_, answer)| answer.to_owned())
     }
 
-    /// The names of the commands that there are.
+    /// Returns the names of the commands.
     fn command_names(&self) -> impl Iterator<Item = &str> {
         self.command.get_subcommands().map(Command::get_name).filter(|name| *name != "help")
     }
@@ -126,7 +127,7 @@ impl<'t> Usage<'t> {
         format!("see {} -h", self.name)
     }
 
-    /// A tip; if it is a question, also where to see the flags.
+    /// Returns a hint; a question is followed by where to see the flags.
     fn hint(&self, tip: Option<String>) -> String {
         match tip {
             Some(tip) if tip.ends_with('?') => format!("{tip} ({} -h)", self.name),
@@ -145,7 +146,7 @@ impl<'t> Usage<'t> {
         Failure::new(format_args!("there is no flag {typed}")).hint(self.hint(tip))
     }
 
-    /// An operand after the last one that is accepted.
+    /// Returns the failure for a superfluous operand.
     fn too_many(&self, typed: &str) -> Failure {
         let word = shell_word(typed);
         let tip = self.suggestion(typed).or_else(|| self.as_value(typed));
@@ -158,7 +159,7 @@ impl<'t> Usage<'t> {
         Failure::new(what).hint(self.hint(tip))
     }
 
-    /// A word that is a value of one of the flags.
+    /// Returns the flag that has the word as a value.
     fn as_value(&self, typed: &str) -> Option<String> {
         let mut arguments = self.command.get_arguments().filter(|arg| !arg.is_positional());
         let takes = |arg: &&Arg| {
@@ -176,7 +177,7 @@ impl<'t> Usage<'t> {
         Failure::new(format_args!("there is no command {}", shell_word(typed))).hint(hint)
     }
 
-    /// The commands that there are.
+    /// Returns the hint that lists the commands.
     fn commands(&self) -> String {
         let names: Vec<&str> = self.command_names().collect();
         self.hint(Some(format!("one of {}", names.join(", "))))
@@ -199,7 +200,7 @@ impl<'t> Usage<'t> {
     fn wrong_value(&self, argument: &str, value: &str, valid: &[String]) -> Failure {
         let flag = flag(argument);
         let tip = self.guess(&format!("{flag} {value}")).map(|answer| {
-            // A sentence has a word that is no value.
+            // A sentence begins with a word that is not a value.
             let word = answer.split([',', ' ']).next().unwrap_or(&answer);
             let is_value = valid.iter().any(|value| value == word);
             if is_value { format!("did you mean {answer}?") } else { answer }
@@ -221,7 +222,7 @@ impl<'t> Usage<'t> {
     }
 }
 
-/// Flags that exclude each other.
+/// Returns the failure for flags that exclude each other.
 fn conflict(argument: &str, prior: &[String]) -> Failure {
     let (one, others) = (flag(argument), prior.iter().map(|it| flag(it)));
     let others: Vec<&str> = others.filter(|other| *other != one).collect();
@@ -229,10 +230,10 @@ fn conflict(argument: &str, prior: &[String]) -> Failure {
         return Failure::new(format_args!("{one} is given twice")).hint("give it once");
     }
     let others = others.join(" and ");
-    Failure::new(format_args!("{one} does not go with {others}")).hint("leave one of them out")
+    Failure::new(format_args!("{one} cannot be used with {others}")).hint("leave one of them out")
 }
 
-/// A list from the context of a clap error.
+/// Returns a list from the context of a clap error.
 fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(one)) => vec![one.clone()],
@@ -241,18 +242,18 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// `--budget <N>` without its value's name; `<FILE>` is FILE.
+/// Removes the value's name: `--budget <N>` becomes `--budget`, and `<FILE>` becomes FILE.
 fn flag(argument: &str) -> &str {
     argument.split([' ', '=', '[']).next().unwrap_or(argument).trim_matches(['<', '>', '.'])
 }
 
-/// The name of an operand.
+/// Returns the name of an operand.
 fn operand(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     names.iter().map(|name| format!("one {name}")).collect::<Vec<_>>().join(" and ")
 }
 
-/// `<FILE>` is FILE, `<--a <X>|--b>` is "--a X or --b".
+/// Removes clap's brackets: `<FILE>` becomes FILE, `<--a <X>|--b>` becomes "--a X or --b".
 fn plain(argument: &str) -> String {
     argument.replace(['<', '>'], "").replace("...", "").replace('|', " or ")
 }
@@ -267,18 +268,18 @@ const PROPOSED: usize = 4;
 /// The similarity of two names that differ by a typing error; 1 is equality.
 const ALIKE: f64 = 0.75;
 
-/// The first suggestion that is a sentence, or whose flag the command has.
+/// Returns the first suggestion that is a sentence, or whose flag the command has.
 fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
     let common = Page::parse(COMMON);
     let applies = |answer: &str| !answer.starts_with('-') || has(command, answer);
     let mut rows = own.guesses().chain(common.guesses());
     let (_, answer) = rows.find(|(key, answer)| *key == typed && applies(answer))?;
     let is_flag = answer.starts_with('-');
-    // A sentence stands as it is.
+    // A sentence is shown as it is.
     Some(if is_flag { format!("did you mean {answer}?") } else { answer.to_owned() })
 }
 
-/// Whether the command has the first flag of `suggestion` as a visible flag.
+/// Returns true if the first flag of `suggestion` is a visible flag of the command.
 fn has(command: &Command, suggestion: &str) -> bool {
     let flag = suggestion.split([' ', '=']).next().unwrap_or(suggestion);
     let mut arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
@@ -289,7 +290,7 @@ fn has(command: &Command, suggestion: &str) -> bool {
     arguments.any(|arg| arg.get_short() == short)
 }
 
-/// The flags that begin with the typed word, else those with a similar spelling.
+/// Returns the flags that begin with the typed word, or else those with a similar spelling.
 fn similar_flags(typed: &str, command: &Command) -> Option<String> {
     let arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let longs = arguments.filter_map(|arg| arg.get_long());
@@ -297,7 +298,7 @@ fn similar_flags(typed: &str, command: &Command) -> Option<String> {
     question(&similar.iter().map(|name| format!("--{name}")).collect::<Vec<_>>())
 }
 
-/// "did you mean a, b or c?"
+/// Asks "did you mean a, b or c?"
 pub fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
@@ -306,8 +307,8 @@ pub fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     })
 }
 
-/// The names that begin with the typed word, else those with a similar spelling, most similar
-/// first.
+/// Returns the names that begin with the typed word, or else those with a similar spelling, the
+/// most similar first.
 fn similar<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let names: Vec<&str> = names.collect();
     let begun: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(typed)).collect();

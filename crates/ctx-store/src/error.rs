@@ -71,7 +71,7 @@ pub enum StoreError {
         in_trash: bool,
     },
     /// No snapshot was taken of a file, and none has its content.
-    #[error("no snapshot was taken of {}, and none is a beginning of what is in it", .0.display())]
+    #[error("no snapshot was taken of {}, and no snapshot matches its beginning", .0.display())]
     NoSnapshotOf(PathBuf),
     /// Only the content of a moved file shows its session, and several fit.
     #[error("what is in {} begins as several sessions do: {}", path.display(), sessions.join(", "))]

@@ -1,4 +1,4 @@
-//! A whole command as a test: what goes in, and exactly what must come out.
+//! Tests of whole commands: the input, and the exact output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-/// One call of one tool in a folder of its own, with a clean environment.
+/// One call of a tool in its own folder, with a clean environment.
 ///
-/// Stdout and stderr are compared exactly and are empty unless stated; the exit
-/// status is 0 unless stated.
+/// By default, stdout and stderr must be empty, and the exit status must be 0. Expected output is
+/// compared exactly.
 pub struct Case {
     program: PathBuf,
     args: Vec<String>,
@@ -32,7 +32,7 @@ enum Dir {
     Shared(PathBuf),
 }
 
-/// What a finished case left behind.
+/// The result of a finished case.
 pub struct Finished {
     /// All of stdout.
     pub stdout: Vec<u8>,
@@ -42,7 +42,7 @@ pub struct Finished {
 }
 
 impl Case {
-    /// A call of the binary at `program`.
+    /// Creates a call of the binary at `program`.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -56,7 +56,7 @@ impl Case {
         }
     }
 
-    /// Runs in `dir` instead of a folder of its own: for a second call on the same files.
+    /// Runs in `dir` instead of a new folder, for a second call on the same files.
     #[must_use]
     pub fn within(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Dir::Shared(dir.into());
@@ -70,14 +70,14 @@ impl Case {
         self
     }
 
-    /// What is piped in.
+    /// Sets the content of stdin.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// A file in the folder.
+    /// Writes a file into the folder.
     #[must_use]
     pub fn file(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
         let path = self.dir.path().join(name);
@@ -88,56 +88,56 @@ impl Case {
         self
     }
 
-    /// A variable of the environment.
+    /// Sets a variable of the environment.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// All of stdout.
+    /// Expects exactly this stdout.
     #[must_use]
     pub fn stdout(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdout = Expected::Exactly(bytes.into());
         self
     }
 
-    /// A part of stdout.
+    /// Expects this part in stdout.
     #[must_use]
     pub fn stdout_has(mut self, part: &str) -> Self {
         self.stdout = Expected::Contains(part.to_owned());
         self
     }
 
-    /// Stdout is judged by the caller.
+    /// Accepts any stdout, which the caller checks.
     #[must_use]
     pub fn stdout_any(mut self) -> Self {
         self.stdout = Expected::Anything;
         self
     }
 
-    /// All of stderr.
+    /// Expects exactly this stderr.
     #[must_use]
     pub fn stderr(mut self, text: &str) -> Self {
         self.stderr = Expected::Exactly(text.as_bytes().to_vec());
         self
     }
 
-    /// A part of stderr.
+    /// Expects this part in stderr.
     #[must_use]
     pub fn stderr_has(mut self, part: &str) -> Self {
         self.stderr = Expected::Contains(part.to_owned());
         self
     }
 
-    /// The exit status.
+    /// Expects this exit status.
     #[must_use]
     pub fn code(mut self, code: i32) -> Self {
         self.code = code;
         self
     }
 
-    /// Runs and compares.
+    /// Runs the call, and compares the result.
     #[track_caller]
     pub fn run(self) -> Finished {
         let mut command = Command::new(&self.program);
@@ -190,12 +190,12 @@ impl Dir {
 }
 
 impl Finished {
-    /// The folder the call ran in; gone when this value is.
+    /// Returns the folder of the call, which is deleted with this value.
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// A file the call left there.
+    /// Reads a file in the folder of the call.
     pub fn read(&self, name: &str) -> Vec<u8> {
         let path = self.dir().join(name);
         fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-/// Chat sessions: legal for the most part, with ids that repeat, calls without a
-/// result, results far from their call and results without a call.
+/// Generates chat sessions that are mostly legal, with repeated ids, calls without a result,
+/// results far from their call and results without a call.
 pub fn chat_session() -> impl Strategy<Value = String> {
     proptest::collection::vec(chat_message(), 0..40).prop_map(|messages| messages.concat())
 }
 
-/// JSONL of any kind: messages, other objects, and every class of bad line, with
-/// any line end, without tags.
+/// Generates JSONL of any kind: messages, other objects, and every class of bad line, with any line
+/// end, without tags.
 pub fn any_jsonl() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         4 => chat_message().prop_map(|line| line.trim_end().as_bytes().to_vec()),

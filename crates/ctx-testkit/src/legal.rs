@@ -1,12 +1,12 @@
-//! Sessions that an API would accept, in parts, and the check that it would: by the
-//! words of its reference, without the code under test.
+//! Generates sessions that an API accepts, and checks sessions against the API's reference without
+//! the code under test.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Whose API a session is sent to.
+/// The API that a session is sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     /// OpenAI Chat Completions.
@@ -15,16 +15,16 @@ pub enum Api {
     Anthropic,
 }
 
-/// What happens in a session.
+/// A part of a session.
 #[derive(Clone, Debug)]
 enum Event {
-    /// User and model in turn, so many times, without a tool.
+    /// This many exchanges of user and model, without a tool.
     Talk(usize),
-    /// A reply with so many calls, and their results.
+    /// A reply with this many calls, and their results.
     Calls(usize),
 }
 
-/// A session in three parts, each of which begins with the user and ends with the model.
+/// Generates a session in three parts; each begins with the user and ends with the model.
 pub fn legal_session() -> impl Strategy<Value = (Api, [String; 3])> {
     let event = prop_oneof![
         6 => (1usize..8).prop_map(Event::Talk),
@@ -93,7 +93,7 @@ fn exchange(api: Api, count: usize, number: usize) -> Vec<Value> {
     }
 }
 
-/// Why the API would refuse a session; `None` when it takes it.
+/// Returns why the API would refuse a session; `None` if it accepts it.
 pub fn refusal(api: Api, session: &str) -> Option<String> {
     let records = session.lines().map(|line| {
         let record: Value = serde_json::from_str(line).expect("a record");

@@ -1,4 +1,4 @@
-//! Case builder, servers, agents, fixtures and generators for the tests of all crates.
+//! Case builder, servers, agents and generators for the tests of all crates.
 
 mod case;
 mod fire;

@@ -1,28 +1,28 @@
-//! Work that must not grow by the square of its input.
+//! Checks that work does not grow with the square of its input.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Bytes of the short input.
+/// The length of the short input in bytes.
 const SHORT: usize = 4_000;
-/// How many times as long the long one is.
+/// The length of the long input as a multiple of the short one.
 const TIMES: usize = 16;
-/// What a linear function may take for the long input, as a multiple of its share:
-/// caches and allocations cost more there. One that is square takes 16 times its share.
+/// The time that a linear function may take for the long input, as a multiple of its share, because
+/// caches and allocations cost more there. A quadratic function takes 16 times its share.
 const SLACK: u32 = 5;
-/// Of so many runs the fastest counts.
+/// The number of runs; the fastest counts.
 const RUNS: usize = 5;
-/// Less than this cannot be measured.
+/// Shorter times cannot be measured.
 const SHORTEST: Duration = Duration::from_micros(100);
 
-/// Checks that `work` takes time in proportion to its input, which is `piece` again
-/// and again. It is the processor time of this thread that counts, and two lengths in
-/// one run are compared, so neither a slow machine nor a busy one makes it fail.
+/// Checks that `work` takes time in proportion to its input, which is `piece` repeated. The check
+/// measures the processor time of this thread and compares two lengths in one run, so it does not
+/// fail on a slow or busy machine.
 ///
 /// # Panics
 ///
-/// When it takes more than that.
+/// Panics if `work` takes more than that.
 #[track_caller]
 pub fn assert_linear(piece: &str, work: impl Fn(&str)) {
     let short = piece.repeat(SHORT.div_ceil(piece.len()));
@@ -43,7 +43,7 @@ fn time_of(text: &str, work: impl Fn(&str)) -> Duration {
     processor_time().saturating_sub(start)
 }
 
-/// What this thread has taken of a processor so far.
+/// Returns the processor time that this thread has used.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.try_into().expect("no time before the beginning")
@@ -65,7 +65,7 @@ mod tests {
     #[should_panic(expected = "times as many")]
     fn square_work_is_found() {
         assert_linear("x", |text| {
-            // Looks at everything before, for one byte in 200.
+            // For one byte in 200, this looks at everything before it.
             let bytes = text.as_bytes();
             let found: usize = (0..bytes.len())
                 .step_by(200)

@@ -1,17 +1,17 @@
-//! Generated secrets of all kinds, and their places in a session. Each is assembled when the test
-//! runs, so no file contains a complete secret that a scanner would report.
+//! Generates secrets of all kinds, and places them in a session. Each is assembled when the test
+//! runs, so no source file contains a complete secret that a scanner would report.
 
 /// A secret of one kind.
 pub struct Planted {
-    /// Which kind it is.
+    /// The kind of the secret.
     pub kind: &'static str,
-    /// The secret as it usually stands: with its name, its sign, its file.
+    /// The secret in its usual context: with its name, its sign, its file.
     pub text: String,
-    /// The part that must not be seen again, on one line.
+    /// The part that must be redacted, on one line.
     pub secret: String,
 }
 
-/// Capitals, small letters and digits, as vendors' generators give them.
+/// Upper-case letters, lower-case letters and digits, as vendors' generators produce them.
 const RANDOM: &str = "aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5fG7hI9";
 const HEX: &str = "9f86d081884c7d659a2feaa0c55ad015";
 
@@ -23,7 +23,7 @@ fn hex(length: usize) -> String {
     HEX.chars().cycle().take(length).collect()
 }
 
-/// A typical password: no digit, no capital.
+/// Returns a typical password, without digits and upper-case letters.
 fn word() -> String {
     ["correct-", "horse-", "battery"].concat()
 }
@@ -36,12 +36,12 @@ fn planted_in(kind: &'static str, before: &str, secret: &str, after: &str) -> Pl
     Planted { kind, text: [before, secret, after].concat(), secret: secret.to_owned() }
 }
 
-/// A key with a vendor's prefix, which is part of it.
+/// Returns a key that includes a vendor's prefix.
 fn key(kind: &'static str, prefix: &str, rest: &str) -> Planted {
     planted_in(kind, "", &[prefix, rest].concat(), "")
 }
 
-/// One secret of each kind.
+/// Returns one secret of each kind.
 pub fn secrets() -> Vec<Planted> {
     [clouds(), vendors(), tools(), files(), forms(), prose()].into_iter().flatten().collect()
 }
@@ -85,7 +85,7 @@ fn vendors() -> Vec<Planted> {
             "",
         ),
         key("Discord token", "MTk4NjIyNDgzNDcxOTI1MjQ4", &format!(".Cl2FMQ.{}", random(27))),
-        // Its number has no letter between 4 and 9 at the places that give digits.
+        // The encoded number happens to have no digit.
         key(
             "Discord token without digits",
             "MTEyMjMzMTEyMjMzMTEyMjMz",
@@ -241,7 +241,7 @@ fn prose() -> Vec<Planted> {
     ]
 }
 
-/// The secret's text at each place of a session where one may stand.
+/// Returns the secret's text in each place of a session that may contain one.
 pub fn positions(text: &str) -> [(&'static str, String); 6] {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     [

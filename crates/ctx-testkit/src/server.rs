@@ -1,4 +1,4 @@
-//! A web server on loopback that does what a test tells it, the wrong things too.
+//! A web server on loopback that does what a test tells it, including wrong things.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,25 +6,25 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// What is done with one connection, after its request was read.
+/// The reaction to one connection, after its request was read.
 pub enum Act {
     /// Sends these bytes and closes.
     Send(Vec<u8>),
-    /// Is a proxy that leads to itself: opens a tunnel, reads the request that comes
-    /// through it, and does this.
+    /// Acts as a proxy to itself: opens a tunnel, reads the request that comes through it, and then
+    /// acts.
     Tunnel(Box<Self>),
-    /// Does it once the test says so: a slow answer.
+    /// Acts once the test gives the signal, for a slow answer.
     Late(Receiver<()>, Box<Self>),
-    /// Says nothing until the client closes.
+    /// Sends nothing until the client closes.
     Hang,
     /// Closes without a byte.
     Cut,
-    /// Sends a head and then a blank now and then, for ever: no read takes long.
+    /// Sends a head and then a blank at intervals, forever, so that no single read takes long.
     Dribble,
 }
 
 impl Act {
-    /// An answer with status, more header lines (each with its `\r\n`) and body.
+    /// Returns an answer with status, more header lines (each with its `\r\n`) and body.
     pub fn answer(status: &str, headers: &str, body: &str) -> Self {
         let length = body.len();
         Self::Send(
@@ -35,13 +35,13 @@ impl Act {
         )
     }
 
-    /// 200 with a body.
+    /// Returns an answer with status 200 and a body.
     pub fn ok(body: &str) -> Self {
         Self::answer("200 OK", "", body)
     }
 }
 
-/// The server: one connection per act, in order; then it stops.
+/// The server. It handles one connection per act, in order, and then stops.
 pub struct Server {
     /// `http://127.0.0.1:PORT`.
     pub url: String,
@@ -49,7 +49,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it.
+    /// Starts the server.
     pub fn new(acts: impl IntoIterator<Item = Act>) -> Self {
         let acts: Vec<Act> = acts.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
@@ -61,7 +61,7 @@ impl Server {
                     return;
                 };
                 perform(&act, &mut stream, &mut |request| {
-                    // The test may have ended without looking.
+                    // The test may have ended without reading the requests.
                     let _ = sent.send(request);
                 });
             }
@@ -69,13 +69,13 @@ impl Server {
         Self { url, requests }
     }
 
-    /// The complete requests so far.
+    /// Returns the complete requests so far.
     pub fn requests(&self) -> Vec<String> {
         self.requests.try_iter().collect()
     }
 }
 
-/// Reads a request, tells it, and answers. A client that went away is no failure of the
+/// Reads a request, reports it, and answers. A client that went away is not a failure of the
 /// server.
 fn perform(act: &Act, stream: &mut TcpStream, tell: &mut dyn FnMut(String)) {
     tell(read_request(stream));
@@ -93,7 +93,7 @@ fn answer(act: &Act, stream: &mut TcpStream, tell: &mut dyn FnMut(String)) {
             }
         }
         Act::Late(word, act) => {
-            // A test that has ended gives no word.
+            // A test that has ended sends no signal.
             if word.recv().is_ok() {
                 answer(act, stream, tell);
             }

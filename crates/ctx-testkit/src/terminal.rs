@@ -1,4 +1,4 @@
-//! A pseudo-terminal, for what programs do on a terminal.
+//! A pseudo-terminal, to test the output of programs on a terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -14,17 +14,17 @@ use rustix::termios::{Winsize, tcsetwinsize};
 /// A terminal with this many columns, on which programs write and keys are typed.
 pub struct Terminal {
     keys: File,
-    /// The side of the programs: as long as it is open, the terminal is there.
+    /// The side of the programs. The terminal exists as long as this side is open.
     side: Option<File>,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
 
-/// What is waited for has to come within that.
+/// The limit of a wait for output.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Terminal {
-    /// Nothing is on it.
+    /// Creates an empty terminal.
     pub fn new(columns: u16) -> Self {
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&controller).expect("granted");
@@ -42,7 +42,7 @@ impl Terminal {
             let shown = shown.clone();
             std::thread::spawn(move || {
                 let mut buffer = [0; 4096];
-                // Without another side there is an error, and that is the end.
+                // Reading fails when the other side is closed; that ends the output.
                 while let Ok(count @ 1..) = screen.read(&mut buffer) {
                     let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
                     shown.extend_from_slice(&buffer[..count]);
@@ -52,24 +52,24 @@ impl Terminal {
         Self { keys, side: Some(side), shown, reader: Some(reader) }
     }
 
-    /// It, for a stream of a program.
+    /// Returns the terminal as a stream for a program.
     pub fn stream(&self) -> Stdio {
         let side = self.side.as_ref().expect("it is open");
         Stdio::from(side.try_clone().expect("a handle"))
     }
 
-    /// Types.
+    /// Types the keys.
     pub fn types(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("typed");
     }
 
-    /// What was written so far, escapes and all.
+    /// Returns what was written so far, including escapes.
     pub fn shown(&self) -> String {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// Waits until `text` is written, after the first `after` bytes; returns where it ends.
+    /// Waits until `text` appears after the first `after` bytes, and returns where it ends.
     pub fn wait_for(&self, text: &str, after: usize) -> usize {
         let begun = Instant::now();
         loop {
@@ -82,7 +82,7 @@ impl Terminal {
         }
     }
 
-    /// All that was written, when its programs have ended.
+    /// Returns everything that was written, once the programs have ended.
     pub fn ended(mut self) -> String {
         self.side = None;
         if let Some(reader) = self.reader.take() {

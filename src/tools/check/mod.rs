@@ -1,4 +1,4 @@
-//! `ctx-check`: is a session legal, is it within limits, is a compaction due.
+//! `ctx-check`: checks that sessions are legal and within limits, or that a compaction is due.
 
 mod report;
 
@@ -52,17 +52,17 @@ use crate::store::{LazyStore, StoreArgs};
 /// than the intended one is reported on stderr, a harmless oddity with -v.
 ///
 /// Limits (--max-…) are the highest allowed value. With -q nothing goes to stdout, and only the
-/// exit status tells the result.
+/// exit status shows the result.
 ///
 /// --due lists each trigger with its value, its limit and their ratio. A trigger fires above its
 /// limit, not at it. --preset and --config use the triggers and the encoding of a policy, and flags
 /// override single ones. The default is 0.8 of the window. `--set trigger.flush_share` adds an
-/// earlier step: above that share of a limit a flush is due, which is reported and does not count
+/// earlier step: above that share of a limit a flush is due. It is reported, but does not count
 /// as due.
 ///
 /// If an agent has recorded what the API counted, limits and triggers in tokens use that: the upper
 /// bound of the current context, including its system prompt and tools, as in `ctx-count
-/// --calibrate`. The output calls it calibrated. --no-calibrate counts the messages alone.
+/// --calibrate`. The output calls it calibrated. --no-calibrate counts only the messages.
 ///
 /// --repair writes a legal copy of one file and reports each repair on stderr: a misplaced result
 /// moves to its call, a result without a call is removed, a call without a result gets one that
@@ -94,13 +94,13 @@ struct Args {
     /// List the rules, and exit
     #[arg(long, conflicts_with_all = ["files", "due", "repair", "all", "strict", "batch", "format"])]
     list_rules: bool,
-    /// Tell whether a compaction is due
+    /// Check whether a compaction is due
     #[arg(long, conflicts_with_all = ["all", "strict", "allow", "batch", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     due: bool,
     /// Write a repaired copy of one session to stdout, or to a file with -o
     #[arg(long, conflicts_with_all = ["due", "all", "allow", "batch", "format", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     repair: bool,
-    /// With --repair, tell what would be repaired, and write nothing
+    /// With --repair, show what would be repaired, and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print JSON: the same as --format json
@@ -164,7 +164,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.counting.models.list(args.json, io)? {
         return Ok(ExitStatus::Done);
     }
-    // The policy whose triggers are asked about.
+    // The policy whose triggers --due checks.
     let policy = if args.due { args.policy.named(io)? } else { None };
     let counting = args.counting.resolve_under(policy.as_ref())?;
     let format = if args.json { Format::Json } else { args.format };
@@ -182,7 +182,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let operands = args.folders.operands(&args.files, walk(true))?;
     let paths = &operands.paths;
     let target = args.output.report(paths)?;
-    // Only for these the messages must be decoded.
+    // Otherwise the messages need not be decoded.
     let measure = args.due || format == Format::Json || args.limits.need_content();
     if measure {
         counting.report(io);
@@ -235,7 +235,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Flags that say nothing without the others.
+    /// Refuses flags that have no effect without --due, and formats that --due lacks.
     fn refuse_without_due(&self, matches: &ArgMatches, format: Format) -> Result<()> {
         let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
         let what = if self.due {
@@ -265,7 +265,7 @@ impl Args {
             return Ok(());
         }
         Err(Failure::new("--invalid without --repair")
-            .hint("bad lines are problems: --max-bad-lines says how many may be, --allow bad-line that all may"))
+            .hint("bad lines are problems: --max-bad-lines allows some of them, --allow bad-line all of them"))
     }
 }
 
@@ -285,7 +285,7 @@ struct ListedRule {
     what: &'static str,
 }
 
-/// A line for each, or an object.
+/// Prints a line or a JSON object for each rule.
 fn rule_list(json: bool) -> String {
     let width = problems().map(|rule| rule.name.len()).max().unwrap_or(0);
     let line = |NamedRule { name, what, .. }: &NamedRule| {
@@ -307,14 +307,14 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         return Err(Failure::new("--json needs stdout, and so does the repaired copy")
             .hint("write the copy to a file with -o"));
     }
-    // A result that arrives during the run would be the second one of a call that was answered
-    // here.
+    // A result that arrives during the run would be a second answer to a call that the repair
+    // answered.
     let (source, target) = args.output.session(args.dry_run, paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.note_document(io);
     let mut pass = RepairPass::new(session.dialect());
     session.pass(|record| pass.push(record))?;
-    // The copy itself names the bad lines that are left in it.
+    // The check of the copy names the bad lines that are left in it.
     if session.bad().left_out() > 0 {
         session.report(io);
     }

@@ -39,7 +39,7 @@ fn file(out: &mut String, name: &str, report: &Report, all: bool) {
     }
 }
 
-/// A finding after the name of its file: `:7: rule: what is wrong`.
+/// Formats a finding for the text after the file name: `:7: rule: what is wrong`.
 pub(super) fn finding_line(finding: &Finding) -> String {
     let message = printable(&finding.message);
     match finding.line {
@@ -56,7 +56,7 @@ fn waiting(open: usize) -> String {
     }
 }
 
-/// An object for each file.
+/// Returns a JSON object for each file.
 pub(super) fn json(args: &Args, results: &Results) -> String {
     let results = results.iter().map(|(name, result)| match result {
         Ok(report) => json_line(&report.json(json_name(name), args.all)),
@@ -65,19 +65,18 @@ pub(super) fn json(args: &Args, results: &Results) -> String {
     results.collect()
 }
 
-/// One `::error` command for each finding, as GitHub's documentation describes
-/// workflow commands.
+/// Returns one `::error` command for each finding, in the syntax of GitHub's workflow commands.
 pub(super) fn github(args: &Args, results: &Results) -> String {
     let values = context! { files => files(args, results, github_property) };
     filled(include_str!("github.txt"), github_message, values)
 }
 
-/// A test case for each file.
+/// Returns `JUnit` XML with a test case for each file.
 pub(super) fn junit(args: &Args, results: &Results) -> String {
     filled(include_str!("junit.xml"), xml, context! { files => files(args, results, xml) })
 }
 
-/// What the templates print of the files, with their names escaped.
+/// Returns the values for the templates, with the file names escaped.
 fn files(args: &Args, results: &Results, escaped: fn(&str) -> String) -> Vec<Value> {
     let finding = |finding: &Finding| {
         let (rule, message) = (finding.rule, &finding.message);
@@ -93,7 +92,7 @@ fn files(args: &Args, results: &Results, escaped: fn(&str) -> String) -> Vec<Val
     results.iter().map(file).collect()
 }
 
-/// The output, and whether a compaction is due for any file.
+/// Returns the output, and whether a compaction is due for any file.
 pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (String, bool) {
     let (mut out, mut any) = (String::new(), false);
     for (name, result) in results {

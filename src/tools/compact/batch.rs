@@ -1,4 +1,4 @@
-//! Lines of conversations: from stdin to stdout, or in a file in place.
+//! Compacts lines of conversations: from stdin to stdout, or in a file in place.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -32,7 +32,7 @@ pub(super) struct Tally {
     statuses: Statuses,
 }
 
-/// Writes each line as soon as it is compacted. A line that cannot be compacted is copied.
+/// Writes each line as soon as it is compacted. A line that cannot be compacted stays unchanged.
 pub(super) fn filter(
     args: &Args,
     setup: &Setup,
@@ -80,7 +80,7 @@ pub(super) fn filter(
     if setup.options.dry_run && !args.json {
         tally.print(STDIN_NAME, true, io)?;
     }
-    // If the output itself marks failures, no second run is needed to find them.
+    // If the output marks failures, the exit status need not report them.
     let is_told = args.tag_failed && !setup.options.dry_run;
     Ok(if is_told { ExitStatus::Done } else { tally.statuses.of_all() })
 }
@@ -111,7 +111,8 @@ pub(super) fn in_place(
     Ok(tally)
 }
 
-/// Users who pay for a model, or run one, choose the number of parallel requests themselves.
+/// Returns the number of threads. With a model it is 1 by default, because the user decides how
+/// many parallel requests the model gets.
 fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
     match args.jobs {
         None if setup.environment.model.is_some() => NonZeroUsize::MIN,
@@ -123,7 +124,7 @@ fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
 enum Written {
     /// To stdout, one by one.
     Stdout,
-    /// Into a temporary file, until all of them are there.
+    /// To a temporary file, until all lines are there.
     Waits(BufWriter<File>),
     /// The records are written elsewhere, or not at all.
     Nowhere,
@@ -162,7 +163,7 @@ impl Tally {
                 let failure = passes::failure(error, name);
                 self.conversations += 1;
                 self.failed += 1;
-                // Also where all of them failed: a part of a fleet may have only one.
+                // This applies even if all of them failed, because a batch may have only one line.
                 self.statuses.add(ExitStatus::Partial);
                 io.report(&failure);
                 if tells {
@@ -203,7 +204,7 @@ impl Tally {
         )
     }
 
-    /// Says how a file ended, and gives its exit status.
+    /// Prints the result of a file, and returns its exit status.
     pub(super) fn print_end(&self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
         if !args.json {
             self.print(&path.display().to_string(), args.compact.dry_run, io)?;
@@ -211,7 +212,7 @@ impl Tally {
         Ok(self.statuses.of_all())
     }
 
-    /// Says how it ended, on one line.
+    /// Prints the result on one line.
     fn print(&self, name: &str, dry_run: bool, io: &mut Io) -> Result<()> {
         if io.verbosity() == Verbosity::Quiet {
             return Ok(());

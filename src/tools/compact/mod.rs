@@ -1,4 +1,4 @@
-//! `ctx-compact`: the whole flow on a session, with one commit point.
+//! `ctx-compact`: compacts a session in all steps, and replaces it atomically.
 
 mod batch;
 mod report;
@@ -42,7 +42,7 @@ use crate::store::{StoreArgs, failure, session_id};
 /// With --budget a session with more tokens is compacted, and summary and latest messages share the
 /// budget; a result that exceeds it is not written. Without --budget, if the result is not smaller
 /// or above the target, the tool tries shorter summaries, and then treats the target as a budget:
-/// it keeps as much of what the policy keeps as there is room for, and all that --keep flags name.
+/// it keeps as much of what the policy keeps as fits, and everything that --keep flags name.
 /// It writes a smaller result even above the target, with a warning, unless --strict-target is
 /// given. A session that did not get smaller in `target.max_attempts` runs is left alone until it
 /// grows.
@@ -61,30 +61,31 @@ use crate::store::{StoreArgs, failure, session_id};
 /// the memory files. In place all lines are one change. --json prints one object per conversation
 /// (in place, with -n, or with -o).
 ///
-/// What a policy prunes only in the request to the model is pruned in a filter, at the very end and
-/// whether or not a compaction is due; a session file keeps it.
+/// If a policy prunes only the request to the model, a filter prunes its output at the end, even if
+/// no compaction is due; a session file is not pruned.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files; stdin to stdout when there is none, or for -
+    /// Session files; if there is none, or for -, stdin to stdout
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
     /// Print a JSON object for each session: the outcome, the figures
     ///
-    /// As a filter with -o or -n, since else stdout has the session. docs/json.md has all keys.
+    /// A filter needs -o or -n, because otherwise the session goes to stdout. docs/json.md lists
+    /// all keys.
     #[arg(long)]
     json: bool,
     /// Compact N conversations of a --batch at a time [default: one per core]
     ///
-    /// The output is the same whatever N is. Where a model writes the summaries the default is 1:
-    /// N is then how many questions it gets at a time. Several files come one after another.
+    /// The output does not depend on N. If a model writes the summaries, the default is 1, and N is
+    /// the number of questions that it gets at a time. Several files are compacted one by one.
     #[arg(short, long, value_name = "N", help_heading = "Input")]
     jobs: Option<NonZeroUsize>,
     /// Tag the conversations of a --batch that fail, and exit with 0
     ///
-    /// The tag is {"_ctx":{"failed":"WHY"}, so that it is found in the output, where many runs write into one place, and no run fails
-    /// because of one conversation. WHY is the error, or no-gain or unreachable. As a filter only;
-    /// ctx-split --strip removes the tag, and so does the next run.
+    /// The tag {"_ctx":{"failed":"WHY"} marks the conversation in the output, so that a run does
+    /// not fail because of one conversation. WHY is the error, or no-gain or unreachable. This
+    /// works only in a filter; ctx-split --strip and the next run remove the tag.
     #[arg(long, requires = "batch", help_heading = "Input")]
     tag_failed: bool,
 
@@ -110,14 +111,15 @@ struct Args {
 
     /// Name the session [default: the file's]
     ///
-    /// That is the id in an agent's own file; else it is made of the file's name and path.
+    /// The default is the id in an agent's own file, or else one made from the file's name and
+    /// path.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// The table's entry.
+/// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-compact",
     command: Args::command,
@@ -126,7 +128,7 @@ pub const TOOL: Tool = Tool {
     page: include_str!("page.toml"),
 };
 
-/// A smaller budget for a larger file means that the user forgot the k.
+/// A smaller budget for a larger file probably means that the user forgot the k.
 const LEAST_BUDGET: u64 = 200;
 const LONG: u64 = 64 << 10;
 
@@ -194,7 +196,7 @@ impl Args {
         let budget = self.compact.budget.filter(|tokens| *tokens < LEAST_BUDGET);
         if let Some(tokens) = budget.filter(|_| self.files.iter().any(is_long)) {
             let failure =
-                Failure::new(format_args!("--budget {tokens}: no session fits into so few tokens"));
+                Failure::new(format_args!("--budget {tokens} is too small for any session"));
             let hint = format!("did you mean {tokens}k?");
             return Err(if tokens > 0 { failure.hint(hint) } else { failure });
         }
@@ -230,7 +232,7 @@ impl Args {
     }
 }
 
-/// Says how one file ended, and gives its exit status.
+/// Prints the result of one file, and returns its exit status.
 fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
     let name = path.display().to_string();
     if done.report.snapshot.is_some() {
@@ -247,7 +249,7 @@ fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx
     })
 }
 
-/// Says how one session ended: to programs on stdout, to people on stderr.
+/// Prints the result of one session: as JSON on stdout, or as text on stderr.
 fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<()> {
     if let Some(error) = report.no_summary.take() {
         io.report(&passes::failure(error, name));
@@ -260,7 +262,7 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
     }
     let line = report::line(report);
     if report.outcome == Outcome::SummaryFailed && report.snapshot.is_none() {
-        return Ok(()); // Said already.
+        return Ok(()); // It was already reported.
     }
     if report::status(report) == ExitStatus::No {
         io.warn(format_args!("{name}: {line}"));
@@ -277,26 +279,26 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
 #[command(next_help_heading = "Policy")]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct CompactArgs {
-    /// Compact only if it is due; else do nothing and exit with 0
+    /// Compact only if it is due; otherwise do nothing and exit with 0
     ///
-    /// A trigger of the policy says so.
+    /// A compaction is due if a trigger of the policy fires.
     #[arg(long)]
     if_due: bool,
-    /// Compact even if it is not due, or earlier runs gained nothing
+    /// Compact even if it is not due or earlier runs gained nothing
     #[arg(long, conflicts_with = "if_due")]
     force: bool,
     /// Score what is kept [default: true for sessions up to 64 MiB]
     ///
-    /// The counts (retained, recoverable and lost by class, as ctx-score has them; lost
-    /// is what only the snapshot has) go into the audit log, and as the keys `items_kept`
-    /// and survived into --json. The items are those of the ledger that the summary is made
-    /// from: what a reader of it knows they do not say; ctx-score --evidence does. A second
-    /// thread does most of it meanwhile.
+    /// The counts (retained, recoverable and lost by class, as in ctx-score; only the snapshot
+    /// has what is lost) go into the audit log, and into the keys `items_kept` and survived of
+    /// --json. The items come from the ledger that the summary is made from, so the score does
+    /// not show what a reader of the summary knows; ctx-score --evidence does. Most of the work
+    /// is done in a second thread.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", conflicts_with = "dry_run")]
     score: Option<bool>,
     /// Show what would be done and how small it would get; change nothing
     ///
-    /// No model is asked: the summary that is made without one stands for its own.
+    /// No model is asked; a summary made without a model is used instead.
     #[arg(short = 'n', long)]
     dry_run: bool,
 
@@ -317,8 +319,8 @@ struct CompactArgs {
     budget: Option<u64>,
     /// Write nothing above the target; exit with 1
     ///
-    /// Else what is smaller is written though it is above --target-tokens, the policy's target
-    /// or --budget, with a warning, exit 0.
+    /// Without it, a smaller result is written even above --target-tokens, the policy's target or
+    /// --budget, with a warning and exit status 0.
     #[arg(long, help_heading = "What is kept")]
     strict_target: bool,
     /// When the model was last called, if the session has no times
@@ -330,14 +332,14 @@ struct CompactArgs {
 }
 
 impl CompactArgs {
-    /// Whether the policy allows a call of a model. A preview calls none, and neither does a run
-    /// for which neither a flag nor a server names one.
+    /// Returns true if a model may be called. A preview calls no model, and neither does a run
+    /// without a flag or a server for one.
     fn asks_model(&self, policy: &Policy, has_server: bool) -> bool {
         let is_named = has_server || self.over.method == Some(Method::Llm);
         policy.summary.method == Method::Llm && !self.dry_run && is_named
     }
 
-    /// The options of a compaction by that policy, over which the flags are laid already.
+    /// Returns the options of a compaction; the flags have already been applied to the policy.
     fn options(&self, policy: Policy, overflow: bool) -> Result<Options> {
         if self.budget.is_some() && policy.summary.method == Method::None {
             return Err(Failure::new("--budget needs a summary, and the policy makes none")

@@ -18,12 +18,12 @@ pub(super) fn status(report: &Report) -> ExitStatus {
     }
 }
 
-/// The result, on one line.
+/// Returns the result on one line.
 pub(super) fn line(report: &Report) -> String {
     let Report { tokens_before: before, tokens_after: after, freed_tokens: freed, .. } = report;
     let would = if report.dry_run { "would be " } else { "" };
     let from_now = if report.attention == Attention::LastTime {
-        "; left alone from now on, until it has grown"
+        "; left alone from now on until it grows"
     } else {
         ""
     };
@@ -34,7 +34,7 @@ pub(super) fn line(report: &Report) -> String {
             let by_api = by_api(report);
             format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}")
         }
-        Outcome::NothingToDo => format!("nothing to do: nothing is old in {before} tokens"),
+        Outcome::NothingToDo => format!("nothing to do: nothing to summarize in {before} tokens"),
         Outcome::NotDue => within(report).unwrap_or_else(|| format!("not due at {before} tokens")),
         Outcome::Flushed => format!("{would}flushed: memory is saved, {before} tokens stay"),
         Outcome::Disabled => "disabled".to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn line(report: &Report) -> String {
             format!("no gain: {before} tokens would be {}; unchanged{from_now}", report.best())
         }
         Outcome::Unreachable if report.target_tokens == Some(0) => format!(
-            "out of reach: the system prompt and the tools alone take the {} tokens; unchanged; raise them, or leave --strict-target out{from_now}",
+            "out of reach: the system prompt and the tools already take the {} tokens; unchanged; raise the target, or leave --strict-target out{from_now}",
             report.limit_tokens.unwrap_or_default()
         ),
         Outcome::Unreachable => format!(
@@ -51,16 +51,17 @@ pub(super) fn line(report: &Report) -> String {
             report.best()
         ),
         Outcome::SummaryFailed if freed > &0 => format!(
-            "no summary: large results are in files: {before} → {after} tokens, {freed} freed"
+            "no summary, but large results are now in files: {before} → {after} tokens, {freed} freed"
         ),
         Outcome::SummaryFailed => format!("no summary: {before} tokens, unchanged"),
         Outcome::GivenUp => format!(
-            "not tried again at {before} tokens: it was no smaller before, and has not grown since; --force tries"
+            "not tried again at {before} tokens: earlier runs did not make it smaller, and it has not grown since; --force tries again"
         ),
     }
 }
 
-/// The result in the API's tokens, if the agent recorded them, including system prompt and tools.
+/// Returns the result in the API's tokens if the agent recorded them. They include the system
+/// prompt and the tools.
 fn by_api(report: &Report) -> String {
     match (report.calibrated_tokens, report.calibrated_after) {
         (Some(before), Some(after)) => {
@@ -71,7 +72,7 @@ fn by_api(report: &Report) -> String {
     }
 }
 
-/// That it has no more than it may have.
+/// Returns the sentence that the session is within its limit; `None` if it is not.
 fn within(report: &Report) -> Option<String> {
     if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
         let said = format!("not due: {tokens} tokens, as the API counts, are within {limit}");
@@ -82,19 +83,19 @@ fn within(report: &Report) -> Option<String> {
     (tokens <= target).then_some(said)
 }
 
-/// The warning if the session is smaller, but not small enough.
+/// Returns the warning if the session is smaller, but still above the target.
 pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
         format!(
-            "{} tokens {are} above the target of {}: what has to stay takes more; keep and pin less, or raise it",
+            "{} tokens {are} above the target of {}: what must stay needs more; keep and pin less, or raise it",
             report.tokens_after,
             report.target_tokens.unwrap_or_default()
         )
     })
 }
 
-/// The preview, for the lines after the result; empty if there was no preview.
+/// Returns the preview for the lines after the result; empty if there is none.
 pub(super) fn plan(report: &Report) -> String {
     let Some(forecast) = &report.plan else {
         return String::new();
@@ -120,7 +121,7 @@ fn table(forecast: &Forecast) -> String {
     }
     let it = &forecast.leaving;
     let leaving = format!(
-        "  leaving: user messages {}, model messages {}, tool results {}, other lines {}\n",
+        "  to summarize: user messages {}, model messages {}, tool results {}, other lines {}\n",
         it.user_messages, it.model_messages, it.tool_results, it.other_lines
     );
     let carried = format!(

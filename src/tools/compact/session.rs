@@ -1,4 +1,4 @@
-//! One session: a file in place, or stdin to stdout.
+//! Compacts one session: a file in place, or stdin to stdout.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::session::last_change;
 use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
 use crate::{output, passes};
 
-/// The file at `path`, and what is to become of it.
+/// Returns the file at `path`, with everything that its compaction needs.
 pub(super) fn session_file<'a>(
     args: &Args,
     setup: &'a Setup,
@@ -39,7 +39,7 @@ pub(super) fn session_file<'a>(
     }
 }
 
-/// Compacts the file; a dry run only reports.
+/// Compacts the file; a dry run only previews the result.
 pub(super) fn in_place(
     args: &Args,
     setup: &Setup,
@@ -58,7 +58,7 @@ pub(super) fn in_place(
     Ok(done)
 }
 
-/// Warns of files that are left over; fails where the log misses what was done.
+/// Warns of files that are left over. Fails if the log does not have the compaction.
 pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     if let Some(retained) = &done.retained {
         warn_retained(retained, io);
@@ -70,7 +70,7 @@ pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     }
 }
 
-/// Opens input and destination; a preview changes neither.
+/// Opens input and destination; a preview does not change them.
 pub(super) fn open<'s>(
     args: &Args,
     setup: &Setup,
@@ -82,7 +82,7 @@ pub(super) fn open<'s>(
     Ok((source.open(&paths[0])?, target))
 }
 
-/// Writes the compacted session, or the unchanged one if nothing is to be done or nothing helps.
+/// Writes the compacted session, or the unchanged one if it need not or cannot be compacted.
 pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let failed = |error: PassError| passes::failure(error, STDIN_NAME);
     let (mut input, target) = open(args, setup, store)?;

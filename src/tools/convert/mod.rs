@@ -1,4 +1,4 @@
-//! `ctx-convert`: a session in another dialect.
+//! `ctx-convert`: writes a session in another dialect.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub const TOOL: Tool = Tool {
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin when there is none, or for -
+    /// Session to read; stdin if there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Dialect to write
@@ -54,7 +54,7 @@ struct Args {
     cwd: Option<String>,
     /// Time of records that have none [default: now]
     ///
-    /// As 2026-01-01T00:00:00Z.
+    /// For example 2026-01-01T00:00:00Z.
     #[arg(long, value_name = "TIME")]
     now: Option<DateTime<Utc>>,
     /// Fail if something cannot be converted

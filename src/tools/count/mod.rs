@@ -106,7 +106,7 @@ pub const TOOL: Tool = Tool {
     page: include_str!("page.toml"),
 };
 
-/// A file, counted.
+/// The counts of a file.
 struct File {
     /// The name that the user gave.
     name: String,
@@ -159,7 +159,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// The columns of the terminal that people read the counts on.
+    /// Returns the width of the terminal, if the table is for people.
     fn columns(&self, io: &Io) -> Option<usize> {
         let is_shown = !self.json && !self.annotate && !self.calibrate;
         io.columns().filter(|_| is_shown && self.output.is_stdout())
@@ -179,7 +179,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File> {
     Ok(File { counts: pass.finish(session.bad()), name: session.name })
 }
 
-/// A text is one piece, so all of it is read before it is counted.
+/// Counts a text, which is read as a whole before it is counted.
 fn count_text(plan: &Plan, path: &Path) -> Result<File> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();
@@ -220,7 +220,7 @@ fn total(files: &[File]) -> Counts {
     total
 }
 
-/// An object for each file, then one for the total.
+/// Returns an object for each file, and then one for the total.
 fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     let model = counting.model;
     let window = args.window.or(model.map(|model| model.window));
@@ -248,7 +248,7 @@ struct CalibrationLine<'a> {
     calibrated: &'a Calibrated,
 }
 
-/// Prints it for all files.
+/// Prints the calibration of all files.
 fn calibrate(
     args: &Args,
     counting: &Counting,

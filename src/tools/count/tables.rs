@@ -1,4 +1,4 @@
-//! The tables: on a terminal with headings, and bars that show the content of the window.
+//! The tables, which have headings on a terminal, and the bars that show the content of the window.
 
 use ctx_cli::{Cell, Io, Listing, Paint, Portion, bar, percent, printable};
 use ctx_engine::count::{Breakdown, Counts, Slice};
@@ -7,10 +7,10 @@ use unicode_width::UnicodeWidthStr;
 use super::{Args, File, total};
 use crate::args::counting::Counting;
 
-/// For more files there are no bars, because they cannot be compared.
+/// More files get no bars, because so many cannot be compared.
 const MOST_BARS: usize = 3;
 
-/// The table of the files or of the breakdown, and the bars.
+/// Returns the table of the files or of the breakdown, and the bars.
 pub(super) fn of(
     args: &Args,
     counting: &Counting,
@@ -29,7 +29,7 @@ pub(super) fn of(
     let mut text = shown(table(args, files, &windows));
     if let Some(columns) = columns.filter(|_| !args.text && files.len() <= MOST_BARS) {
         for (file, window) in files.iter().zip(&windows) {
-            // Conversations of a batch are sent one by one: together they fill no window.
+            // Conversations of a batch are sent one by one, so together they do not fill a window.
             if file.counts.tally.conversations == 1 {
                 text += &window.use_of(file, args, columns, io);
             }
@@ -38,8 +38,8 @@ pub(super) fn of(
     text
 }
 
-/// `messages tokens bytes [share] name`, the share where a window is known, or of plain texts
-/// `tokens name`; and the total of several.
+/// Returns the table `messages tokens bytes [share] name`, with the share if a window is known, or
+/// `tokens name` for plain texts. Several files have a total.
 fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
     let has_share = windows.iter().any(|window| window.tokens.is_some());
     let numbers = if args.text { ">TOKENS" } else { ">MESSAGES|>TOKENS|>BYTES" };
@@ -60,7 +60,7 @@ fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
         push(&file.counts, window.share(&file.counts), name(args, file), None);
     }
     if files.len() > 1 {
-        // Sessions are sent one by one: together they fill no window.
+        // Sessions are sent one by one, so together they do not fill a window.
         let none = ("-".to_owned(), None);
         push(&total(files), none, "total".to_owned(), Some(Paint::Bold));
     }
@@ -72,7 +72,7 @@ fn name(args: &Args, file: &File) -> String {
     if args.files.is_empty() { String::new() } else { printable(&file.name) }
 }
 
-/// The table of a breakdown, for all files together, with the total.
+/// Returns the table of a breakdown for all files together, with the total.
 fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
     let size = if by.is_of_bytes() { "BYTES" } else { "TOKENS" };
     let what = by.as_str().to_uppercase();
@@ -103,7 +103,7 @@ struct Window {
 }
 
 impl Window {
-    /// The window from the flags, else of the named model, else from the file.
+    /// Returns the window from the flags, or else from the named model, or else from the file.
     fn of(args: &Args, counting: &Counting, file: &File) -> Self {
         let of_session = &file.counts.of_session;
         let of_model = counting.model.map(|model| model.window);
@@ -124,7 +124,7 @@ impl Window {
         }
     }
 
-    /// The content of the window: a headline, a bar, and a legend.
+    /// Returns the content of the window: a headline, a bar, and a legend.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
         let used = file.counts.slices().map(|(slice, size)| (portion(slice, size), slice.as_str()));
@@ -174,8 +174,8 @@ impl Window {
     }
 }
 
-/// The tokens of a request, and those of them that are not in the file. Requests that an agent has
-/// recorded include a system prompt and tools.
+/// Returns the tokens of a request, and how many of them are not in the file. Requests that an
+/// agent recorded include a system prompt and tools.
 fn sent(counts: &Counts) -> (u64, u64) {
     let counted = counts.tally.tokens.total();
     let estimate = counts.of_session.estimate;
@@ -183,7 +183,7 @@ fn sent(counts: &Counts) -> (u64, u64) {
     (tokens, tokens - counted)
 }
 
-/// The colour for the share of the window that is in use.
+/// Returns the colour for the used share of the window.
 fn fullness(tokens: u64, window: u64) -> Paint {
     match u128::from(tokens) * 100 / u128::from(window.max(1)) {
         0..60 => Paint::Green,
@@ -193,7 +193,7 @@ fn fullness(tokens: u64, window: u64) -> Paint {
 }
 
 fn portion(slice: Slice, amount: u64) -> Portion {
-    // No two that are alike stand side by side, in colour or without.
+    // Neighbours look different, with and without colour.
     let (fill, paint) = match slice {
         Slice::System => ('█', Paint::Blue),
         Slice::User => ('▒', Paint::Green),
@@ -208,7 +208,7 @@ fn portion(slice: Slice, amount: u64) -> Portion {
     Portion { fill, paint: Some(paint), amount }
 }
 
-/// The legend of the bar, in as many columns as fit.
+/// Returns the legend of the bar, in as many columns as fit.
 fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> String {
     let longest = |length: fn(&(Portion, &str)) -> usize| parts.iter().map(length).max();
     let name = longest(|(_, name)| name.len()).unwrap_or(0);
@@ -231,5 +231,5 @@ fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> Strin
     text
 }
 
-/// Between two columns of the legend.
+/// The space between two columns of the legend.
 const GAP: usize = 4;

@@ -1,5 +1,5 @@
-//! `ctx-extract`: what a session decided, stated, prefers and ran, as items or
-//! merged into memory files.
+//! `ctx-extract`: extracts decisions, facts, preferences and tool runs as items, or merges them
+//! into memory files.
 
 #[cfg(test)]
 mod tests;
@@ -38,11 +38,11 @@ pub const TOOL: Tool = Tool {
 ///
 /// Prints items as JSON lines. With --into, merges them into memory files and passes the session on
 /// unchanged. The last record follows only after the merge, so a later tool notices a failure.
-/// DIR/daily/DATE.md, the log of the day (UTC), lists what was new.
+/// DIR/daily/DATE.md, the log of the day (UTC), lists the new items.
 ///
-/// Of a stream tagged by ctx-split only the old zone is read, otherwise everything but system
-/// messages. Sentences are quoted literally, up to 300 characters; code blocks, quoted lines, logs
-/// and questions are skipped. Secrets are replaced by [REDACTED].
+/// In a stream tagged by ctx-split, the tool reads only the old zone, otherwise everything but
+/// system messages. Sentences are quoted literally, up to 300 characters; code blocks, quoted
+/// lines, logs and questions are skipped. Secrets are replaced by [REDACTED].
 ///
 /// Decisions are what the user or the model settled, concluded and justified; preferences include
 /// what the user demands and forbids. "Option 1" is followed by the text of the option, a repeated
@@ -57,7 +57,7 @@ struct Args {
     kind: Vec<MemoryKind>,
     /// Read this zone [default: old]
     ///
-    /// Of records without tags all but system messages are read.
+    /// Without tags, all messages but system messages are read.
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
     /// Name the session [default: the file's, or "stdin"]
@@ -86,10 +86,10 @@ struct Args {
 }
 
 impl Args {
-    /// The store that contains the memory, if any.
+    /// Returns the store that contains the memory, if any.
     fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>> {
         let around = self.into.as_deref().and_then(Store::around);
-        // Inside a store, entries belong into its memory folder only.
+        // Inside a store, only its memory folder may have entries.
         if let (Some(dir), Some(root)) = (&self.into, &around)
             && !dir.canonicalize().is_ok_and(|dir| dir == root.join("memory"))
         {
@@ -103,7 +103,7 @@ impl Args {
         args.open(&TOOL, matches).map(Some)
     }
 
-    /// The folder for the merge; `None` to print.
+    /// Returns the folder to merge into; `None` if the items are printed.
     fn folder<'a>(&self, store: Option<&'a Store>) -> Option<MemoryFolder<'a>> {
         match &self.into {
             Some(dir) => Some(MemoryFolder::within(dir, store)),
@@ -149,7 +149,7 @@ struct ExtractPass {
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     extractor: Extractor,
-    /// Knows who only writes like a summary.
+    /// Tells summaries from messages that only look like one.
     recognizer: Recognizer,
 }
 
@@ -165,7 +165,7 @@ impl ExtractPass {
         }
     }
 
-    /// The items of the next record.
+    /// Returns the items of the next record.
     fn push(&mut self, record: &Record<'_>) -> Result<Vec<MemoryItem>, PassError> {
         let zone = self.zones.read(record);
         let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
@@ -256,7 +256,7 @@ struct Extraction {
     count: usize,
     /// The number of redacted secrets.
     redacted: usize,
-    /// The sessions that hold bad lines.
+    /// The sessions that have bad lines.
     bad: Vec<Session>,
 }
 
@@ -274,7 +274,7 @@ impl Extraction {
         let mut items = Vec::new();
         session.pass(|record| {
             let extraction = pass.push(record)?;
-            // A record of a batch is a session of its own.
+            // Each record of a batch is a separate session.
             items.extend(if args.read.batch { reconcile(extraction) } else { extraction });
             handle(record)
         })?;
@@ -349,7 +349,7 @@ struct ExtractReport {
     known_items: Option<usize>,
 }
 
-/// Prints the JSON report. After a merge it has the folder, and what was merged.
+/// Prints the JSON report. After a merge, it has the folder and the counts of the merge.
 fn print_report(
     args: &Args,
     extraction: &Extraction,
@@ -372,7 +372,7 @@ fn print_report(
     Ok(ExitStatus::Done)
 }
 
-/// Prints the items, one a line.
+/// Prints the items, one per line.
 fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Extraction> {
     let mut extraction = Extraction::default();
     for path in paths {
@@ -384,7 +384,7 @@ fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Extra
     Ok(extraction)
 }
 
-/// Merges the items, and hands the records on.
+/// Merges the items, and passes the records on.
 fn merge(
     args: &Args,
     paths: &[PathBuf],
@@ -421,21 +421,21 @@ fn merge(
     }
 }
 
-/// Writes records. The last one is held back until [`Self::into_parts`] hands it out: without
-/// it a later tool sees that something failed here.
+/// Writes records. The last one is held back until [`Self::into_parts`] returns it. Without it, a
+/// later tool notices that this one failed.
 struct HoldingWriter<W> {
-    /// `None` once its reader went away: that ends the output, not the work.
+    /// `None` if its reader went away: that ends the output, but not the work.
     output: Option<W>,
     held: Vec<u8>,
 }
 
 impl<W: Write> HoldingWriter<W> {
-    /// A writer to `output`.
+    /// Creates a writer to `output`.
     fn new(output: W) -> Self {
         Self { output: Some(output), held: Vec::new() }
     }
 
-    /// The next record.
+    /// Writes the previous record, and holds this one back.
     fn push(&mut self, bytes: &[u8]) -> Result<(), PassError> {
         self.with(W::write_all)?;
         self.held.clear();

@@ -1,4 +1,4 @@
-//! Which messages a plain session, a tagged one and a batch contribute, and how records are held back.
+//! Tests of the messages that are read in plain, tagged and batch input, and of the held record.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ fn plan(scope: Option<Scope>, batch: bool) -> Plan {
     Plan { session: "demo".to_owned(), kinds: vec![MemoryKind::Decision], scope, batch }
 }
 
-/// The last letters of the items, with their lines.
+/// Returns the last letter of each item, with its line.
 fn read(session: &str, plan: Plan, partial: bool) -> Result<Vec<(char, u64)>, PassError> {
     let options = Options { batch: plan.batch, ..Options::default() };
     let mut records = Records::open(session.as_bytes(), &options).expect("from memory");
@@ -67,7 +67,7 @@ fn a_plain_session_is_read_without_its_system_messages() {
             }
             (other, _) => panic!("{scope:?}: {other:?}"),
         }
-        // An empty session lacks no zone.
+        // An empty session is not missing a zone.
         assert!(read("", plan(scope, false), false).is_ok());
     }
 }

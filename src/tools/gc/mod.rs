@@ -1,5 +1,5 @@
-//! `ctx-gc`: decides which snapshots stay, moves the others, and offloaded files
-//! that nothing names, into the trash, and empties that after a time of grace.
+//! `ctx-gc`: moves snapshots that no rule keeps, and offloaded files that nothing names, into the
+//! trash, and empties the trash after a grace period.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -28,16 +28,16 @@ pub const TOOL: Tool = Tool {
 
 /// Remove old snapshots, with reasons, into a trash with a grace period
 ///
-/// Removed snapshots stay in a trash for a week (--undelete brings them back). A snapshot stays
-/// when any rule keeps it; without a rule those of the last 7 days stay. The newest of each session
-/// always stays, unless --no-floor or --floor-days says otherwise. -n shows what would be removed, and why.
+/// Removed snapshots stay in a trash for a week (--undelete restores them). A snapshot stays
+/// if any rule keeps it; without a rule, those of the last 7 days stay. The newest of each session
+/// always stays, unless --no-floor or --floor-days says otherwise. -n shows what would be removed,
+/// and why.
 ///
-/// Without a rule, those of the days that the
-/// policy says (`retention.keep_days`) stay, and where it says none, of the last 7. The newest of each session stays unless --no-floor
-/// or --floor-days lets it go; held ones, ones dated in the future and unreadable ones always stay. Memory and summaries are never touched.
-/// The bytes of snapshots that are a day old are packed; zstdcat reads them.
-/// Offloaded files go when no snapshot and no live file of their session names
-/// them, and they were not used for as long as the grace is.
+/// Without a rule, the policy sets the days (`retention.keep_days`); the default is 7. Snapshots
+/// that are held, dated in the future or unreadable always stay. Memory and summaries are never
+/// touched. Snapshots that are a day old are compressed; zstdcat reads them. Offloaded files are
+/// removed if no snapshot and no live file of their session names them, and they were not used
+/// during the grace period.
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("mode").args(["undelete", "list_trash", "purge", "forget"]))]
 #[command(group = ArgGroup::new("rules").multiple(true).conflicts_with("mode").args([
@@ -54,12 +54,12 @@ struct Args {
     dry_run: bool,
     /// Print a JSON object for each snapshot or offloaded file
     ///
-    /// With -n it is what would be done. docs/json.md has all keys.
+    /// With -n, they show what would be done. docs/json.md lists all keys.
     #[arg(long, conflicts_with = "undelete")]
     json: bool,
     /// Keep those of the last N days [default: the policy's, or 7]
     ///
-    /// With any other rule there is no default.
+    /// There is no default if another rule is given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_days: Option<u32>,
     /// Keep the newest N of each session
@@ -82,14 +82,14 @@ struct Args {
     keep_yearly: Option<u32>,
     /// Keep those up to SPAN older than the newest: 1y6mo, 14d, 36h
     ///
-    /// The units are y, mo (months), w, d, h, min and s. A bare m is refused: it may
-    /// be meant as months or as minutes.
+    /// The units are y, mo (months), w, d, h, min and s. A bare m is refused, because it may
+    /// mean months or minutes.
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Rules")]
     keep_within: Option<Span>,
     /// Remove even the newest of a session if no rule keeps it
     ///
-    /// With --keep-days 7, all that is older than 7 days goes, in the whole store or with -s
-    /// of one session. What goes as the last one of its session is named.
+    /// With --keep-days 7, everything older than 7 days is removed, in the whole store or with -s
+    /// in one session. The output names each session that loses its last snapshot.
     #[arg(long, conflicts_with = "mode", help_heading = "Rules")]
     no_floor: bool,
     /// Remove the newest, too, once it is older than N days [default: never]
@@ -97,12 +97,12 @@ struct Args {
     floor_days: Option<u32>,
     /// Restore from the trash: an ID, "all", or what was removed since a time
     ///
-    /// An ID is that of a snapshot, its number, or the hash of an offloaded file. A time is in UTC,
-    /// as 2026-11-15, "2026-11-15 10:30" or "2 hours ago": what was removed then or later
-    /// comes back. Several may be named.
+    /// An ID is the id or the number of a snapshot, or the hash of an offloaded file. A time is in
+    /// UTC, such as 2026-11-15, "2026-11-15 10:30" or "2 hours ago": everything removed then or
+    /// later is restored. Several may be named.
     #[arg(long, value_name = "ID", num_args = 1.., help_heading = "Trash")]
     undelete: Vec<String>,
-    /// List what is in the trash, and how long it stays there
+    /// List the trash, and how long each item stays there
     #[arg(long, help_heading = "Trash")]
     list_trash: bool,
     /// Empty the trash now
@@ -110,14 +110,14 @@ struct Args {
     purge: bool,
     /// Keep the trash, and offloaded files no longer used, for N days
     ///
-    /// With 0 the trash is empty at the end, and what is removed cannot be had back. Offloaded
-    /// files that were used within a day stay all the same.
+    /// With 0, the trash is empty at the end, and nothing that is removed can be restored.
+    /// Offloaded files that were used within a day stay anyway.
     #[arg(long, value_name = "N", default_value_t = GRACE_DAYS, help_heading = "Trash")]
     grace_days: u32,
-    /// Go on even if the clock seems to have jumped by more than a day
+    /// Continue even if the clock seems to have jumped by more than a day
     ///
     /// Such a clock may be wrong, so nothing is removed and the exit status is 4, unless
-    /// there is nothing to remove. A later run, an hour or more on, believes it.
+    /// there is nothing to remove. A run at least an hour later accepts the clock.
     #[arg(long, conflicts_with = "mode", help_heading = "Trash")]
     trust_clock: bool,
     /// Delete all of a session (-s) for good: snapshots, trash, offloaded files
@@ -125,8 +125,8 @@ struct Args {
     forget: bool,
     /// Compress snapshots older than N days [default: the policy's, or 1]
     ///
-    /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All tools read either. It is checked
-    /// against the hash of the snapshot before the plain file goes.
+    /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All tools read both. The compressed file
+    /// is checked against the hash of the snapshot before the plain file is removed.
     #[arg(long, value_name = "N", conflicts_with = "mode", help_heading = "Compression")]
     pack_after_days: Option<u32>,
     /// Compress nothing
@@ -182,7 +182,7 @@ fn span(text: &str) -> Result<Span, String> {
 }
 
 impl Args {
-    /// Collects, then packs the rest. If the clock may be wrong, it does nothing.
+    /// Removes snapshots, and compresses old ones. If the clock may be wrong, it does nothing.
     fn collect(
         &self,
         store: &Store,
@@ -212,7 +212,7 @@ impl Args {
         if let Some(days) = pack_after.filter(|_| !self.no_pack) {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }
-        // Finished steps stay, even if others failed.
+        // Finished steps are reported, even if others failed.
         let mut told = Ok(());
         for error in [done, purged].into_iter().filter_map(Result::err) {
             let is_failed = error.severity() != Severity::Uncertain;
@@ -225,8 +225,8 @@ impl Args {
         Ok(told)
     }
 
-    /// The default applies only without other rules: a request for the last 3 does not mean a week
-    /// as well.
+    /// Returns the rules. The default applies only without other rules, because a request for the
+    /// last 3 does not mean a week as well.
     fn rules(&self, keep_days: Option<u64>) -> Policy {
         let counts = [
             (Period::Hour, self.keep_hourly),
@@ -255,12 +255,12 @@ impl Args {
     }
 }
 
-/// Whether stdout stays empty.
+/// Returns true if stdout stays empty.
 fn is_silent(io: &Io) -> bool {
     io.verbosity() == Verbosity::Quiet
 }
 
-/// Missing items do not stop the others.
+/// Restores items from the trash. A missing item does not stop the others.
 fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
     let (mut items, mut missing) = (Vec::new(), Vec::new());
@@ -292,7 +292,7 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     report_failures(failures, wanted, io)
 }
 
-/// Tells of a collection.
+/// Prints the events of a collection.
 struct Report<'a> {
     args: &'a Args,
     io: &'a mut Io,
@@ -300,7 +300,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Tells of one thing.
+    /// Prints one event.
     fn event(&mut self, event: Event) -> Result<()> {
         match event {
             Event::Done(action, item) => self.done(&action, &item)?,
@@ -326,8 +326,8 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Reports all events and the end of the run. Items that could not be examined or removed need
-    /// another run; that matters more than an uncertain result and is always reported.
+    /// Prints all events and the end of the run. Items that could not be examined or removed need
+    /// another run. That matters more than an uncertain result, so it is always reported.
     fn all(mut self, events: Vec<Event>, done: Result<(), StoreError>, unaudited: bool) -> Outcome {
         let (failed, others): (Vec<_>, Vec<_>) =
             events.into_iter().partition(|event| matches!(event, Event::Failed(_)));

@@ -1,4 +1,4 @@
-//! `ctx-ls`: the sessions of all agents on this machine.
+//! `ctx-ls`: lists the sessions of all agents on this machine.
 
 use std::time::SystemTime;
 use std::{fs, path};
@@ -24,15 +24,15 @@ use crate::store::StoreArgs;
 ///
 /// Tokens are those that the API counted for the newest reply, plus our count of what followed, as
 /// in ctx-count --calibrate and ctx-check --due. If the file records none for this context, as
-/// directly after a compaction, ~ precedes the number. The window is the one in the file, else that
-/// of the last model; ? means that neither is known, and then no share of it makes a compaction
-/// due. --window or --model sets one for all.
+/// directly after a compaction, ~ precedes the number. The window comes from the file, or else from
+/// the last model. ? means that neither is known, and that no share of it makes a compaction due.
+/// --window or --model sets one for all.
 ///
 /// Links are followed. Names that begin with a dot are skipped, and so are files of subagents,
 /// which have a context of their own. A file packed with zstd (Codex) is listed by its name. Files
 /// that are not sessions or cannot be read are counted on stderr.
 ///
-/// The store caches what was read of a file, for as long as its size and times stay the same.
+/// The store caches what was read from a file, for as long as its size and times stay the same.
 ///
 /// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
@@ -83,7 +83,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let query = args.query();
     let (listed, index) = query.list(variable, &temp, index, &question);
     if let Some(store) = store.filter(|_| index.is_changed()) {
-        // Without it the next run takes longer, and nothing else.
+        // Without the index, only the next run takes longer.
         let _ = store.replace_session_index(&index.to_text());
     }
     for warning in listed.warnings(&query) {
@@ -101,7 +101,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// The query, with absolute paths.
+    /// Returns the query, with absolute paths.
     fn query(&self) -> Query {
         let mut query = self.query.clone();
         query.project = query.project.map(|project| {
@@ -114,12 +114,12 @@ impl Args {
         query
     }
 
-    /// When a compaction is due. A model that is named stands for that of every session.
+    /// Returns the triggers. A named model replaces the model of every session.
     fn triggers(&self, io: &mut Io) -> Result<Triggers> {
         let policy = self.policy.named(io)?;
         let counting = Counting {
             counter: MessageCounter::new(Encoding::default()),
-            model: self.models.resolve("--window TOKENS is for another")?,
+            model: self.models.resolve("for another model, give --window TOKENS")?,
             full_name: self.models.full_name(),
         };
         counting.report_name(io);

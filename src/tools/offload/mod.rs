@@ -1,5 +1,5 @@
-//! `ctx-offload`: large tool results go into files of the store, a reference in
-//! their place; `--restore` puts them back.
+//! `ctx-offload`: moves large tool results into files of the store, and puts references in their
+//! place; `--restore` puts the results back.
 
 use std::path::{Path, PathBuf};
 
@@ -34,13 +34,12 @@ pub const TOOL: Tool = Tool {
 
 /// Move large tool results out of a session into files
 ///
-/// The oldest results come first. The content of each becomes a line that says
-/// where it is; all other bytes of the session stay. The files are on the disk
-/// before anything is written that names them, and --restore gives back the
-/// exact bytes.
+/// The oldest results come first. A line that names the file replaces the content of each result;
+/// all other bytes of the session stay. The files are on the disk before anything is written that
+/// names them, and --restore restores the exact bytes.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin when there is none, or for -
+    /// Session to read; stdin if there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Name the session [default: the file's]
@@ -55,15 +54,15 @@ struct Args {
     /// Put the results back into the session
     ///
     /// A reference whose file cannot be read stays, and the exit status is 3. If nothing was put
-    /// back, because nothing was moved out or it was under another name, the exit status is 1, and
-    /// the message has that name.
+    /// back, because nothing was moved out or the session had another name, the exit status is 1,
+    /// and the message has that name.
     #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Restoring")]
     restore: bool,
     /// Print the whole original text that a handle names
     ///
     /// Takes 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file.
-    /// Searches the offloaded files, then FILE if given, then the snapshots (with -s, of one
-    /// session): tool results, and long texts in arguments of calls.
+    /// Searches the offloaded files, then FILE if given, then the snapshots (of one session with
+    /// -s). In sessions it finds tool results, and long texts in arguments of calls.
     #[arg(long, value_name = "HASH", conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"], help_heading = "Restoring")]
     show: Option<OriginalQuery>,
 
@@ -92,7 +91,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
         if args.report.json {
-            return Err(Failure::new("--show prints an original as it is, and no JSON"));
+            return Err(Failure::new("--show prints an original as it is, not as JSON"));
         }
         return show(&args, store, wanted, io);
     }
@@ -107,7 +106,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.restore { restore(&args, &plan, &lazy, io) } else { offload(&args, &plan, &lazy, io) }
 }
 
-/// Prints an original, and nothing else.
+/// Prints only an original.
 fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outcome {
     if let Some(session) = &args.session {
         store.require_session(session).map_err(failure)?;
@@ -135,10 +134,10 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
     Ok(ExitStatus::Done)
 }
 
-/// The session, its source and its destination.
+/// The session, with its source and its destination.
 struct Plan<'a> {
     path: &'a Path,
-    /// The name of the file that is written.
+    /// The name of the output file.
     output: Option<String>,
     session: SessionId,
 }
@@ -210,9 +209,9 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.offload.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    // The results that come back are those that reasoning was bound to.
+    // The restored results are the ones that reasoning refers to.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
-    // References left in place must be reported even if the file may not survive a power failure.
+    // References that stay must be reported even if the file may not survive a power failure.
     let written = write(new, || Ok(()));
     let name = &session.name;
     let put_back = restorer.restored.len();
@@ -239,7 +238,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     for (Reference { line, path }, error) in std::mem::take(&mut restorer.missing) {
         if shows {
             let path = printable(&path);
-            io.print(format!("would miss line {line}: {path}\n"))?;
+            io.print(format!("would not restore line {line}: {path}\n"))?;
         }
         let why = failure(error);
         io.warn(format_args!("{name}:{line}: left as it is: {why}"));
@@ -263,7 +262,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     Ok(ExitStatus::No)
 }
 
-/// The other sessions whose results these paths name.
+/// Returns the other sessions whose results these paths name.
 fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     let session = |reference: &Reference| {
         let folder = Path::new(&reference.path).parent()?;
@@ -279,7 +278,7 @@ fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     sessions
 }
 
-/// Why nothing was put back, and which `-s` would help.
+/// Returns the message that nothing was restored, with the `-s` that would help.
 fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) -> String {
     let why = match sessions {
         [] if !restorer.elsewhere.is_empty() => {
@@ -298,7 +297,7 @@ fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) ->
 /// A session that waits to be written.
 type NewSession<'a> = (Spool, Output<'a>);
 
-/// Writes the session, if there is one, after `first` has made durable the files that it names.
+/// Writes the session, if there is one, after `first` has made its files durable.
 fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Result<()> {
     let Some((records, output)) = new else {
         return Ok(());
@@ -307,7 +306,7 @@ fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Res
     output.deliver(write, first)
 }
 
-/// All records go through `change`; in a dry run no new session comes of it.
+/// Passes all records through `change`; a dry run makes no new session.
 fn pass<'a, C: Change>(
     args: &Args,
     plan: &Plan<'_>,
@@ -339,7 +338,7 @@ fn pass<'a, C: Change>(
     Ok((session, change, records.zip(output), notes))
 }
 
-/// Which results are offloaded, and what replaces them.
+/// The results to offload, and the text that replaces them.
 #[derive(clap::Args, Clone, Debug)]
 struct OffloadArgs {
     /// Move results of N tokens and more
@@ -354,7 +353,7 @@ struct OffloadArgs {
     /// Text that replaces a result; {path} is the file
     ///
     /// It may also contain {call} (the tool and the file or command in a few words), {sha256},
-    /// {tokens} and {bytes}. --restore finds the results by the same TEXT.
+    /// {tokens} and {bytes}. --restore needs the same TEXT to find the results.
     #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is moved")]
     reference: Template,
 }

@@ -26,23 +26,21 @@ use crate::store::StoreArgs;
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
-/// Works by rules alone, no model is asked. Every rule is off unless asked for.
-/// What users and the model said never changes, and neither does a byte of a
-/// record that no rule changes. A result that is shortened or cleared ends with
-/// a handle, ⟦ctx: Read a.py, all 1980 bytes: ctx-offload --show 01234567⟧: the
-/// call, the size of the original, and the command that prints it. Where no
-/// snapshot of the session is made, it says ", if saved" before the command.
-/// Nothing is replaced by what is not smaller.
+/// Works only by rules and asks no model. Every rule is off unless a flag turns it on. The words of
+/// users and the model never change, and neither does any byte of a record that no rule changes. A
+/// shortened or cleared result ends with a handle, such as
+/// ⟦ctx: Read a.py, all 1980 bytes: ctx-offload --show 01234567⟧: the call, the size of the
+/// original, and the command that prints it. If no snapshot of the session is made, ", if saved"
+/// precedes the command. A result is only replaced by a smaller one.
 ///
-/// Of an agent's own file only what it would send counts. Lines that it would
-/// not send leave by --drop, those that name them are set right, and nothing is
-/// written that the agent would read as another conversation. What the last
-/// reply has recorded of its tokens becomes what they come to now: agents go
-/// by it, and would compact the session again, or ask, when they open it.
+/// In an agent's own file, only what the agent would send counts. --drop removes lines that it
+/// would not send and corrects the lines that name them. Nothing is written that the agent would
+/// read as another conversation. The token count recorded in the last reply is updated, because
+/// otherwise agents would compact the session again, or ask, when they open it.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
-    /// Session to prune; stdin when there is none, or for -
+    /// Session to prune; stdin if there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -69,7 +67,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The table's entry.
+/// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-prune",
     command: Args::command,
@@ -120,7 +118,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     session.report(io);
     let left_out = session.bad().left_out();
     let is_due = pass.is_cold().ok_or_else(|| {
-        Failure::new("nothing tells when the last call was")
+        Failure::new("nothing shows when the last call was")
             .at(&name, None)
             .hint("add --last-call TIME")
     })?;
@@ -155,17 +153,17 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
 
 fn failure(error: PassError, name: &str) -> Failure {
     match error.kind {
-        ErrorKind::NoZones => Failure::new("--zone, and no record has a zone")
+        ErrorKind::NoZones => Failure::new("--zone is given, but no record has a zone")
             .at(name, None)
             .hint("let ctx-split decide the zones"),
         ErrorKind::NewProblem(_) => {
-            passes::failure(error, name).hint("this is a fault of ctx-prune: please report it")
+            passes::failure(error, name).hint("this is a bug in ctx-prune: please report it")
         }
         _ => passes::failure(error, name),
     }
 }
 
-/// The table of the tokens that each rule frees.
+/// Returns the table of the tokens that each rule frees.
 fn rule_table(sums: &Sums) -> String {
     let row = |rule: &str, [changes, before, after, freed]: [&str; 4]| {
         format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
@@ -179,7 +177,7 @@ fn rule_table(sums: &Sums) -> String {
     table
 }
 
-/// The table of the lines that leave an agent's log but were never sent to the model.
+/// Returns the table of removed lines of an agent's log that were never sent to the model.
 fn unsent_table(unsent: &[Unsent]) -> String {
     let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
     let mut table = row("not sent", "count", "bytes");
@@ -189,7 +187,7 @@ fn unsent_table(unsent: &[Unsent]) -> String {
     if unsent.is_empty() { String::new() } else { table }
 }
 
-/// The rules, and what they leave alone.
+/// The rules and their exceptions.
 #[derive(clap::Args, Clone, Debug)]
 struct PruneFlags {
     /// Shorten long tool results: keep beginning, end, and errors
@@ -198,16 +196,16 @@ struct PruneFlags {
     /// Shorten results of more than N characters [default: 10000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_chars: Option<u64>,
-    /// Share of N that is kept of the beginning [default: 0.3]
+    /// Share of N that the kept beginning has [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     head_share: Option<Share>,
-    /// Share of N that is kept of the end [default: 0.3]
+    /// Share of N that the kept end has [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     tail_share: Option<Share>,
-    /// Keep N lines that look like errors of what is cut out [default: 10]
+    /// Keep N lines of the cut text that look like errors [default: 10]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     rescue_lines: Option<u64>,
-    /// Replace tool results by a placeholder
+    /// Replace tool results with a placeholder
     #[arg(long, help_heading = "Rules")]
     clear: bool,
     /// The placeholder
@@ -251,8 +249,8 @@ struct PruneFlags {
     /// Change nothing unless the last call of the model is older: 5m, 1h
     ///
     /// The units are w, d, h, min (or m), s and ms.
-    /// Its time is that of the last reply that has one (`timestamp` and the like),
-    /// else --last-call, else the file's time of change.
+    /// The time of the last call is that of the last reply that has one (`timestamp` and the like),
+    /// or else --last-call, or else the time of the file's last change.
     #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
     cache_ttl: Option<FixedSpan>,
     /// When the model was last called, if the session has no times
@@ -260,7 +258,7 @@ struct PruneFlags {
     last_call: Option<Time>,
 }
 
-/// System messages are never pruned.
+/// Parses a zone. System messages are never pruned.
 fn zones() -> impl TypedValueParser<Value = Zone> {
     let zones = [Zone::Old, Zone::Keep];
     PossibleValuesParser::new(zones.iter().filter_map(Zone::to_possible_value))
@@ -268,7 +266,7 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
 }
 
 impl PruneFlags {
-    /// The rules for a session of `dialect`.
+    /// Returns the rules for a session of `dialect`.
     fn options(&self, dialect: Option<&dyn Dialect>, saved: Saved) -> Result<Options> {
         let options = Options {
             trim: self.trim()?,
@@ -284,20 +282,20 @@ impl PruneFlags {
         };
         if !options.has_rules() {
             return Err(Failure::new(
-                "no rule is asked for; add --trim, --clear, --drop, --max-argument-chars or --window-messages",
+                "no rule is given; add --trim, --clear, --drop, --max-argument-chars or --window-messages",
             ));
         }
         if self.placeholder.contains('\n') || self.placeholder.len() > MAX_PLACEHOLDER {
             return Err(Failure::new(format_args!(
-                "the placeholder is not one line of at most {MAX_PLACEHOLDER} bytes"
+                "the placeholder must be one line of at most {MAX_PLACEHOLDER} bytes"
             )));
         }
         Ok(options)
     }
 
-    /// Each flag about trimming turns it on.
+    /// Returns the rule for trimming, which each of its flags turns on.
     fn trim(&self) -> Result<Option<Trim>> {
-        /// Shares have six decimals.
+        /// The whole in parts per million, because shares have six decimals.
         const WHOLE: u64 = 1_000_000;
         let is_on = self.trim
             || self.max_chars.or(self.rescue_lines).is_some()
@@ -311,9 +309,7 @@ impl PruneFlags {
             cut: default.cut,
         };
         if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
-            return Err(Failure::new(
-                "--head-share and --tail-share are more than the whole; together they are 1 at most",
-            ));
+            return Err(Failure::new("--head-share and --tail-share add up to more than 1"));
         }
         Ok(is_on.then_some(trim))
     }
@@ -333,7 +329,7 @@ mod tests {
         flags: PruneFlags,
     }
 
-    /// The length that the flags trim to, or the error.
+    /// Returns the length that the flags trim to, or the error.
     fn max_chars(flags: &[&str]) -> Result<Option<usize>, String> {
         let flags = Tool::parse_from([&["t"], flags].concat()).flags;
         let options = flags.options(Some(&Chat), Saved::Perhaps);

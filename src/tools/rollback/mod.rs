@@ -1,4 +1,4 @@
-//! `ctx-rollback`: puts the exact bytes of a snapshot back.
+//! `ctx-rollback`: restores the exact bytes of a snapshot.
 
 use std::path::{Path, PathBuf};
 
@@ -23,15 +23,15 @@ pub const TOOL: Tool = Tool {
     page: include_str!("page.toml"),
 };
 
-/// Restore a snapshot of a session, after saving what is there
+/// Restore a snapshot of a session, after saving the current content
 ///
 /// The snapshot is checked against its hash first, and the file afterwards. The replaced content
 /// becomes a snapshot first, so --undo can bring it back. ctx-snapshot -l FILE lists the snapshots;
 /// ID is a number in that list, latest, or a time such as "1 hour ago".
 ///
 /// Lines that were appended since the snapshot are replaced, too, and reported. Without -s the tool
-/// takes the snapshots of the session id in FILE and those of its path, whatever their name; for a
-/// file that was moved, those of the session whose bytes it begins with.
+/// uses the snapshots of the session id in FILE and those of its path, whatever their name. For a
+/// file that was moved, it uses those of the session whose bytes FILE begins with.
 ///
 /// ID is an id or its unique beginning; a number (digits alone are always a number); at least 6
 /// digits of the sha256 (sha256:… if it has no letter); a day, such as 2026-11-15 or yesterday, on
@@ -48,7 +48,8 @@ struct Args {
     operands: Vec<PathBuf>,
     /// Name the session [default: the file's]
     ///
-    /// That is the id in an agent's own file; else it is made of the file's name and path.
+    /// The default is the id in an agent's own file, or else one made from the file's name and
+    /// path.
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Restore this snapshot: the same as ID
@@ -56,14 +57,14 @@ struct Args {
     snapshot: Option<String>,
     /// Restore the newest snapshot that was taken before a day or a time
     ///
-    /// As 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago"; before a day is before
-    /// it begins. Times are UTC. As with "latest", none that was taken for an undo.
+    /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". Before a day means
+    /// before it begins. Times are UTC. As with "latest", snapshots taken for an undo do not count.
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Restore what the last rollback or compaction replaced
     ///
-    /// Runs that failed or were killed before they replaced it do not count. When that
-    /// snapshot is damaged, nothing is restored: --snapshot takes an older one.
+    /// Runs that failed or were killed before they replaced the file do not count. If the
+    /// snapshot is damaged, nothing is restored; --snapshot selects an older one.
     #[arg(long)]
     undo: bool,
     /// Restore onto another path than the snapshot's; - is stdout
@@ -74,7 +75,7 @@ struct Args {
     dry_run: bool,
     /// Print what was done as a JSON object
     ///
-    /// docs/json.md has all keys.
+    /// docs/json.md lists all keys.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -84,7 +85,7 @@ struct Args {
 }
 
 impl Args {
-    /// The snapshot and the file that the operands name; flags may name either instead.
+    /// Returns the snapshot and the file that the operands name; flags may name them instead.
     fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>)> {
         let named = self.snapshot.as_deref();
         let is_chosen = named.is_some() || self.before.is_some() || self.undo;
@@ -96,8 +97,8 @@ impl Args {
             }
             ([id, file], None) if !is_chosen => (Some(id), Some(file)),
             ([_, _], None) => {
-                return Err(Failure::new("ID and a flag both say which snapshot is restored")
-                    .hint("name FILE alone, or leave the flag out"));
+                return Err(Failure::new("ID and a flag both name a snapshot")
+                    .hint("name only FILE, or leave the flag out"));
             }
             ([one], None) if is_chosen => (None, Some(one)),
             ([one], Some(_)) if !is_chosen => (Some(one), None),
@@ -107,13 +108,14 @@ impl Args {
             ([one], None) => {
                 let file = shell_word(&one.display().to_string());
                 return Err(Failure::new("no snapshot is named").hint(format!(
-                    "ctx-rollback --undo {file} takes the last change back, ctx-rollback latest {file} \
+                    "ctx-rollback --undo {file} undoes the last change, ctx-rollback latest {file} \
                      restores the newest; ctx-snapshot -l {file} lists them"
                 )));
             }
             ([_, ..], Some(_)) => {
-                return Err(Failure::new("FILE and --to both say what is restored")
-                    .hint("leave one of them out"));
+                return Err(
+                    Failure::new("FILE and --to both name a file").hint("leave one of them out")
+                );
             }
             ([], Some(_)) if is_chosen => (None, None),
             _ => {
@@ -145,7 +147,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         (Some(session), _) => store.find_restore(session, wanted),
         (None, Some(file)) => store.find_restore_of_file(file, wanted),
         (None, None) => {
-            return Err(Failure::new("which session is not known").hint("name it: -s ID"));
+            return Err(Failure::new("the session is not known").hint("name it: -s ID"));
         }
     };
     let mut restore = found.map_err(|error| match (&error, target) {
@@ -162,7 +164,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut report = RollbackReport::of(&args, &restore, target);
     let min_idle = args.idle.get();
     if args.dry_run {
-        // A working agent refuses it for now, but the plan is reported all the same.
+        // A working agent prevents the rollback for now, but the plan is still reported.
         let refused = match target.map_or(Ok(()), |target| restore.refuse(target, min_idle)) {
             Err(error @ StoreError::NotIdle { .. }) => Some(failure(error)),
             other => other.map(|()| None).map_err(failure)?,
@@ -176,7 +178,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
             io.print(format!("would restore {id} onto {name}: {size}\n"))?;
             if let Some(appended) = appended().map_err(failure)? {
-                io.print(format!("{appended} would go; a new snapshot would have them\n"))?;
+                io.print(format!("{appended} would be removed; a new snapshot would have them\n"))?;
             }
         }
         return refused.map_or(Ok(ExitStatus::Done), Err);
@@ -186,12 +188,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Ok(ExitStatus::Done);
     };
     let name = target.display();
-    // For a refused file there is nothing to report.
+    // If the file is refused, there is nothing to report.
     let appended = restore.appended(target).unwrap_or_default();
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     log(&restore, &replaced, &store).map_err(failure)?;
     if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
-        io.warn(format_args!("{name}: {appended} go; they are in {}", before.id));
+        io.warn(format_args!("{name}: removed {appended}; they are in {}", before.id));
     }
     io.committed(format_args!("{name} is restored"));
     warn(&replaced, &name.to_string(), io);
@@ -209,13 +211,15 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
     let before = match replaced {
         ReplaceOutcome::Same => {
-            // A run that was killed in its entry had restored the file already, so this one has no
-            // entry to write. What cannot be removed is left for a later run.
+            // A run that was killed while it wrote its entry had already restored the file, so this
+            // run has no entry to write. A later run removes what cannot be removed now.
             let _ = tidy_logs(store);
             return Ok(());
         }
         ReplaceOutcome::Created => String::new(),
-        ReplaceOutcome::New { before, .. } => format!("; what was there is {}", before.id),
+        ReplaceOutcome::New { before, .. } => {
+            format!("; the previous content is snapshot {}", before.id)
+        }
     };
     let entry = DailyEntry {
         session: Some(restore.session.to_string()),
@@ -225,23 +229,23 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
     entry.log(store)
 }
 
-/// The failure of `--undo` for a path without a file.
+/// Returns the failure of `--undo` for a path without a file.
 fn no_file(file: &Path, store: &Store) -> Failure {
     let name = shell_word(&file.display().to_string());
     let is_snapshot = |id| store.find_snapshot(None, id).is_ok();
     let hint = if file.to_str().is_some_and(is_snapshot) {
         format!(
-            "{name} is a snapshot: ctx-rollback {name} FILE restores it, --undo takes FILE alone"
+            "{name} is a snapshot: ctx-rollback {name} FILE restores it, --undo takes only FILE"
         )
     } else {
-        "check the path; ctx-snapshot --list shows of which files there are snapshots".to_owned()
+        "check the path; ctx-snapshot --list shows which files have snapshots".to_owned()
     };
     Failure::new("no such file, and no tool has replaced one there")
         .at(file.display().to_string(), None)
         .hint(hint)
 }
 
-/// The result in a few words, with the numbers of the snapshots.
+/// Returns the result in a few words, with the numbers of the snapshots.
 fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
     let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
     let (from, size) = (number(&meta.id), meta.size());
@@ -250,7 +254,9 @@ fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
         ReplaceOutcome::Created => format!("created from snapshot {from}: {size}"),
         ReplaceOutcome::New { before, .. } => {
             let before = number(&before.id.to_string());
-            format!("restored from snapshot {from}: {size}; what was there is {before}")
+            format!(
+                "restored from snapshot {from}: {size}; the previous content is snapshot {before}"
+            )
         }
     }
 }
@@ -271,7 +277,7 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
 /// The result for programs. The keys are a contract: none is ever removed.
 #[derive(Serialize)]
 struct RollbackReport {
-    /// The file as it was named; null for stdout.
+    /// The file as the user named it; null for stdout.
     name: Option<String>,
     session: String,
     dry_run: bool,
@@ -284,7 +290,7 @@ struct RollbackReport {
     sha256: String,
     /// The snapshot of the replaced content.
     snapshot: Option<String>,
-    /// The later lines, which only that snapshot has.
+    /// The lines appended later, which only that snapshot has.
     appended: Option<Appended>,
     late_bytes: u64,
 }

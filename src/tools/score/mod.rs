@@ -1,4 +1,4 @@
-//! `ctx-score`: what survived of a session.
+//! `ctx-score`: measures how much of a session survived a compaction.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -29,11 +29,11 @@ use crate::template::filled;
 
 /// Score what is left of a session after a compaction
 ///
-/// Looks in AFTER for what BEFORE has and must not be lost, and counts how much is retained,
+/// Looks in AFTER for the content of BEFORE that must not be lost, and counts how much is retained,
 /// recoverable and lost. The share of items kept is between 0 and 1.
 ///
-/// BEFORE is searched for what must not be lost: requests, constraints, decisions, open items,
-/// errors, files, commands, and identifiers (names, paths, numbers, dates). Each is looked up in
+/// The tool looks in BEFORE for requests, constraints, decisions, open items,
+/// errors, files, commands, and identifiers (names, paths, numbers, dates). It looks each up in
 /// AFTER, with three possible results:
 ///
 /// retained: AFTER's messages, arguments or results have its words, with white space folded and not
@@ -47,18 +47,18 @@ use crate::template::filled;
 ///
 /// Items that were done, repaired or superseded in BEFORE need not survive and are not scored.
 ///
-/// In each class a retained item counts 1, one behind a handle or in a file ½, others 0, because
-/// the model knows nothing about a snapshot. Identifiers are weighted by the probability that they
+/// In each class a retained item counts 1, one in a file or named by a handle ½, others 0, because
+/// the model does not know about a snapshot. Identifiers are weighted by the probability that they
 /// are needed again. The share is the weighted mean of the classes with items: requests and
 /// constraints 3, decisions, open items and identifiers 2, errors, files and commands 1. Words are
 /// compared, not meanings, so a good paraphrase is a loss. The items come from the ledger that
-/// ctx-summarize and ctx-compact also use: the share shows what one of their summaries had no room
-/// for, but not whether a reader understands it, or whether it is better than another summary. Use
-/// --evidence for that.
+/// ctx-summarize and ctx-compact also use: the share shows what did not fit into one of their
+/// summaries, but not whether a reader understands it, or whether it is better than another
+/// summary. Use --evidence for that.
 ///
 /// With --evidence, FILE has questions about BEFORE, each with the quotes that carry its answer:
-/// {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. Of each group of the
-/// evidence one quote must be there, completely or with three quarters of its pairs of neighbouring
+/// {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. One quote of each group
+/// of the evidence must be there, completely or with three quarters of its pairs of neighbouring
 /// words, within one message; words are compared in lower case, Chinese and Japanese by character.
 /// A system message counts only if BEFORE does not have it, and reasoning does not count. A
 /// question whose evidence BEFORE lacks is not answerable and not scored; the share of the others
@@ -96,8 +96,8 @@ struct Args {
     evidence: Option<PathBuf>,
     /// List the items that are kept, lost …, or the questions
     ///
-    /// Of an item its class, line in BEFORE and text; of a question its mark, id,
-    /// category and words.
+    /// Prints class, line in BEFORE and text of each item, or mark, id, category and words of each
+    /// question.
     #[arg(short, long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
     list: Option<Listed>,
     /// Print one JSON object
@@ -111,7 +111,7 @@ struct Args {
     min: Option<f64>,
     /// Exit with 1 if the evidence recall is below N (0 to 1)
     ///
-    /// So it does when BEFORE can answer none of the questions.
+    /// It also exits with 1 if BEFORE cannot answer any of the questions.
     #[arg(long, value_name = "N", value_parser = parse_fraction, requires = "evidence")]
     min_evidence: Option<f64>,
     /// Use only this session's snapshots and offloaded files
@@ -190,7 +190,7 @@ fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>
     match args.store.open(&TOOL, matches) {
         Ok(store) => Ok(Some(store)),
         Err(failure) if is_asked_for => Err(failure),
-        // Nobody named it, and most of a score needs none.
+        // The user did not name a store, and most of the score does not need one.
         Err(failure) => {
             io.report(&failure);
             Ok(None)
@@ -251,7 +251,7 @@ fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result
     Ok(())
 }
 
-/// Whether BEFORE's exact bytes are in a snapshot.
+/// Returns true if BEFORE's exact bytes are in a snapshot.
 fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool> {
     let sha256 = before.finish();
     let sha256 =
@@ -272,7 +272,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
     };
     let [before, after] = names.each_ref().map(|name| json_name(name));
     let (mut all, mut statuses) = (BatchScore::default(), Statuses::default());
-    // With -o the output appears as a whole.
+    // With -o, the output appears only when it is complete.
     let mut held = String::new();
     let mut take = |line: u64, score: Sided<Score>| -> Result<()> {
         Progress::current().record();
@@ -331,13 +331,13 @@ impl Args {
         let given = given.into_iter().find(|(_, is_given)| *is_given);
         given.map_or(Ok(()), |(flag, _)| {
             let failure = Failure::new(format_args!("{flag} with --batch"));
-            Err(failure.hint("leave it out: it is about one session"))
+            Err(failure.hint("leave it out: it applies to one session"))
         })
     }
 }
 
-/// The classes with items and the share that was kept; then the values needed later, and the
-/// questions.
+/// Returns the table of the classes with items and the share kept, followed by the values needed
+/// later and the questions.
 fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let needed = needed.map(|needed| {
         let rows = measures(needed).into_iter();
@@ -353,7 +353,7 @@ fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> S
     shown(&score.rows(), score.items_kept(), needed, recall, None)
 }
 
-/// The table of a batch: sums, means, and the conversation with the lowest score.
+/// Returns the table of a batch: sums, means, and the conversation with the lowest score.
 fn batch_table(score: &BatchScore) -> String {
     let scored = counted(score.scored, "conversation");
     let least = score.least.map(|(line, kept)| context! { line, kept });
@@ -377,7 +377,7 @@ fn shown(
     filled(include_str!("score.txt"), printable, values)
 }
 
-/// Mark, id, category and question, with tabs between.
+/// Returns mark, id, category and text of each question, separated by tabs.
 fn question_list(marks: &[Mark<'_>]) -> String {
     let line = |mark: &Mark<'_>| {
         let question = mark.question;
@@ -388,7 +388,7 @@ fn question_list(marks: &[Mark<'_>]) -> String {
     marks.iter().map(line).collect()
 }
 
-/// Class, line and text of each item, with tabs between.
+/// Returns class, line and text of each item, separated by tabs.
 fn item_list(score: &Score, listed: Listed) -> String {
     let lines = listed.of(score).map(|item| {
         let (class, text) = (item.class.as_str(), printable(&item.text));

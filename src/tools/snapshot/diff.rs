@@ -1,4 +1,4 @@
-//! `--diff A B`: the differences of two sessions, message by message.
+//! `--diff A B`: shows the differences of two sessions, message by message.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -19,7 +19,7 @@ impl Args {
     pub(super) fn diff(&self, names: &[String], store: &Store, io: &mut Io) -> Outcome {
         let mut open = names.iter().map(|name| self.open(names, store, name));
         let (Some(old), Some(new)) = (open.next(), open.next()) else {
-            return Err(Failure::new("two are compared"));
+            return Err(Failure::new("--diff compares two sessions"));
         };
         let (old, new) = (old?, new?);
         if self.raw {
@@ -29,14 +29,14 @@ impl Args {
         if !compared.changes.is_empty() {
             show(&compared, io)?;
         } else if differ(old, new).map_err(Failure::unread)? {
-            io.warn("no message differs, but bytes do: --raw shows the lines");
+            io.warn("no message differs, but some bytes do: --raw shows the lines");
         } else {
             return Ok(ExitStatus::Done);
         }
         Ok(ExitStatus::No)
     }
 
-    /// The bytes of a snapshot, or of a file: a path with a slash, or a name that no snapshot has.
+    /// Opens a snapshot, or a file if the name has a slash or no snapshot has it.
     fn open(&self, names: &[String], store: &Store, name: &str) -> Result<File> {
         if name.contains('/') {
             return file(name);
@@ -45,7 +45,7 @@ impl Args {
         match (found, Path::new(name).is_file()) {
             (Ok(_) | Err(StoreError::Ambiguous { .. }), true) => {
                 Err(Failure::new(format_args!("{name:?} is the name of a snapshot and of a file"))
-                    .hint(format!("./{name} is the file, the whole id the snapshot")))
+                    .hint(format!("./{name} names the file, the whole id the snapshot")))
             }
             (Err(_), true) => file(name),
             (found, false) => {
@@ -54,7 +54,7 @@ impl Args {
         }
     }
 
-    /// A snapshot of the session, else of the file that it is compared with.
+    /// Finds a snapshot of the session, or else of the file that it is compared with.
     fn snapshot(&self, names: &[String], store: &Store, name: &str) -> Result<Entry, StoreError> {
         if self.session.is_none() {
             let mut files = names.iter().map(Path::new).filter(|other| other.is_file());
@@ -72,7 +72,7 @@ fn file(name: &str) -> Result<File> {
         .map_err(|error| Failure::unread(error).at(name, None).hint("check the path"))
 }
 
-/// A line for each message, then how many there are of each kind.
+/// Prints a line for each difference, and then the number of each kind.
 fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     let mut listing = Listing::new("|>LINE|ROLE|>SIZE|WHAT");
     let mut counts = [0_usize; 4];
@@ -98,7 +98,7 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     io.print(&end)
 }
 
-/// The row of the kind of change, and its cells.
+/// Returns the index of the kind of change, and the cells of its row.
 fn row(change: &Change) -> (usize, [String; 5]) {
     let size = |brief: &Brief| short_bytes(brief.bytes);
     let (kind, line, brief, size, what) = match change {
@@ -126,8 +126,8 @@ fn from_to(from: u64, to: u64) -> String {
     format!("{from} → {to}")
 }
 
-/// Prints the lines of A that B lacks as `-`, and those that B has instead as
-/// `+`, in the hunks of a unified diff without context.
+/// Prints the lines that only A has with `-` and those that only B has with `+`, as a unified diff
+/// without context.
 fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
     let mut diff = Diff::of_files(old, new).map_err(Failure::unread)?;
     let hunks = std::mem::take(&mut diff.hunks);
@@ -137,7 +137,7 @@ fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
     Ok(if hunks.is_empty() { ExitStatus::Done } else { ExitStatus::No })
 }
 
-/// Whether two files differ in any byte; reads both from their current positions.
+/// Returns true if two files differ in any byte. Reads both from their current positions.
 fn differ(mut old: File, mut new: File) -> io::Result<bool> {
     old.rewind()?;
     new.rewind()?;
@@ -145,7 +145,7 @@ fn differ(mut old: File, mut new: File) -> io::Result<bool> {
 }
 
 fn show_hunk(diff: &mut Diff, Hunk { old, new }: &Hunk, io: &mut Io) -> io::Result<()> {
-    // A range of no lines stands after the line before it, as in diff_lines(1).
+    // An empty range has the number of the line before it, as in diff(1).
     let start = |range: &Range<usize>| range.start + usize::from(!range.is_empty());
     let (from, to) = (start(old), start(new));
     writeln!(io.out(), "@@ -{from},{} +{to},{} @@", old.len(), new.len())?;
@@ -161,7 +161,7 @@ fn show_hunk(diff: &mut Diff, Hunk { old, new }: &Hunk, io: &mut Io) -> io::Resu
     Ok(())
 }
 
-/// A line without its end, with control characters escaped.
+/// Returns a line without its line end, with control characters escaped.
 fn shown(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut shown = String::with_capacity(line.len());

@@ -1,4 +1,4 @@
-//! `--list`, `--show` and `--log`: the snapshots, and what was done to a session.
+//! `--list`, `--show` and `--log`: show the snapshots, and the history of a session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use ctx_store::{
 
 use crate::store::{GRACE_DAYS, copy_out, failure, list_trash, since};
 
-/// `--list`: the newest come first.
+/// `--list`: prints the snapshots, the newest first.
 pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     let mut catalog = scope.catalog(store, io)?;
     let mut status = ExitStatus::Done;
@@ -68,7 +68,7 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
     }
 }
 
-/// `--list --trash`
+/// `--list --trash`: prints the trash.
 pub(super) fn trash(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if let Some(session) = scope.session {
         store.require_session_or_trash(session).map_err(failure)?;
@@ -91,7 +91,7 @@ pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
     }
 }
 
-/// `--show ID`
+/// `--show ID`: prints the bytes of a snapshot.
 pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mut Io) -> Outcome {
     let entry = store.find_snapshot(session, id).map_err(failure)?;
     let (mut bytes, _) = store.open_verified(&entry).map_err(failure)?;
@@ -99,7 +99,7 @@ pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mu
     Ok(ExitStatus::Done)
 }
 
-/// The selection of snapshots; all by default.
+/// The selected snapshots; all by default.
 pub(super) struct Scope<'a> {
     pub(super) session: Option<&'a SessionId>,
     pub(super) file: Option<&'a Path>,
@@ -110,7 +110,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The snapshots of that time.
+    /// Returns the selected snapshots.
     pub(super) fn catalog(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         if let (None, Some(session)) = (self.file, self.session) {
             store.require_session(session).map_err(failure)?;
@@ -120,7 +120,7 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// The snapshots of any time; none of a session that the store does not know.
+    /// Returns the snapshots of any time; none if the store does not know the session.
     pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,
@@ -131,7 +131,7 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Whether the selection includes a time.
+    /// Returns true if the selection includes the time.
     pub(super) fn has(&self, time: DateTime<Utc>) -> bool {
         self.since.is_none_or(|since| time >= since.start)
             && self.before.is_none_or(|before| time < before.start)
@@ -152,9 +152,7 @@ fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog> {
 /// Prints the events, newest first: time, number of the snapshot, tool, action.
 pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if scope.file.is_none() && scope.session.is_none() {
-        return Err(
-            Failure::new("whose history is not said").hint("name a FILE, or a session with -s")
-        );
+        return Err(Failure::new("no session is named").hint("name a FILE, or a session with -s"));
     }
     if let (None, Some(session)) = (scope.file, scope.session) {
         store.require_session_or_trash(session).map_err(failure)?;
@@ -188,7 +186,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     Ok(ExitStatus::Done)
 }
 
-/// The details from the snapshots that still exist.
+/// The metadata of the snapshots that still exist.
 struct SnapshotMetas<'a> {
     metas: BTreeMap<&'a str, &'a Meta>,
 }
@@ -205,16 +203,16 @@ impl<'a> SnapshotMetas<'a> {
             "compact" => compacted(event),
             "rollback" => self.rolled_back(event),
             "output" => "replaced by its output (-o)".to_owned(),
-            "offload" => format!("took {} out", things(event, "result")),
-            "summary" => "wrote the summary down".to_owned(),
+            "offload" => format!("offloaded {}", things(event, "result")),
+            "summary" => "saved the summary".to_owned(),
             "extract" => format!("wrote {} into the memory files", things(event, "item")),
-            "gc" => format!("removed into the trash: {}", numbers(event)),
+            "gc" => format!("moved to the trash: {}", numbers(event)),
             "purge" => format!("deleted from the trash: {}", numbers(event)),
             "forget" => format!("deleted for good: {}", numbers(event)),
-            "undelete" => "brought back from the trash".to_owned(),
+            "undelete" => "restored from the trash".to_owned(),
             "hold" => "held".to_owned(),
             "release" => "released".to_owned(),
-            "adopt" => "gave it a meta.json".to_owned(),
+            "adopt" => "wrote its meta.json".to_owned(),
             other => other.to_owned(),
         };
         match event.phase.as_str() {
@@ -244,7 +242,7 @@ impl<'a> SnapshotMetas<'a> {
     fn rolled_back(&self, event: &Event) -> String {
         let is_undo = event.flags.iter().any(|flag| flag == "undo");
         let how = if is_undo { "undone" } else { "rolled back" };
-        // Older tools wrote only the hash down.
+        // Older tools recorded only the hash.
         let restored = event.restored.as_deref().or_else(|| {
             let sha256 = event.sha256.as_ref()?;
             let is_older = |meta: &&&Meta| meta.created < event.time;
@@ -260,7 +258,7 @@ impl<'a> SnapshotMetas<'a> {
     }
 }
 
-/// The number of the one snapshot that it made.
+/// Returns the number of the snapshot that the event made.
 fn snapshot(event: &Event) -> String {
     if let [id] = event.snapshots.as_slice() { number(id) } else { NOTHING.to_owned() }
 }
@@ -287,7 +285,7 @@ fn things(event: &Event, what: &str) -> String {
     event.count.map_or_else(|| format!("{what}s"), |count| counted(count, what))
 }
 
-/// The numbers of all snapshots that it concerns.
+/// Returns the numbers of all snapshots of the event.
 fn numbers(event: &Event) -> String {
     if event.snapshots.is_empty() {
         return things(event, "thing");
@@ -295,7 +293,7 @@ fn numbers(event: &Event) -> String {
     event.snapshots.iter().map(|id| number(id)).collect::<Vec<_>>().join(", ")
 }
 
-/// `0007`, by which every tool knows it.
+/// Returns the number of a snapshot, such as `0007`.
 fn number(id: &str) -> String {
     SnapshotId::parse(id).map_or_else(|| id.to_owned(), |id| format!("{:04}", id.stamp.sequence))
 }

@@ -1,4 +1,4 @@
-//! `ctx-snapshot`: saves the exact bytes of a session, and looks at what was saved.
+//! `ctx-snapshot`: saves the exact bytes of a session, and shows what was saved.
 
 mod diff;
 mod list;
@@ -34,14 +34,14 @@ pub const TOOL: Tool = Tool {
 
 /// Save the exact bytes of a session, checked by their hash
 ///
-/// Without FILE, stdin is saved and then passed on: when it cannot be saved,
-/// nothing is written. With FILE, the id of the snapshot is printed; if the newest snapshot
-/// already has these bytes, its id is printed, and no other one is taken.
+/// Without FILE, stdin is saved and then passed on; if it cannot be saved, nothing is written. With
+/// FILE, the tool prints the id of the snapshot. If the newest snapshot already has these bytes,
+/// its id is printed, and no new one is taken.
 ///
-/// Where ID is asked for: an id or its unique beginning; its number (digits alone are nothing
-/// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15
-/// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
-/// newest that was there then; or "latest". Times are UTC.
+/// ID is an id or its unique beginning; a number (digits alone are always a number); at least 6
+/// digits of the sha256 (sha256:… if it has no letter); a day, such as 2026-11-15 or yesterday, on
+/// which one was taken; a time, such as "2026-11-15 10:30" or "1 week ago", for the newest one at
+/// that time; or "latest". Times are UTC.
 #[derive(Debug, Parser)]
 #[command(group = clap::ArgGroup::new("listing").args(["list", "log"]))]
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
@@ -55,28 +55,28 @@ struct Args {
     session: Option<SessionId>,
     /// List the snapshots: all, those of FILE, or of one session (-s)
     ///
-    /// A line has the id, the age, the size, the messages, the tokens where they were counted,
-    /// the kind, whether it is held, and the path that it was taken of. FILE finds what was
-    /// taken of its path, under whatever name, and what its agent's own session has; after a
-    /// move, the session whose bytes it begins with.
+    /// A line has the id, the age, the size, the messages, the tokens if they were counted, the
+    /// kind, whether it is held, and the path of the file. FILE selects the snapshots of its path,
+    /// whatever their names, and those of the agent's session in it; for a file that was moved,
+    /// those of the session whose bytes it begins with.
     #[arg(short, long, help_heading = "Looking at snapshots")]
     list: bool,
     /// Show the history of FILE, or of one session (-s)
     ///
-    /// A line for each thing that was done has the time, the number of the snapshot that was
-    /// taken, the tool, and what it did: saved, compacted 30282 → 9004 tokens, rolled back to
-    /// 0001, undone, written by -o, removed by ctx-gc, brought back. What was there before a
-    /// compaction or a rollback is its snapshot. It is read in the audit log.
+    /// Each line has the time, the number of the snapshot that was taken, the tool, and what it
+    /// did: saved, compacted 30282 → 9004 tokens, rolled back to 0001, undone, written by -o,
+    /// removed by ctx-gc, restored. The snapshot of a compaction or a rollback has the content
+    /// before it. The history comes from the audit log.
     #[arg(long, help_heading = "Looking at snapshots")]
     log: bool,
     /// Print the bytes of a snapshot
     #[arg(long, value_name = "ID", help_heading = "Looking at snapshots")]
     show: Option<String>,
-    /// Check that all snapshots are there and whole
+    /// Check that all snapshots exist and are undamaged
     ///
-    /// Its files must be there and have their names, their sizes and the hash of meta.json;
-    /// without -s the chain of the audit log is followed, too. A line for each snapshot:
-    /// OK, or FAILED and why; with -q only those of what is damaged.
+    /// The files of each snapshot must exist and have the right names, sizes and hash of
+    /// meta.json. Without -s, the chain of the audit log is checked, too. The tool prints a line
+    /// for each snapshot: OK, or FAILED and why; with -q only for damaged ones.
     #[arg(long, help_heading = "Looking at snapshots")]
     verify: bool,
     /// With --verify, read all data and check it against its hashes
@@ -92,10 +92,10 @@ struct Args {
     repair: bool,
     /// Compare two snapshots, or a snapshot and a file, by message
     ///
-    /// A line for each has a sign: - gone, + new, ~ changed, > moved; its line, or both; its role,
-    /// its size, and its first words; of a changed one what is different in it. A result, a call
-    /// and a record with an id are known by it, other messages by their beginning. The last line
-    /// counts. What has a slash, or no snapshot is named by, is a path.
+    /// Each message that differs has a line: a sign (- gone, + new, ~ changed, > moved), its line
+    /// or lines, its role, its size, and its first words or, if it changed, the difference.
+    /// Results, calls and records are matched by their id, other messages by their beginning. The
+    /// last line has the counts. A name with a slash, or one that no snapshot has, is a path.
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
     /// With --diff, compare lines of JSON instead
@@ -104,30 +104,31 @@ struct Args {
     /// With --list, list the trash instead
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     trash: bool,
-    /// List only newer ones: 2026-11-15, "1 week ago"
+    /// List only newer snapshots: 2026-11-15, "1 week ago"
     #[arg(long, value_name = "TIME", requires = "list", help_heading = "Looking at snapshots")]
     since: Option<String>,
-    /// List only older ones
+    /// List only older snapshots
     #[arg(long, value_name = "TIME", requires = "list", help_heading = "Looking at snapshots")]
     before: Option<String>,
     /// Show what would be done, and change nothing
     ///
-    /// Of stdin nothing is saved, and it is passed on. --verify --repair only checks.
+    /// Stdin is passed on, but not saved. --verify --repair only checks.
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print JSON, an object per line
     ///
-    /// Of a snapshot it is its meta.json, of --verify what was checked, and what was found. Of --list --trash also `removed` and
-    /// `grace_ends`; of --log the records of the audit log. docs/json.md has all keys.
+    /// A snapshot is printed as its meta.json, --verify as what was checked and found, and --log as
+    /// the records of the audit log. --list --trash adds `removed` and `grace_ends`. docs/json.md
+    /// lists all keys.
     #[arg(long, conflicts_with_all = ["show", "diff"])]
     json: bool,
     /// Never let ctx-gc remove this snapshot
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     hold: Option<String>,
-    /// Let ctx-gc remove it again
+    /// Let ctx-gc remove this snapshot again
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     release: Option<String>,
-    /// Count the tokens, too, for --list
+    /// Also count the tokens, for --list
     #[arg(long, conflicts_with = "mode", help_heading = "Input")]
     count: bool,
     #[command(flatten)]
@@ -174,12 +175,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// The snapshots to list.
+    /// Returns the snapshots to list.
     fn scope(&self, store: &Store) -> Result<Scope<'_>> {
         let file = match self.files.as_slice() {
             [] => None,
             [file] => Some(file.as_path()),
-            _ => return Err(Failure::new("one FILE at a time is listed")),
+            _ => return Err(Failure::new("--list takes one FILE at a time")),
         };
         let time = |flag, text: &Option<String>| {
             let when = text.as_ref().map(|text| time_of(flag, text, store));
@@ -236,7 +237,7 @@ struct PreviewReport<'a> {
     bytes: u64,
 }
 
-/// Reports for each file whether it would be saved; stdin is passed on.
+/// Reports for each file whether it would be saved; passes stdin on.
 fn preview(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let mut statuses = Statuses::default();
     for path in inputs(&args.files)? {
@@ -295,7 +296,7 @@ impl Taker<'_> {
         }
         let mut statuses = Statuses::default();
         for path in &paths {
-            // Whatever is wrong with one of them, the others are saved.
+            // If one of them fails, the others are still saved.
             match self.save(path, io) {
                 Ok(snapshot) => {
                     self.print(&snapshot, io)?;
@@ -342,7 +343,7 @@ impl Taker<'_> {
         io.committed(format_args!("snapshot {} is taken", saved.snapshot().id));
         note_snapshot(saved.snapshot(), &name, io);
         if let Saved::Again(Snapshot { id, .. }) = &saved {
-            io.note(format_args!("{name} is as it was when {id} was taken"));
+            io.note(format_args!("{name} is unchanged since snapshot {id}"));
         }
         let (Saved::New(snapshot) | Saved::Again(snapshot)) = saved;
         Ok(snapshot)
@@ -363,7 +364,7 @@ fn note_snapshot(snapshot: &Snapshot, name: &str, io: &mut Io) {
     let meta = &snapshot.meta;
     if let Some(first) = meta.tally.bad.first() {
         io.warn(format_args!(
-            "{name}:{}: a line that is no JSON object ({}); such lines: {}, saved as they are",
+            "{name}:{}: a line that is not a JSON object ({}); such lines: {}, saved as they are",
             first.line, first.class, meta.tally.bad_lines
         ));
     }

@@ -21,7 +21,7 @@ struct VerifyReport<'a> {
 }
 
 impl Args {
-    /// Checks the store, and tells of each thing.
+    /// Checks the store, and prints the verdict on each item.
     pub(super) fn verify(&self, store: &Store, io: &mut Io) -> Outcome {
         if let Some(session) = &self.session {
             store.require_session(session).map_err(failure)?;
@@ -81,7 +81,7 @@ impl Args {
         io: &mut Io,
     ) -> Result<()> {
         if !self.json {
-            // Under cron, intact items are not worth a mail, as with `sha256sum --check --quiet`.
+            // With -q, cron should not send mail about intact items, as with `sha256sum --quiet`.
             let text = match verdict {
                 Ok(()) if io.verbosity() == Verbosity::Quiet => return Ok(()),
                 Ok(()) => "OK".to_owned(),
@@ -90,7 +90,7 @@ impl Args {
             };
             let place = line.map(|line| printable(&format!("{id}:{line}")));
             let place = place.unwrap_or_else(|| id.to_owned());
-            // Out of a tampered meta.json it could drive the terminal.
+            // Text from a tampered meta.json could control the terminal.
             return io.print(format!("{place}: {}\n", printable(&text)));
         }
         let (verdict, why) = match verdict {
@@ -101,7 +101,7 @@ impl Args {
         io.json(&VerifyReport { kind, id, line, verdict, why })
     }
 
-    /// Silent where all is well: it is one file, and no snapshot.
+    /// Checks the audit log. Prints nothing if it is intact, because it is not a snapshot.
     fn verify_audit_log(&self, store: &Store, io: &mut Io) -> Result<Verdicts> {
         let mut count = Verdicts::default();
         let broken = match store.check_audit_log() {
@@ -126,7 +126,7 @@ impl Args {
         if is_sound {
             count.sound = 1;
         } else {
-            io.warn("the audit log is not as it was written");
+            io.warn("the audit log was changed after it was written");
             count.damaged = 1;
         }
         Ok(count)
@@ -144,7 +144,7 @@ impl Args {
     }
 }
 
-/// Damage decides, whatever else could not be read, because trying again will not change it.
+/// Returns the exit status. Damage outweighs unreadable items, because a retry does not repair it.
 fn status(count: Verdicts) -> ExitStatus {
     match count {
         Verdicts { damaged: 1.., .. } => ExitStatus::No,

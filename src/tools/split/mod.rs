@@ -18,7 +18,7 @@ use crate::output::{OutputArgs, ReportArgs, Source, Target};
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
 
-/// The default of `--keep-messages` where no other flag says what to keep.
+/// The default of `--keep-messages` if no other flag sets what to keep.
 const KEEP_MESSAGES: u64 = 20;
 
 /// Mark which records of a session are old and which are kept
@@ -29,7 +29,7 @@ const KEEP_MESSAGES: u64 = 20;
 /// it. The default is to keep the last 20 messages.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to split; stdin when there is none, or for -
+    /// Session to split; stdin if there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -38,7 +38,7 @@ struct Args {
     /// Tokens of the window, for --keep-share
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
-    /// Keep the last messages that fill this share of --window, as 0.3
+    /// Keep the last messages that fill this share of --window, such as 0.3
     #[arg(long, value_name = "SHARE", help_heading = "What is kept")]
     keep_share: Option<Share>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
@@ -73,7 +73,8 @@ struct Args {
 }
 
 impl Args {
-    /// Nothing may follow tagged records: the last one has their number.
+    /// Returns the destination. Nothing may follow tagged records, because the last one has their
+    /// number.
     fn target<'s>(
         &self,
         inputs: &[PathBuf],
@@ -85,7 +86,7 @@ impl Args {
     }
 }
 
-/// The table's entry.
+/// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-split",
     command: Args::command,
@@ -99,7 +100,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Ok(ExitStatus::Done);
     }
     if args.report.json && args.strip {
-        return Err(Failure::new("--json reports zones, and --strip decides none"));
+        return Err(Failure::new("--json reports zones, and --strip has none"));
     }
     args.report.refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.file)?;
@@ -117,7 +118,10 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     session.note_document(io);
     let dialect = session.dialect();
     if dialect.is_none() {
-        io.note(format_args!("{}: the format is not known: zones go by lines", session.name));
+        io.note(format_args!(
+            "{}: the format is not known: zones are decided line by line",
+            session.name
+        ));
     }
     let counts = if args.dry_run {
         split(args, &plan, &mut session, io::sink())?.1
@@ -184,8 +188,9 @@ impl Args {
         let share = match (self.keep_share, window) {
             (None, _) => None,
             (Some(_), None) => {
-                return Err(Failure::new("--keep-share is a share of nothing")
-                    .hint("add --window or --model"));
+                return Err(
+                    Failure::new("--keep-share needs a window").hint("add --window or --model")
+                );
             }
             (Some(share), Some(window)) => Some(share.of(window)),
         };

@@ -12,9 +12,9 @@ use crate::template::filled;
 
 const METRICS: &str = include_str!("metrics.prom");
 
-/// Of the whole store and of all sessions.
+/// Returns the metrics of the whole store and of all sessions.
 pub(super) fn of_all(all: &Overview) -> String {
-    // A counter whose value is 0 is there from the beginning.
+    // A counter exists from the beginning, even with the value 0.
     let (mut outcomes, mut without_result) =
         (all.stats.outcomes.clone(), all.stats.without_result.clone());
     outcomes.entry("compacted").or_default();
@@ -41,9 +41,9 @@ pub(super) fn of_all(all: &Overview) -> String {
     filled(METRICS, escaped, values)
 }
 
-/// Of the sessions that are named.
+/// Returns the metrics of the named sessions.
 pub(super) fn of_files(statuses: &[Status]) -> String {
-    // A series occurs once, however often its file is named.
+    // A series occurs only once, even if its file is named several times.
     let mut named = BTreeSet::new();
     let files = statuses.iter().filter(|status| named.insert(&status.name)).map(|status| {
         context! {
@@ -58,7 +58,7 @@ pub(super) fn of_files(statuses: &[Status]) -> String {
     filled(METRICS, escaped, context! { overview => (), files => files.collect::<Vec<_>>() })
 }
 
-/// The value of a label: no control character, then escaped as the format wants it.
+/// Returns the value of a label without control characters, escaped as the format requires.
 fn escaped(value: &str) -> String {
     printable(value).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -85,7 +85,7 @@ mod tests {
         Overview::of(&store, None, agents).expect("read")
     }
 
-    /// For nothing, and for everything possible, the text is valid for promtool.
+    /// The text is valid for promtool, both without data and with all possible data.
     #[test]
     fn the_metrics_obey_the_rules() {
         check(&of_all(&overview("", Agents::new())));
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// No name controls a terminal or ends its label.
+    /// A name cannot control a terminal or end its label.
     #[test]
     fn labels_are_escaped() {
         assert_eq!(escaped("a\"\\b\n\u{1b}[2J"), "a\\\"\\\\b\\\\n\\\\u{1b}[2J");

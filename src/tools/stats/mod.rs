@@ -1,4 +1,4 @@
-//! `ctx-stats`: what compaction has done, and how full sessions are.
+//! `ctx-stats`: shows what compactions have done, and how full sessions are.
 
 mod html;
 mod metrics;
@@ -38,31 +38,31 @@ use crate::template::filled;
 /// Without FILE: compactions and their outcomes, tokens before and after, fidelity,
 /// sessions that are still too large, rollbacks, requests to models, the size of the
 /// store, how full the sessions of all agents on this machine are, and the four acceptance
-/// metrics of sanbot. What the log cannot tell, such as whether a task succeeded, is
-/// listed by name without a value.
+/// metrics of sanbot. Metrics that the log does not contain, such as whether a task succeeded,
+/// are listed by name without a value.
 ///
 /// With FILE: the status of each session: how full its window is, each trigger, how often it
 /// was compacted, and its last snapshot.
 ///
 /// --html prints one page for a browser, which needs no network: the context of each FILE over
 /// its life by kind, its compactions and rollbacks, the largest items, what pruning and
-/// offloading would free, what the last compaction kept and lost. FILE may be the name of a
-/// session of the store, too: then its newest snapshot is shown.
+/// offloading would free, what the last compaction kept and lost. FILE may also be the name of
+/// a session of the store, whose newest snapshot is then shown.
 ///
 /// --prometheus prints metrics for the textfile collector of the node exporter. Counters
 /// count from the beginning of the audit log, so it cannot be used with --since.
 ///
-/// Nothing is changed, not even in the store. Lines of the log that are no records are counted
-/// and skipped. docs/stats.md defines every figure, docs/json.md has the keys of --json.
+/// The tool changes nothing, not even the store. Lines of the log that are not records are
+/// counted and skipped. docs/stats.md defines every figure, docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
-#[command(mut_arg("overflow", |arg| arg.requires("files")))] // Of one session, not of all.
+#[command(mut_arg("overflow", |arg| arg.requires("files")))] // It is about one session, not about all.
 struct Args {
     /// Show the status of these sessions; - is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Only what was done since TIME: 2026-11-15, "1 week ago"
     ///
-    /// In UTC.
+    /// TIME is in UTC.
     #[arg(long, value_name = "TIME", conflicts_with_all = ["files", "prometheus"])]
     since: Option<String>,
     /// Print one JSON object, or one for each FILE
@@ -119,7 +119,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// How sessions are looked at.
+    /// Returns how sessions are examined.
     fn request<'s>(&self, store: &'s Store, io: &mut Io) -> Result<StatusRequest<'s>> {
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
@@ -146,7 +146,7 @@ impl Args {
         })
     }
 
-    /// What is printed of the files, and the failures of those that could not be read.
+    /// Returns the output for the files, and the failures of those that could not be read.
     fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>)> {
         let request = self.request(store, io)?;
         request.counting.report(io);
@@ -174,11 +174,11 @@ impl Args {
 /// The figures of the store and of the sessions. The keys are a contract.
 #[derive(Debug, Serialize)]
 struct Overview {
-    /// What was before is left out.
+    /// The start of the period; earlier events are left out.
     since: Option<String>,
     #[serde(flatten)]
     stats: Stats,
-    /// Lines of the log that are no records.
+    /// Lines of the log that are not records.
     unread_lines: u64,
     /// The mean of tokens / window of all sessions whose window is known.
     context_utilization: Option<f64>,
@@ -186,7 +186,7 @@ struct Overview {
     agents: Agents,
     /// The four acceptance metrics.
     acceptance: [Acceptance; 4],
-    /// The room that the store takes.
+    /// The disk space that the store takes.
     store: Usage,
 }
 
@@ -217,18 +217,18 @@ fn mean(agents: &Agents) -> Option<f64> {
 /// The sessions of one agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 struct AgentSessions {
-    /// How many there are.
+    /// The number of sessions.
     sessions: u64,
-    /// How many of them are due for a compaction.
+    /// The number of sessions that are due for a compaction.
     due: u64,
-    /// Tokens / window, of those whose window is known.
+    /// Tokens / window of the sessions whose window is known.
     utilization: ShareHistogram,
 }
 
 /// All sessions, by agent.
 type Agents = BTreeMap<String, AgentSessions>;
 
-/// Looks where agents keep their sessions, by the index of ctx-ls as far as it goes.
+/// Reads the sessions of all agents; the index of ctx-ls saves reading files that have not changed.
 fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {
     let question = Question {
         triggers,

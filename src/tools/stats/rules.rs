@@ -1,8 +1,8 @@
-//! The rules of the text format and those of `promtool check metrics`, held against a text.
+//! Checks a text against the rules of the text format and of `promtool check metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Units and words that promtool does not take in a name.
+/// Units and words that promtool does not allow in a name.
 const NOT_IN_A_NAME: [&str; 14] = [
     "_counter_",
     "_gauge_",
@@ -29,7 +29,7 @@ struct Family {
     samples: Vec<Sample>,
 }
 
-/// Checks all rules; panics at the first that is broken.
+/// Checks all rules, and panics at the first broken one.
 #[track_caller]
 pub(super) fn check(text: &str) {
     assert!(text.is_empty() || text.ends_with('\n'), "the last line has no end");
@@ -123,7 +123,7 @@ fn sample(line: &str) -> Sample {
     (name.to_owned(), labels, value)
 }
 
-/// The value of a label, and the text after its quote.
+/// Returns the value of a label, and the text after its closing quote.
 fn unquoted(text: &str) -> (String, &str) {
     let (mut value, mut chars) = (String::new(), text.char_indices());
     while let Some((at, c)) = chars.next() {

@@ -17,22 +17,22 @@ use crate::session::ReadArgs;
 use crate::store::failure;
 use crate::template::filled;
 
-/// What there is to tell of a session.
+/// The status of a session.
 pub(super) struct Status {
-    /// As the user named it.
+    /// The name that the user gave.
     pub(super) name: String,
     report: Report,
-    /// Whether a flag, a model or the session itself tells its window.
+    /// True if a flag, a model or the session itself gives the window.
     pub(super) window_is_known: bool,
-    /// What the triggers say.
+    /// The values of the triggers.
     pub(super) due: Due,
-    /// How often it was compacted.
+    /// The number of compactions.
     pub(super) compactions: u64,
     newest: Option<Event>,
     snapshot: Option<Meta>,
 }
 
-/// The same for programs.
+/// The status for programs.
 #[derive(Serialize)]
 pub(super) struct StatusReport<'a> {
     #[serde(flatten)]
@@ -44,33 +44,33 @@ pub(super) struct StatusReport<'a> {
     last_snapshot_time: Option<String>,
 }
 
-/// What the store knows of a session.
+/// What the store knows about a session.
 #[derive(Default)]
 pub(super) struct StoredHistory {
-    /// Its snapshots.
+    /// The snapshots of the session.
     pub(super) entries: Vec<Entry>,
-    /// What was done to it, the newest first.
+    /// The events of the session, the newest first.
     pub(super) events: Vec<Event>,
 }
 
-/// How sessions are looked at.
+/// The parameters for examining sessions.
 #[derive(Clone, Copy)]
 pub(super) struct StatusRequest<'a> {
     pub(super) store: &'a Store,
     pub(super) triggers: Triggers,
-    /// Whether the model refused the session.
+    /// True if the model refused the session.
     pub(super) overflow: bool,
     pub(super) counting: Counting,
 }
 
-/// Reads a session, and what the store knows of it.
+/// Reads a session, and what the store knows about it.
 pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status> {
     let status = Status::read(Input::open(path)?, request)?;
     Ok(status.knowing(&StoredHistory::of_file(path, request.store)?))
 }
 
 impl StoredHistory {
-    /// Of a file; nothing of stdin.
+    /// Returns the history of a file; it is empty for stdin.
     pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self> {
         if is_stdin(path) {
             return Ok(Self::default());
@@ -84,7 +84,7 @@ impl StoredHistory {
         Self::of(entries, own, store)
     }
 
-    /// Of the snapshots of a session.
+    /// Returns the history for the snapshots of a session.
     pub(super) fn of(entries: Vec<Entry>, own: SessionId, store: &Store) -> Result<Self> {
         let sessions = entries.iter().map(|entry| entry.id.session.clone());
         let sessions: BTreeSet<SessionId> = sessions.chain([own]).collect();
@@ -94,7 +94,7 @@ impl StoredHistory {
 }
 
 impl Status {
-    /// Reads a session, of which the store knows nothing yet.
+    /// Reads the status of a session without its history.
     pub(super) fn read(input: Input, request: StatusRequest<'_>) -> Result<Self> {
         let name = input.name.clone();
         let counter = Some(request.counting.counter);
@@ -114,7 +114,7 @@ impl Status {
         })
     }
 
-    /// With what the store knows.
+    /// Adds the history.
     pub(super) fn knowing(mut self, known: &StoredHistory) -> Self {
         let is_compaction = |event: &&Event| event.op == "compact" && event.phase == "done";
         let compactions = || known.events.iter().filter(is_compaction);
@@ -125,27 +125,27 @@ impl Status {
         self
     }
 
-    /// Tokens of its context.
+    /// Returns the tokens of the context.
     pub(super) fn tokens(&self) -> u64 {
         self.report.size.context()
     }
 
-    /// Tokens of its window.
+    /// Returns the tokens of the window.
     pub(super) fn window(&self) -> u64 {
         self.report.size.window.unwrap_or_default()
     }
 
-    /// The former divided by the latter.
+    /// Returns the share of the window that the context takes.
     pub(super) fn share(&self) -> Option<f64> {
         ctx_metrics::share(self.tokens(), self.window())
     }
 
-    /// Whether a compaction is due.
+    /// Returns true if a compaction is due.
     pub(super) fn is_due(&self) -> bool {
         self.due.step == Step::Compact
     }
 
-    /// For programs.
+    /// Returns the status for programs.
     pub(super) fn report(&self) -> StatusReport<'_> {
         let time = |time: &DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let snapshot = self.snapshot.as_ref();
@@ -159,7 +159,7 @@ impl Status {
         }
     }
 
-    /// For people.
+    /// Returns the status for people.
     pub(super) fn text(&self) -> String {
         let values = context! {
             name => &self.name,

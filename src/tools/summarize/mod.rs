@@ -1,4 +1,4 @@
-//! `ctx-summarize`: the old zone becomes one message.
+//! `ctx-summarize`: replaces the old zone with one message.
 
 use std::path::{Path, PathBuf};
 
@@ -33,11 +33,11 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 ///
 /// Reads records tagged by ctx-split and writes a plain session: the summary takes the place of the
 /// first old record, and all other records stay unchanged, without their tags. An earlier summary
-/// in the old zone becomes part of the new one. Nothing is written before the whole input was read
-/// and the output was checked.
+/// in the old zone becomes part of the new one. Nothing is written before the whole input is read
+/// and the output is checked.
 ///
-/// With --budget it decides itself what is old and reads any session. The --keep flags need
-/// --budget and set a minimum.
+/// With --budget, the tool reads any session and decides itself which records are old. The --keep
+/// flags need --budget and set a minimum.
 ///
 /// The method `extractive` quotes what is most likely to be needed later. The method `rule` counts
 /// and quotes: user messages, tool calls, the latest topics, the tools. The method `llm` asks a
@@ -47,7 +47,7 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 /// Secrets are removed from everything that is sent and written.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin when there is none, or for -
+    /// Session to read; stdin if there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -56,19 +56,17 @@ struct Args {
     method: Method,
     /// Length of the summary in tokens
     ///
-    /// A summary written offline is made to fit; a model is asked for it and may
-    /// write a fifth more [default: about a fifth of what it replaces with --method
-    /// extractive; with --method llm what the template says (500 with sanbot, 8000 with
-    /// synapse), else about 60 % of what --budget leaves, else a tenth of what it
-    /// replaces, 500 to 4000]
+    /// A summary written offline always fits. A model is asked for this length and may write a
+    /// fifth more [default: about a fifth of what it replaces with --method extractive; with
+    /// --method llm the length in the template (500 with sanbot, 8000 with synapse), or else about
+    /// 60 % of what --budget leaves, or else a tenth of what it replaces, 500 to 4000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Summary")]
     summary_tokens: Option<u64>,
     /// Make the whole output at most N tokens; needs no ctx-split
     ///
-    /// Decides the zones itself: the input needs none, and those it has do not
-    /// count. The latest messages stay, with long tool results shortened, as far
-    /// as they are worth more than a summary of them. Fails when what has to
-    /// stay does not fit.
+    /// The tool decides the zones itself and ignores those in the input. The latest messages stay,
+    /// with long tool results shortened, as long as they are worth more than a summary of them.
+    /// Fails if the records that must stay do not fit.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "Summary")]
     budget: Option<u64>,
     #[command(flatten)]
@@ -81,7 +79,7 @@ struct Args {
     header: Option<String>,
     /// Role of the summary
     ///
-    /// It is user where the dialect allows no other.
+    /// The role is user if the dialect allows no other.
     #[arg(long, value_enum, value_name = "ROLE", default_value_t, help_heading = "Summary")]
     role: SummaryRole,
     /// Count tokens with this encoding
@@ -93,7 +91,7 @@ struct Args {
 
     /// Show what would be summarized, and write nothing
     ///
-    /// No model is asked: the summary that is made without one stands for its own.
+    /// No model is asked; a summary made without a model is used instead.
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
 
@@ -102,7 +100,7 @@ struct Args {
     partial: bool,
     /// Fail if the input is not valid for its API
     ///
-    /// Such as: a tool result answers no call, a call has no result.
+    /// For example, a tool result answers no call, or a call has no result.
     #[arg(long, help_heading = "Input")]
     strict: bool,
     #[command(flatten)]
@@ -119,7 +117,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The table's entry.
+/// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
     command: || Args::command().mut_group("Keep", |keep| keep.requires("budget")),
@@ -171,8 +169,8 @@ impl Args {
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
 
-    /// Appends the summary to the session's in the store. Whether it was not there before, or
-    /// the failure after which it is there all the same.
+    /// Appends the summary to those of the session in the store. Returns true if it is new, or the
+    /// failure that came after the summary was written.
     fn remember(
         &self,
         summary: &Summary,
@@ -195,8 +193,8 @@ impl Args {
         checked.map_err(|error| session.failure(error))
     }
 
-    /// Bad lines come in whatever happens to them: they are part of the count
-    /// that shows whether the stream is whole.
+    /// Opens the session. Bad lines are read whatever happens to them later, because they belong to
+    /// the count that shows whether the stream is complete.
     fn open(&self, source: &Source, path: &Path) -> Result<Session> {
         let mut read = self.read.clone();
         if read.invalid == Invalid::Drop {
@@ -222,7 +220,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
     let summary = new.draft.as_ref().map(|draft| draft.summary.clone());
     let summary = summary.as_ref();
-    // A clock that was set back measures nothing.
+    // If the clock was set back, the duration is unknown.
     let took = (Utc::now() - begun).num_milliseconds();
     let took = u64::try_from(took).unwrap_or_default();
     let summing = Summing::new(args.method, summary, usage);
@@ -268,11 +266,11 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(status)
 }
 
-/// What would be done.
+/// Returns the preview.
 fn preview(name: &str, summary: Option<&Summary>, counter: &MessageCounter) -> String {
     let name = printable(name);
     let Some(summary) = summary else {
-        return format!("{name}: nothing is old, and nothing would be summarized\n");
+        return format!("{name}: nothing to summarize\n");
     };
     format!(
         "{name}: a summary of {} would take the place of {}\n",
@@ -281,7 +279,7 @@ fn preview(name: &str, summary: Option<&Summary>, counter: &MessageCounter) -> S
     )
 }
 
-/// The session with its summary, and what models took.
+/// Returns the session with its summary, and the costs of the models.
 fn summed_up(
     args: &Args,
     plan: &Plan,
@@ -310,7 +308,7 @@ fn summed_up(
     Ok((new.map_err(|error| session.failure(error))?, usage))
 }
 
-/// Each line is a conversation of its own, and says what it has to say at once.
+/// Summarizes each line as a separate conversation, and prints its notes at once.
 fn batch(
     args: &Args,
     plan: &Plan,

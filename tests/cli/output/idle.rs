@@ -1,5 +1,5 @@
-//! L11: an agent's own file that changed just now is left alone, whichever tool would replace it, and
-//! whatever it would be replaced with.
+//! L11: an agent's own file that changed just now is left alone, whichever tool would replace it,
+//! and whatever it would be replaced with.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -156,7 +156,7 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
                 assert_eq!(now, of_agent(), "{name}");
             };
             if call.code == 2 {
-                is_refused(&[], "is a session, and what is written here is none");
+                is_refused(&[], "is a session, and this output is not");
                 continue;
             }
             let why = "changed just now; a running agent would not notice what is changed in it; \
@@ -173,7 +173,8 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
     }
 }
 
-/// Each tool that has an option for a file to be written, a subcommand's among them, has its call above.
+/// Each tool that has an option for a file to be written, a subcommand's among them, has its call
+/// above.
 #[test]
 fn every_tool_with_an_output_is_tried() {
     let tried: BTreeSet<&str> = CALLS.iter().map(|call| call.tool).collect();

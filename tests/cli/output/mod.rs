@@ -197,7 +197,7 @@ fn a_report_takes_no_sessions_place() {
                 .args(["-o", output])
                 .code(2)
                 .stderr(&format!(
-                    "{name}: {output}: is a session, and what is written here is none; name another file with -o\n"
+                    "{name}: {output}: is a session, and this output is not; name another file with -o\n"
                 ))
                 .run();
             assert_eq!(read(dir, output), before);

@@ -196,7 +196,7 @@ fn batch_records_have_no_budget() {
         .args(["--batch"])
         .stdin("")
         .code(2)
-        .stderr_has("--budget does not go with --batch")
+        .stderr_has("--budget cannot be used with --batch")
         .run();
 }
 

@@ -1,4 +1,4 @@
-//! What cargo knows, and the build.
+//! The metadata from cargo, and the build.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{output, run};
 
-/// The package whose program is all tools.
+/// The package of the program that contains all tools.
 pub(super) const PACKAGE: &str = "ctx-all";
 
 /// The part of `cargo metadata` that is needed here.
@@ -26,7 +26,7 @@ pub(super) struct Package {
     pub(super) version: String,
     pub(super) license: Option<String>,
     pub(super) manifest_path: PathBuf,
-    /// Where it was downloaded from; ours were not.
+    /// The registry that the package was downloaded from; `None` for our own packages.
     pub(super) source: Option<String>,
 }
 
@@ -37,8 +37,8 @@ impl Metadata {
         serde_json::from_str(&output(&mut cargo)?).context("cannot read what cargo metadata prints")
     }
 
-    /// The packages of others that are built into the program, or make what is built in (the
-    /// vocabularies), by name and version.
+    /// Returns other authors' packages that are built into the program, or that generate built-in
+    /// data (the vocabularies), sorted by name and version.
     pub(super) fn of_others(&self, root: &Path, triple: &str) -> anyhow::Result<Vec<&Package>> {
         let mut cargo = command();
         cargo.args(["tree", "--locked", "--package", PACKAGE, "--target", triple]);
@@ -60,13 +60,13 @@ impl Metadata {
     }
 }
 
-/// The cargo that runs this, else the one in PATH. Not the program that built this one: called
-/// past rustup, it would let each package choose its own compiler.
+/// Returns the cargo that runs this program, or else the one in PATH. The cargo that built this
+/// program is not used, because without rustup each package could choose its own compiler.
 pub(super) fn command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The platform of this machine, as rustc calls it.
+/// Returns the platform of this machine, as rustc names it.
 pub(super) fn host() -> anyhow::Result<String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));

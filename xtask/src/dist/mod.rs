@@ -1,7 +1,7 @@
-//! `cargo xtask dist`: what is handed out, a tarball and a Debian package.
+//! `cargo xtask dist`: makes the packages of a release, a tarball and a Debian package.
 //!
-//! What is packed does not depend on the machine: no path of it, no time but that of the last
-//! commit, no owner, and files in the order of their names.
+//! The packages do not depend on the machine: they have no local paths and no owner, the time of
+//! the last commit, and files sorted by name.
 
 mod cargo;
 mod stage;
@@ -15,26 +15,26 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use cargo::{Metadata, Package};
 
-/// What is made.
+/// The options of `cargo xtask dist`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Dist {
-    /// Build for this platform, as rustc calls it [default: that of this machine]
+    /// Build for this platform, as rustc names it [default: that of this machine]
     #[arg(long, value_name = "TRIPLE")]
     pub target: Option<String>,
-    /// Make the tarball alone, for which cargo-deb is not needed
+    /// Make only the tarball, which does not need cargo-deb
     #[arg(long)]
     pub no_deb: bool,
 }
 
-/// Where things lie while packages are made.
+/// The folders and the time that are used while packages are made.
 struct Places<'r> {
     root: &'r Path,
     triple: &'r str,
-    /// Where cargo puts what it builds.
+    /// The folder of cargo's output.
     built: PathBuf,
-    /// Where the packages go.
+    /// The folder for the packages.
     packages: PathBuf,
-    /// Seconds since 1970, the time of all that is packed.
+    /// The time of all packed files, in seconds since 1970.
     epoch: i64,
 }
 
@@ -43,11 +43,11 @@ impl Dist {
     pub fn run(&self, root: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let host = cargo::host()?;
         let triple = self.target.as_deref().unwrap_or(&host);
-        // A static program needs nothing of the distribution: the tarball is enough for it.
+        // A static program does not depend on the distribution, so the tarball is enough.
         let deb = !self.no_deb && !triple.ends_with("-musl");
         if deb {
             output(cargo::command().args(["deb", "--version"])).ok().context(
-                "cargo-deb is not installed: cargo install --locked cargo-deb; --no-deb makes the tarball alone",
+                "cargo-deb is not installed: cargo install --locked cargo-deb; --no-deb makes only the tarball",
             )?;
         }
         let metadata = Metadata::read(root)?;
@@ -71,18 +71,18 @@ impl Dist {
     }
 }
 
-/// The time of all that is packed: `$SOURCE_DATE_EPOCH`, else that of the last commit.
+/// Returns the time of all packed files: `$SOURCE_DATE_EPOCH`, or else that of the last commit.
 fn epoch(root: &Path) -> anyhow::Result<i64> {
     if let Ok(epoch) = std::env::var("SOURCE_DATE_EPOCH") {
-        return epoch.parse().context("SOURCE_DATE_EPOCH is no number");
+        return epoch.parse().context("SOURCE_DATE_EPOCH is not a number");
     }
     let mut git = Command::new("git");
     git.args(["log", "-1", "--format=%ct"]).current_dir(root);
-    let epoch = output(&mut git).context("this is no git repository; set SOURCE_DATE_EPOCH")?;
+    let epoch = output(&mut git).context("this is not a git repository; set SOURCE_DATE_EPOCH")?;
     Ok(epoch.trim().parse()?)
 }
 
-/// Runs a command whose output people see.
+/// Runs a command and shows its output.
 fn run(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status().with_context(|| shown(command))?;
     if !status.success() {
@@ -113,7 +113,7 @@ that its authors chose, then come the texts that are in these packages, each onc
 
 ";
 
-/// A page of all of them.
+/// Returns a page with the licences of all packages.
 fn licence_texts(packages: &[&Package]) -> String {
     let mut page = HEAD.to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -135,7 +135,7 @@ fn licence_texts(packages: &[&Package]) -> String {
     page
 }
 
-/// The texts of the files of a package that are about its licence.
+/// Returns the texts of the licence files of a package.
 fn licence_files(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -148,6 +148,6 @@ fn licence_files(folder: &Path) -> Vec<String> {
             .any(|begin| name.starts_with(begin))
     };
     let texts = paths.iter().filter(is_licence).filter_map(|path| fs::read_to_string(path).ok());
-    // The same text ends its lines in several ways.
+    // Copies of the same text have different line ends.
     texts.map(|text| text.replace("\r\n", "\n").trim().to_owned()).collect()
 }

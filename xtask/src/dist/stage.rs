@@ -1,5 +1,5 @@
-//! The folders of a package, which are unpacked into `~/.local`, `/usr/local` or `/usr`, and the
-//! packages made of them.
+//! Prepares the folders of a package, which are unpacked into `~/.local`, `/usr/local` or `/usr`,
+//! and makes packages from them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,13 +11,13 @@ use chrono::DateTime;
 
 use super::{Places, cargo, output, run};
 
-/// Where the one program lies; the tools are links to it.
+/// The path of the program; the tools are links to it.
 const PROGRAM: &str = "lib/ctx-tools/ctx-tools";
 
-/// Where documents go.
+/// The folder for documents.
 const DOC: &str = "share/doc/ctx-tools";
 
-/// An empty folder.
+/// Creates an empty folder.
 fn recreate(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -25,7 +25,7 @@ fn recreate(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())
 }
 
-/// The link of each tool.
+/// Creates the link of each tool.
 fn links(bin: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(bin)?;
     for tool in crate::tools() {
@@ -34,7 +34,7 @@ fn links(bin: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What does not depend on the machine, under the names that man and the shells look for.
+/// The files that do not depend on the machine, with the names that man and the shells expect.
 const SHARED: [(&str, &str); 6] = [
     ("completions/bash", "bash-completion/completions"),
     ("completions/zsh", "zsh/site-functions"),
@@ -55,7 +55,7 @@ fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is there to read.
+/// Copies the documents.
 fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "docs", "examples"] {
         put(&root.join(name), &doc.join(name))?;
@@ -83,10 +83,10 @@ fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Who makes the package, as Debian's changelog wants it; also in `crates/ctx-all/Cargo.toml`.
+/// The maintainer, in the format of Debian's changelog; also in `crates/ctx-all/Cargo.toml`.
 const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 
-/// `ctx-tools-VERSION-TRIPLE.tar.gz`: gzip, since there is no machine that cannot unpack it.
+/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. It uses gzip, because every machine can unpack it.
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");
@@ -115,7 +115,7 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
     Ok(places.packages.join(format!("{name}.tar.gz")))
 }
 
-/// The Debian package. What goes where is in `crates/ctx-all/Cargo.toml`.
+/// Makes the Debian package. `crates/ctx-all/Cargo.toml` lists its files.
 pub(super) fn deb(
     places: &Places<'_>,
     target: Option<&str>,
@@ -125,7 +125,7 @@ pub(super) fn deb(
     recreate(&stage)?;
     links(&stage.join("bin"))?;
     shared(&stage.join("share"), places.root)?;
-    // The licences of Debian's packages are in the file copyright, which cargo-deb writes.
+    // In a Debian package, the licences are in the file copyright, which cargo-deb writes.
     documents(&stage.join(DOC), places.root, licences)?;
     let changes = stage.join(DOC).join("changelog.Debian");
     write(&changes, changelog(places.epoch)?.as_bytes())?;
@@ -143,16 +143,16 @@ pub(super) fn deb(
     Ok(PathBuf::from(made.trim()))
 }
 
-/// Debian wants a changelog of the package in its own form.
+/// Returns the changelog of the package in Debian's format.
 fn changelog(epoch: i64) -> anyhow::Result<String> {
-    let time = DateTime::from_timestamp(epoch, 0).context("a time after all times")?;
+    let time = DateTime::from_timestamp(epoch, 0).context("the time is out of range")?;
     let time = time.to_rfc2822();
     Ok(format!(
         "ctx-tools ({VERSION}-1) unstable; urgency=medium\n\n  * Release {VERSION}; /usr/share/doc/ctx-tools/CHANGELOG.md says what is new.\n\n -- {MAINTAINER}  {time}\n"
     ))
 }
 
-/// `SHA256SUMS` of all packages, for `sha256sum --check`.
+/// Writes `SHA256SUMS` of all packages, for `sha256sum --check`.
 pub(super) fn checksums(places: &Places<'_>) -> anyhow::Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(&places.packages)? {

@@ -1,9 +1,9 @@
-//! Progress of a long run on stderr: only on a terminal, only after a second, and erased at the
-//! end.
+//! Shows the progress of a long run on stderr, only on a terminal and only after a second. The line
+//! is erased at the end.
 //!
 //! Workers add to a few counters; one thread reads them ten times a second and draws. A process has
-//! one terminal, and so one [`Progress`]: any code that writes to the terminal finds it there, and
-//! erases the line while it writes.
+//! one terminal and therefore one [`Progress`]. Code that writes to the terminal uses it to erase
+//! the line first.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::atomic::Ordering::{self, Relaxed};
@@ -19,10 +19,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::io::{is_capable, wants_colour};
 use crate::{CommonArgs, printable, short_bytes, short_count};
 
-/// When it is shown how far a run is.
+/// When progress is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ShowProgress {
-    /// On a terminal, of what takes longer than a second
+    /// On a terminal, for runs longer than a second
     #[default]
     Auto,
     /// Never
@@ -45,17 +45,17 @@ impl Progress {
         }
     }
 
-    /// That of this process.
+    /// Returns the progress of this process.
     pub fn current() -> Self {
         PROGRESS.get().cloned().unwrap_or_default()
     }
 
-    /// Whether the terminal shows the line.
+    /// Returns true if the terminal shows the line.
     pub fn is_shown(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Takes the line away for good.
+    /// Erases the line for good.
     pub(crate) fn end(&self) {
         if let Some(shown) = &self.0 {
             shown.end();
@@ -68,7 +68,7 @@ impl Progress {
         }
     }
 
-    /// Another part of the work begins.
+    /// Starts another part of the work.
     pub fn stage(&self, what: &str) {
         self.count(|counts| counts.stage(what));
     }
@@ -83,7 +83,7 @@ impl Progress {
         self.count(|counts| _ = counts.bytes.fetch_add(bytes, Relaxed));
     }
 
-    /// One more record of a batch is done.
+    /// Counts a finished record of a batch.
     pub fn record(&self) {
         self.count(|counts| _ = counts.records.fetch_add(1, Relaxed));
     }
@@ -93,13 +93,13 @@ impl Progress {
         self.count(|counts| counts.files.store(count as u64, Relaxed));
     }
 
-    /// One of the files is done.
+    /// Counts a finished file.
     pub fn file_done(&self) {
         self.count(|counts| _ = counts.done_files.fetch_add(1, Relaxed));
     }
 
-    /// A file, or stdin, whose reading is counted. Of many files the sizes are not added up:
-    /// all of them would have to be looked at first.
+    /// Returns a reader that counts the bytes of a file or of stdin. The sizes of several files are
+    /// not added up, because all of them would have to be examined first.
     pub(crate) fn over(
         &self,
         name: &str,
@@ -117,7 +117,7 @@ impl Progress {
         Box::new(Counted { reader, counts })
     }
 
-    /// Writes to the terminal without tearing the line.
+    /// Writes to the terminal without garbling the line.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.0 {
             Some(shown) => shown.aside(write),
@@ -125,7 +125,7 @@ impl Progress {
         }
     }
 
-    /// Stdout, which may be the same terminal.
+    /// Wraps stdout, which may be the same terminal.
     pub(crate) fn between_draws(&self, out: Box<dyn Write + Send>) -> Box<dyn Write + Send> {
         if self.0.is_none() || !io::stdout().is_terminal() {
             return out;
@@ -149,7 +149,7 @@ impl Read for Counted {
     }
 }
 
-/// A terminal that the line is on as well.
+/// An output on the terminal that also shows the line.
 struct OutputBetweenDraws {
     out: Box<dyn Write + Send>,
     progress: Progress,
@@ -169,11 +169,11 @@ impl Write for OutputBetweenDraws {
 /// The counters of a run.
 struct Counts {
     stage: Mutex<Stage>,
-    /// Read so far, in this pass.
+    /// Bytes read so far in this pass.
     bytes: AtomicU64,
     /// Records of a batch.
     records: AtomicU64,
-    /// 0 if unknown.
+    /// The number of files; 0 if unknown.
     files: AtomicU64,
     done_files: AtomicU64,
 }
@@ -185,12 +185,12 @@ struct Stage {
     bytes: u64,
     /// The number of the current pass over the bytes.
     pass: u64,
-    /// When that began.
+    /// The time when the current pass began.
     pass_begun: Instant,
 }
 
-/// The content of the line: what is done, how much of how much, and the figures as text (bytes,
-/// rate, time).
+/// The content of the line: the current work, how much of how much, and the figures as text
+/// (bytes, rate, time).
 type Line = (String, Option<(u64, u64)>, String);
 
 impl Counts {
@@ -222,7 +222,7 @@ impl Counts {
         self.bytes.store(0, Relaxed);
     }
 
-    /// The content of the line at `now`.
+    /// Returns the content of the line at `now`.
     fn line(&self, now: Instant) -> Line {
         let stage = self.locked();
         let bytes = self.bytes.load(Relaxed);
@@ -261,7 +261,7 @@ impl Stage {
     }
 }
 
-/// Progress in bytes of a total, after that time: how many, how fast, and the time left.
+/// Formats progress in bytes: how many, how fast, and the time left.
 fn volume(bytes: u64, all: u64, time_taken: Duration) -> Vec<String> {
     if bytes == 0 {
         return Vec::new();
@@ -279,7 +279,7 @@ fn volume(bytes: u64, all: u64, time_taken: Duration) -> Vec<String> {
     said
 }
 
-/// `14 s`, `3 min`.
+/// Formats a duration: `14 s`, `3 min`.
 fn time(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..100 => format!("{seconds} s"),
@@ -287,11 +287,11 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// A shorter run ends before anyone could read the line.
+/// The line appears after this time, because a shorter run ends before anyone could read it.
 const DELAY: Duration = Duration::from_secs(1);
-/// The time between two drawings.
+/// The time between two updates.
 const TICK: Duration = Duration::from_millis(100);
-/// On a narrower terminal there is no room for a bar next to the figures.
+/// A narrower terminal is too narrow for a bar next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
 /// The counters, the line that shows them, and the thread that draws it until its sender is gone.
@@ -303,7 +303,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// Draws from now on, as soon as it is worth it. Without a thread nothing is drawn.
+    /// Starts the thread that draws after the delay. If there is no thread, nothing is drawn.
     fn start(tool: &str, colour: bool) -> Self {
         let counts = Arc::new(Counts::new(tool));
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
@@ -327,7 +327,7 @@ impl Shown {
         Self { counts, bar, is_drawn, drawer }
     }
 
-    /// Takes the line away, and draws no more.
+    /// Erases the line, and stops drawing.
     fn end(&self) {
         let mut drawer = self.drawer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((thread, goes_on)) = drawer.take() {
@@ -337,7 +337,7 @@ impl Shown {
         }
     }
 
-    /// Takes the line away while something else is written.
+    /// Erases the line while something else is written.
     fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         if self.is_drawn.load(Ordering::SeqCst) { self.bar.suspend(write) } else { write() }
     }
@@ -379,7 +379,7 @@ mod tests {
         counts.line(Instant::now() + Duration::from_secs(seconds))
     }
 
-    /// For a file of known size: the share, the rate and the time left.
+    /// A file of known size has the share, the rate and the time left.
     #[test]
     fn a_file_is_told_by_its_size() {
         let counts = Counts::new("ctx-x");
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(share, Some((100 << 20, 400 << 20)));
         assert!(figures.starts_with("100MB of 400MB, "), "{figures}");
         assert!(figures.ends_with("B/s, 30 s left"), "{figures}");
-        // Whoever reads it once more begins at its beginning.
+        // A second pass starts at the beginning.
         counts.reading(400 << 20);
         assert_eq!(after(&counts, 1).0, "reading a.jsonl, pass 2");
         assert_eq!(after(&counts, 1).1, Some((0, 400 << 20)));

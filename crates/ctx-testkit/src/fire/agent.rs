@@ -14,51 +14,51 @@ use super::lines::{EXCHANGE, numbered};
 pub enum Agent {
     /// Opens the file for each line.
     Opening,
-    /// Opens it for each half of a line.
+    /// Opens the file for each half of a line.
     OpeningForHalves,
-    /// Holds it open, for so many lines at a time.
+    /// Holds the file open for this number of lines at a time.
     Holding(usize),
-    /// Holds it open, and for the most part is in the middle of a line.
+    /// Holds the file open, and is usually in the middle of a line.
     HoldingHalves,
-    /// Two that know nothing of each other open it, each for a whole exchange.
+    /// Two independent agents open the file, each for a whole exchange.
     Two,
-    /// Reads all of it and writes it over, with one line more.
+    /// Reads the whole file, and overwrites it with one more line.
     WritingOver,
-    /// The same next to it, and renames.
+    /// Writes the whole content into a new file, and renames that.
     Renaming,
-    /// Copies it, appends an exchange to the copy line by line, and renames the copy.
+    /// Copies the file, appends an exchange to the copy line by line, and renames the copy.
     Copying,
 }
 
-/// The numbers of the lines that an agent knows to be written. The agent holds this while it
-/// changes the session, so the holder sees it between two changes.
+/// The numbers of the lines that an agent has written. The agent locks this while it changes the
+/// session, so whoever holds the lock sees the session between two changes.
 pub(super) type Journal = Mutex<Vec<usize>>;
 
-/// What the agents and the harness know of each other.
+/// The state that the agents and the harness share.
 #[derive(Default)]
 pub(super) struct Signals {
-    /// The agents are to end.
+    /// Tells the agents to end.
     pub(super) stop: AtomicBool,
-    /// How long the last try took, in milliseconds. Agents rest longer where tools take
-    /// longer: on a busy machine nothing would go through otherwise.
+    /// The duration of the last try in milliseconds. Agents pause longer if tools take longer,
+    /// because otherwise no try would succeed on a busy machine.
     pub(super) took: AtomicU32,
 }
 
-/// Between two writes.
+/// The pause between two writes.
 pub(super) const PAUSE: Duration = Duration::from_millis(1);
-/// In the middle of a line.
+/// The pause in the middle of a line.
 const HALF_PAUSE: Duration = Duration::from_millis(20);
-/// Between two times of holding the file or of writing all of it, which nothing
-/// but a pause lets anybody else come in between of.
+/// The pause after the file was held open or completely rewritten, so that other processes get a
+/// chance.
 const LONG_PAUSE: Duration = Duration::from_millis(250);
 
 impl Agent {
-    /// How many write at once.
+    /// Returns the number of agents that write at once.
     pub(super) fn writers(self) -> usize {
         if self == Self::Two { 2 } else { 1 }
     }
 
-    /// Writes whole exchanges until it is stopped.
+    /// Writes whole exchanges until the harness stops it.
     pub(super) fn write(self, path: &Path, writer: usize, journal: &Journal, signals: &Signals) {
         let mut held: Option<File> = None;
         let mut exchange = 0;
@@ -99,7 +99,7 @@ impl Agent {
     fn write_line(self, path: &Path, number: usize, held: &mut Option<File>, journal: &Journal) {
         let line = numbered(number);
         let (start, end) = line.split_at(line.len() / 2);
-        // Read before, so that others come in between.
+        // The file is read before the lock, so that others can change it in between.
         let rewrites = matches!(self, Self::WritingOver | Self::Renaming);
         let new = if rewrites { with(path, &line) } else { Vec::new() };
         let mut journal = journal.lock().expect("no panic");
@@ -123,7 +123,7 @@ impl Agent {
         journal.push(number);
     }
 
-    /// Pauses of many lengths, so that other processes are met at many points.
+    /// Pauses for varying times, so that other processes run at many different points.
     fn rest(self, exchange: usize, took: Duration, held: &mut Option<File>) {
         let length = u32::try_from(exchange % 5 + 1).expect("small");
         let pause = LONG_PAUSE * length / 5 + took * length / 2;
@@ -134,7 +134,7 @@ impl Agent {
                 }
             }
             Self::WritingOver | Self::Renaming | Self::Copying => std::thread::sleep(pause),
-            // There are tools that only replace a session which is at rest.
+            // Some tools only replace a session that has not changed for a while.
             Self::Opening | Self::Two if exchange.is_multiple_of(16) => {
                 std::thread::sleep(2 * pause);
             }
@@ -150,7 +150,7 @@ fn open(path: &Path) -> File {
     options.open(path).expect("opens")
 }
 
-/// One write, as agents do.
+/// Appends with a single write, as agents do.
 fn append(file: &mut File, text: &str) {
     file.write_all(text.as_bytes()).expect("writes");
 }

@@ -3,8 +3,8 @@
 /// Lines of an exchange; an agent stops after a complete one.
 pub const EXCHANGE: usize = 4;
 
-/// The line of that number: a question, a call, its result and an answer in turn. Now and
-/// then a result is so large that tools take it out.
+/// Returns the line with this number: a question, a call, its result and an answer in turn. Some
+/// results are so large that tools move them out.
 pub fn numbered(number: usize) -> String {
     let words = "and some words more ".repeat(10);
     let id = number / EXCHANGE;
@@ -24,7 +24,7 @@ pub fn numbered(number: usize) -> String {
     format!("{{\"n\":{number},{record}}}\n")
 }
 
-/// Which lines of an agent are in none of the files.
+/// Returns the lines of an agent that no file has.
 pub fn lost(told: &[usize], files: &[Vec<u8>]) -> Vec<usize> {
     let found: std::collections::HashSet<usize> =
         files.iter().flat_map(|file| numbers(file)).collect();
@@ -32,7 +32,7 @@ pub fn lost(told: &[usize], files: &[Vec<u8>]) -> Vec<usize> {
     all.filter(|number| !found.contains(number)).collect()
 }
 
-/// The numbers of the whole lines in a file; what is no line of an agent has none.
+/// Returns the numbers of the complete lines in a file. Lines that no agent wrote have none.
 pub fn numbers(file: &[u8]) -> Vec<usize> {
     let text = String::from_utf8_lossy(file);
     let lines = text.split_inclusive('\n');

@@ -1,5 +1,5 @@
-//! Replacing under fire: an agent writes numbered lines into a session while it is replaced again
-//! and again. Then the lines are counted.
+//! Tests of replacement under fire: an agent writes numbered lines into a session that is replaced
+//! again and again. Then the lines are counted.
 
 mod agent;
 mod lines;
@@ -16,11 +16,11 @@ pub use agent::Agent;
 pub use lines::{EXCHANGE, lost, numbered, numbers};
 pub use order::Order;
 
-/// Far more than are needed: only a try that meets the agent at a write fails.
+/// The maximum number of tries, far more than needed: a try fails only during a write of the agent.
 const TRIES: usize = 5_000;
 
-/// Lets an agent write until `replace` has gone through so many times; returns the
-/// numbers of the lines that it wrote.
+/// Lets an agent write until `replace` has succeeded `times` times. Returns the numbers of the
+/// lines that the agent wrote.
 pub fn under_fire(
     path: &Path,
     agent: Agent,
@@ -30,7 +30,7 @@ pub fn under_fire(
     under_watch(path, agent, times, replace, |_| {})
 }
 
-/// The same; after each try the agent pauses, and `look` gets the lines that it knows to be
+/// Like [`under_fire`]. After each try the agent pauses, and `look` gets the lines that it has
 /// written.
 pub fn under_watch(
     path: &Path,
@@ -73,7 +73,7 @@ pub fn under_watch(
     told.flatten().collect()
 }
 
-/// Stops the agent, also when the test fails.
+/// Stops the agent, even if the test fails.
 struct Stop<'a>(&'a Signals);
 
 impl Drop for Stop<'_> {
@@ -82,8 +82,8 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// How not to do it, as a control: with what was read a moment ago in a new file
-/// that takes the name of the old one.
+/// A wrong replacement, as a control: writes what was just read into a new file, and renames that
+/// over the old one.
 pub fn replace_by_rename(path: &Path) -> bool {
     let old = fs::read(path).expect("reads");
     let new = path.with_extension("new");
@@ -93,8 +93,7 @@ pub fn replace_by_rename(path: &Path) -> bool {
     true
 }
 
-/// The other way not to do it: with what was read a moment ago in place of what
-/// is there now.
+/// Another wrong replacement: overwrites the present content with what was just read.
 pub fn replace_in_place(path: &Path) -> bool {
     let old = fs::read(path).expect("reads");
     std::thread::sleep(Duration::from_millis(1));

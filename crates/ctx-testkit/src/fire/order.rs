@@ -1,24 +1,24 @@
-//! Whether the lines of an agent stand as it wrote them.
+//! Checks that the lines of an agent are in the order in which it wrote them.
 
 use std::collections::{HashMap, HashSet};
 
 use super::agent::Agent;
 use super::lines::EXCHANGE;
 
-/// What is wrong with the lines in one file.
+/// The errors in the order of the lines of one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// Lines that occur more than once.
     pub twice: Vec<usize>,
     /// Lines after a later one that was written through the same descriptor.
     pub torn: Vec<usize>,
-    /// Lines directly after a later one of the same writer, which it wrote through another
-    /// descriptor. A tool cannot promise more if the kernel has no leases.
+    /// Lines directly after a later one that the same writer wrote through another descriptor. A
+    /// tool cannot prevent these if the kernel has no leases.
     pub misplaced: usize,
 }
 
 impl Order {
-    /// Of the lines with these numbers, from the first to the last.
+    /// Checks the lines with these numbers, in the order of the file.
     pub fn of(agent: Agent, numbers: &[usize]) -> Self {
         let mut order = Self::default();
         let mut seen = HashSet::new();
@@ -43,7 +43,7 @@ impl Order {
 }
 
 impl Agent {
-    /// Through which of its descriptors, or in which copy, an agent writes a line.
+    /// Returns the number of the descriptor, or of the copy, that an agent writes a line through.
     fn descriptor(self, number: usize) -> usize {
         match self {
             Self::Holding(lines) => number / lines,
@@ -53,7 +53,7 @@ impl Agent {
         }
     }
 
-    /// Which of the agents writes it, where there are two.
+    /// Returns the number of the agent that writes a line, if there are two.
     fn writer(self, number: usize) -> usize {
         number / EXCHANGE % self.writers()
     }
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(order(Agent::HoldingHalves, &[9, 0]), (vec![], vec![0], 0));
         assert_eq!(order(Agent::Opening, &[1, 0, 2]), (vec![], vec![], 1));
         assert_eq!(order(Agent::Opening, &[0, 1, 0]), (vec![0], vec![], 0));
-        // Of two agents each has its own order.
+        // Each of two agents has its own order.
         assert_eq!(order(Agent::Two, &[4, 5, 0, 1]), sound);
         assert_eq!(order(Agent::Two, &[8, 0, 4]), (vec![], vec![], 1));
         assert_eq!(order(Agent::Two, &[1, 0]), (vec![], vec![0], 0));

@@ -1,5 +1,5 @@
-//! The geometry of the chart of the context: kinds stacked over each other, cuts, the window. Drawn
-//! here, so that it is there without a script; a script walks its points.
+//! The geometry of the chart of the context: stacked kinds, cuts, and the window. The chart is
+//! drawn here, so that the page shows it without a script; a script only moves along its points.
 
 use std::fmt::Write;
 
@@ -9,14 +9,14 @@ use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, Profile, TokensByKind}
 use minijinja::context;
 use minijinja::value::Value;
 
-/// The units of the drawing. It is stretched to the room that there is, and so has no text.
+/// The units of the drawing. It has no text, because it is stretched to the available space.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
 
-/// Names of marks are in this many rows above the drawing.
+/// The number of rows for the names of marks above the drawing.
 const ROWS: i32 = 3;
 
-/// The chart of a session; `None` if it has no message.
+/// Returns the chart of a session; `None` if it has no message.
 pub(super) fn chart(profile: &Profile, window: u64) -> Option<Value> {
     let (first, last) = (profile.points.first()?, profile.points.last()?);
     let chart = Chart { points: &profile.points, first: first.at, last: last.at };
@@ -65,7 +65,7 @@ fn time(time: DateTime<Utc>) -> String {
     time.format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// The points, and the records that the first and the last of them are.
+/// The points, with the first and the last record.
 struct Chart<'a> {
     points: &'a [Point],
     first: u64,
@@ -77,18 +77,18 @@ impl Chart<'_> {
         let totals = self.points.iter().map(|point| point.kinds.total());
         let recorded = self.points.iter().filter_map(|point| point.recorded);
         let most = totals.chain(recorded).max().unwrap_or_default();
-        // Far below the window there would be nothing but the window to see.
+        // Far below the window, the curve would be too flat to see.
         let shows_window = window <= most.saturating_mul(4);
         Scale::up_to(if shows_window { most.max(window) } else { most })
     }
 
-    /// The horizontal position of the record `at`, from 0 to 1.
+    /// Returns the horizontal position of the record `at`, from 0 to 1.
     fn place(&self, at: u64) -> f64 {
         let length = self.last - self.first;
         if length == 0 { 0.0 } else { at.saturating_sub(self.first) as f64 / length as f64 }
     }
 
-    /// The corners of the curve: at a cut it falls, and does not slope.
+    /// Returns the corners of the curve, which drops vertically at a cut.
     fn corners(&self) -> Vec<(f64, TokensByKind)> {
         let mut corners: Vec<(f64, TokensByKind)> = Vec::with_capacity(self.points.len() + 8);
         for point in self.points {
@@ -104,14 +104,15 @@ impl Chart<'_> {
         corners
     }
 
-    /// The kinds that there are anything of.
+    /// Returns the kinds that have tokens.
     fn kinds(&self) -> Vec<ContentKind> {
         let mut kinds = ContentKind::ALL.to_vec();
         kinds.retain(|kind| self.points.iter().any(|point| point.kinds.of(*kind) > 0));
         kinds
     }
 
-    /// The API's counts as a line that each cut interrupts; empty if the agent recorded none.
+    /// Returns the API's counts as a line that each cut interrupts; empty if the agent recorded
+    /// none.
     fn recorded(&self, scale: Scale) -> String {
         let (mut path, mut letter) = (String::new(), 'M');
         for point in self.points {
@@ -127,12 +128,12 @@ impl Chart<'_> {
         path
     }
 
-    /// The marks in percent of the width, and how many rows their names take.
+    /// Returns the marks in percent of the width, and the number of rows that their names need.
     fn marks(&self, marks: &[Mark]) -> (Vec<Value>, i32) {
         let (mut rows, mut row, mut before) = (0, 0, -100.0);
         let marks = named(marks).map(|(name, mark)| {
             let x = self.place(mark.at) * 100.0;
-            // Neighbours are above each other.
+            // Names of close marks are in different rows.
             row = if x - before < 8.0 { (row + 1) % ROWS } else { 0 };
             before = x;
             rows = rows.max(row + 1);
@@ -153,7 +154,7 @@ impl Chart<'_> {
     }
 }
 
-/// The marks with short names: C1 is the first compaction.
+/// Returns the marks with short names: C1 is the first compaction.
 fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
     let mut counts = [0_u32; 3];
     marks.iter().map(move |mark| {
@@ -167,7 +168,7 @@ fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
     })
 }
 
-/// The outline of a kind: its upper edge, then its lower one back.
+/// Returns the outline of a kind: the upper edge forwards, then the lower edge backwards.
 fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> String {
     let below = |kinds: &TokensByKind| -> u64 {
         let kinds = kinds.rows().take_while(|(other, _)| *other != kind);
@@ -189,7 +190,7 @@ fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> Str
 /// The end of the largest scale.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 
-/// Round steps from nothing up to its upper end.
+/// A vertical scale with round steps, from zero to its top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     /// The tokens between two lines.
@@ -199,7 +200,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// At most five steps up to `most`, each a round number. It does not cover impossible sizes
+    /// Returns a scale of at most five round steps that covers `most`, but not impossible sizes
     /// that a file may claim.
     fn up_to(most: u64) -> Self {
         let most = most.min(MOST_TOKENS);
@@ -215,12 +216,12 @@ impl Scale {
         }
     }
 
-    /// The tokens at its upper end.
+    /// Returns the tokens at the top.
     fn top(self) -> u64 {
         self.step * self.steps
     }
 
-    /// The vertical position of a number of tokens.
+    /// Returns the vertical position of a number of tokens.
     fn y(self, tokens: u64) -> f64 {
         let share = tokens as f64 / self.top() as f64;
         HEIGHT - share.min(1.0) * HEIGHT
@@ -233,7 +234,7 @@ mod tests {
 
     use super::{Scale, named};
 
-    /// Each mark has a name that says what it is, and a number.
+    /// The name of each mark has a letter for its kind and a number.
     #[test]
     fn marks_have_short_names() {
         let mark =

@@ -1,8 +1,7 @@
-//! `--html`: one page that shows where the window of each session goes.
+//! `--html`: makes one page that shows what fills the window of each session.
 //!
-//! The page needs nothing but itself, and says so to the browser: its policy lets no other
-//! style and no other script in than the two that are in it, by their hashes, and loads nothing.
-//! Its markup is in `page.html`, a template into which all text is written escaped.
+//! The page loads nothing. Its content security policy allows only its own style and its own
+//! script, by their hashes. The markup is in `page.html`, a template that escapes all text.
 
 mod chart;
 mod section;
@@ -25,7 +24,7 @@ use crate::template::filled;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// The page of all sessions that could be read, and the failures of the others.
+/// Returns the page of all readable sessions, and the failures of the others.
 pub(super) fn page(
     operands: &[PathBuf],
     request: StatusRequest<'_>,
@@ -53,8 +52,8 @@ fn rendered(sections: Vec<Value>) -> String {
     filled(include_str!("page.html"), text, page)
 }
 
-/// Text that is not ours, for an element or an attribute: whatever it holds, it is text, and no
-/// control character is left in it.
+/// Escapes foreign text for an element or an attribute. It stays text whatever it contains, and has
+/// no control characters.
 fn text(text: &str) -> String {
     xml(&printable(text))
 }

@@ -1,4 +1,4 @@
-//! The figures of one session, as the template of the page takes them.
+//! The figures of one session, as values for the template of the page.
 
 use ctx_cli::shell_word;
 use ctx_engine::prune::Sum;
@@ -10,10 +10,10 @@ use minijinja::value::{Serde, Value};
 use super::chart::chart;
 use super::subject::Subject;
 
-/// So many things that take most of the context are named.
+/// The number of the largest parts of the context that are named.
 const MOST_NAMED: usize = 3;
 
-/// All that the page shows of a session.
+/// Returns everything that the page shows about a session.
 pub(super) fn section(subject: &Subject) -> Value {
     let (status, profile) = (&subject.status, &subject.profile);
     let path = subject.path.as_deref();
@@ -21,7 +21,7 @@ pub(super) fn section(subject: &Subject) -> Value {
     let name =
         name.map_or_else(|| subject.name.clone(), |name| name.to_string_lossy().into_owned());
     let path = path.map(|path| path.display().to_string());
-    // Else it would be a flag.
+    // Without ./ the name would be read as a flag.
     let file = path.as_deref().map(|path| {
         shell_word(&if path.starts_with('-') { format!("./{path}") } else { path.to_owned() })
     });
@@ -30,7 +30,7 @@ pub(super) fn section(subject: &Subject) -> Value {
         .fired()
         .map(|it| context! { trigger => it.trigger.as_str(), value => it.value, limit => it.limit })
         .collect();
-    // An agent's own system prompt and tools, and what its API counts more, are in no message.
+    // No message has the agent's system prompt and tools, or the extra tokens that its API counts.
     let unrecorded = status.tokens().saturating_sub(profile.context.total());
     context! {
         name,
@@ -60,7 +60,7 @@ pub(super) fn section(subject: &Subject) -> Value {
     }
 }
 
-/// The flag that tells the window.
+/// Returns the flag that sets the window.
 fn window_flag(model: Option<&str>) -> String {
     match model.filter(|model| ctx_tokens::model(model).is_some()) {
         Some(model) => format!("--model {}", shell_word(model)),
@@ -68,7 +68,7 @@ fn window_flag(model: Option<&str>) -> String {
     }
 }
 
-/// The kinds that are in the context.
+/// Returns the kinds that are in the context.
 fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
     profile.context.rows().filter(|(_, tokens)| *tokens > 0)
 }
@@ -77,7 +77,7 @@ fn kinds(profile: &Profile) -> Vec<Value> {
     present(profile).map(|(kind, tokens)| context! { word => kind.as_str(), tokens }).collect()
 }
 
-/// How much of the window each kind takes, in percent.
+/// Returns the share of the window that each kind takes, in percent.
 fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
     let whole = window.max(profile.context.total() + unrecorded).max(1);
     let kinds = present(profile).map(|(kind, tokens)| (Some(kind.as_str()), tokens));
@@ -91,8 +91,8 @@ fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
     kinds.chain(rest).map(part).collect()
 }
 
-/// What takes most of the context: tools, and the kinds outside tools. What no message has is
-/// named by the template.
+/// Returns the largest parts of the context: tools, and the kinds outside tools. The template names
+/// the part that no message has.
 fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let is_outside_tools =
         |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);
@@ -109,7 +109,7 @@ fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     parts.map(|(tokens, what)| context! { what, tokens }).collect()
 }
 
-/// What pruning would free.
+/// Returns what pruning would free.
 fn savings(savings: &Savings) -> Value {
     let sum = |sum: &Sum| Value::from(Serde(*sum));
     let rules = savings.rules.iter();
@@ -126,7 +126,7 @@ fn savings(savings: &Savings) -> Value {
     }
 }
 
-/// What the last compaction kept and lost; the last of the classes is the total.
+/// Returns what the last compaction kept and lost; the last class is the total.
 fn score(score: &CompactionScore) -> Value {
     let class = |(what, counts): (&str, ClassCounts)| {
         let ClassCounts { retained, recoverable, lost } = counts;

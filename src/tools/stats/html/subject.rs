@@ -1,4 +1,4 @@
-//! A session that a page is made of: what is read of it, and what the store knows.
+//! The data of a session on the page: from the session itself, and from the store.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -19,13 +19,13 @@ use crate::output::no_temporary;
 use crate::session::ReadArgs;
 use crate::store::failure;
 
-/// What is shown of a session.
+/// The data of a session.
 pub(super) struct Subject {
-    /// As the user named it.
+    /// The name that the user gave.
     pub(super) name: String,
     /// The file that commands may name.
     pub(super) path: Option<PathBuf>,
-    /// The snapshot that was read, where a session of the store was named.
+    /// The snapshot that was read, if the user named a session of the store.
     pub(super) snapshot: Option<String>,
     /// The format.
     pub(super) dialect: Option<&'static str>,
@@ -33,12 +33,12 @@ pub(super) struct Subject {
     pub(super) profile: Profile,
     /// What the last compaction kept and lost.
     pub(super) fate: Option<CompactionScore>,
-    /// How many results could be offloaded, and the tokens that it would free.
+    /// The number of results that could be offloaded, and the tokens that this would free.
     pub(super) offload: Option<(usize, u64)>,
 }
 
 impl Subject {
-    /// Looks at the session that an operand names.
+    /// Reads the session that an operand names.
     pub(super) fn look_at(operand: &Path, request: StatusRequest<'_>) -> Result<Self> {
         let source = Source::find(operand, request.store)?;
         let status = Status::read(source.open()?, request)?.knowing(&source.known);
@@ -48,7 +48,7 @@ impl Subject {
         let dialect = session.dialect();
         let mut pass = ProfilePass::new(request.counting.counter);
         for (entry, replaced) in &history.states {
-            // A state that cannot be read is not on the curve.
+            // The curve leaves out states that cannot be read.
             if let Some(mut records) = bytes(request.store, entry).and_then(records) {
                 let _ = pass.earlier(&mut records, replaced.clone());
             }
@@ -80,7 +80,7 @@ impl Subject {
     }
 }
 
-/// What the newest compaction kept and lost, by the session itself or by the store.
+/// Returns what the newest compaction kept and lost, from the session itself or from the store.
 fn fate(
     store: &Store,
     source: &Source,
@@ -102,7 +102,7 @@ fn fate(
     scored.or_else(|| CompactionScore::of_log(event.others.get("survived")?)).or(own)
 }
 
-/// Scores what a compaction made of a session, and not what came later.
+/// Scores the result of a compaction, without the messages that came later.
 fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<CompactionScore> {
     let before = compaction.before.as_ref()?;
     let bytes_before = before.meta.as_ref().ok()?.bytes;
@@ -121,7 +121,7 @@ fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<Comp
     CompactionScore::of_score(&scored)
 }
 
-/// What `ctx-offload` would move out.
+/// Returns what `ctx-offload` would move out.
 fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> {
     let id = SessionId::of_file(source.path()?).ok()?;
     let plan = Offloading {
@@ -150,20 +150,21 @@ fn records(reader: impl Read + Send + 'static) -> Option<Records> {
 
 /// A session that can be opened.
 struct Source {
-    /// As the user named it.
+    /// The name that the user gave.
     pub(super) name: String,
     /// The snapshot that it is read from.
     pub(super) snapshot: Option<String>,
-    /// What the store knows of it.
+    /// What the store knows about the session.
     pub(super) known: StoredHistory,
     /// The operand.
     file: PathBuf,
-    /// What is read instead, a file without a name.
+    /// The unnamed copy that is read instead of the file.
     copy: Option<File>,
 }
 
 impl Source {
-    /// The session that an operand names: a file before a session of the store.
+    /// Finds the session that an operand names. A file takes precedence over a session of the
+    /// store.
     fn find(operand: &Path, store: &Store) -> Result<Self> {
         let mut source = Self {
             name: input_name(operand),
@@ -180,7 +181,7 @@ impl Source {
             source.snapshot = Some(entry.id.to_string());
             let catalog = store.catalog(Some(&id)).map_err(failure)?;
             source.known = StoredHistory::of(catalog.entries, id, store)?;
-            // What was done to it later is nothing that it shows.
+            // The snapshot does not show later events.
             source.known.events.retain(|event| event.time < meta.created);
         } else {
             Input::open(operand)?;
@@ -189,12 +190,12 @@ impl Source {
         Ok(source)
     }
 
-    /// The file, where it is one.
+    /// Returns the path, if the source is a file.
     fn path(&self) -> Option<&Path> {
         self.copy.is_none().then_some(self.file.as_path())
     }
 
-    /// Opens it from its beginning.
+    /// Opens the session at its beginning.
     fn open(&self) -> Result<Input> {
         let Some(copy) = &self.copy else {
             return Input::open(&self.file);
@@ -209,7 +210,8 @@ impl Source {
     }
 }
 
-/// The session of the store that is meant, and its newest snapshot, where there is no such file.
+/// Returns the session of the store with this name, and its newest snapshot, unless a file has the
+/// name.
 fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>> {
     let id = operand.to_str().and_then(|name| name.parse::<SessionId>().ok());
     let Some(id) = id.filter(|_| !operand.exists()) else {
@@ -236,19 +238,19 @@ struct Compaction {
     pub(super) event: Event,
     /// The snapshot of the session before, if it exists.
     pub(super) before: Option<Entry>,
-    /// How long the session was then.
+    /// The length of the session after the compaction.
     pub(super) written: Option<u64>,
-    /// The state that begins with what it wrote, where it is not the session as it is now.
+    /// The state that begins with its output, unless that is the present session.
     pub(super) next: Option<Entry>,
 }
 
 /// The states of a session.
 #[derive(Default)]
 struct History {
-    /// The snapshots of those that are no more, the oldest first, each with the replacement that
+    /// The snapshots of the replaced states, the oldest first, each with the replacement that
     /// produced it, except for the first one.
     states: Vec<(Entry, Option<Replaced>)>,
-    /// What made the session what it is now.
+    /// The replacement that produced the present session.
     pub(super) replaced: Option<Replaced>,
     /// Compactions that were appended to the session, which records them itself, and the number of
     /// lines before each.
@@ -258,7 +260,7 @@ struct History {
 }
 
 impl History {
-    /// Tells the marks of compactions that were appended what the log has of them.
+    /// Adds the figures of the log to the marks of appended compactions.
     fn annotate(&self, marks: &mut [Mark]) {
         for (event, lines) in &self.appended {
             let mut own = marks.iter_mut().filter(|mark| mark.tool.is_none());
@@ -270,7 +272,7 @@ impl History {
         }
     }
 
-    /// `open` gives the session as it is now.
+    /// Reads the states; `open` returns the present session.
     fn of<R: Read>(store: &Store, known: &StoredHistory, open: impl Fn() -> Option<R>) -> Self {
         let mut history = Self::default();
         let replacements = known.events.iter().filter(|event| cut(event).is_some());
@@ -282,14 +284,14 @@ impl History {
             if event.op == "compact" {
                 history.compaction = Some(Compaction {
                     event: (*event).clone(),
-                    // What it wrote is only there where the state after it is.
+                    // The output only exists if the state after it does.
                     before: entry.filter(|_| next.is_none_or(|next| next.1.is_some())).cloned(),
                     written: written(event, entry.and_then(|entry| entry.meta.as_ref().ok())),
                     next: next.and_then(|(_, next)| next.cloned()),
                 });
             }
             let Some(entry) = entry else {
-                // What was before it cannot be had.
+                // Earlier states are not available.
                 history.states.clear();
                 history.replaced = replaced(event, None);
                 continue;
@@ -301,7 +303,7 @@ impl History {
                     .is_some_and(|next| begins_with(next, meta)),
                 None => open().is_some_and(|now| begins_with(now, meta)),
             });
-            // Then the next state tells all that this one does.
+            // Then the next state contains everything that this one has.
             if is_appended {
                 let lines = meta.map_or(0, |meta| meta.lines);
                 history.appended.push(((*event).clone(), lines));
@@ -314,7 +316,7 @@ impl History {
     }
 }
 
-/// What a replacement did to the context; `None` of what is none.
+/// Returns what a replacement did to the context; `None` if the event is not a replacement.
 fn cut(event: &Event) -> Option<Cut> {
     if event.phase != "done" || event.snapshots.len() != 1 {
         return None;
@@ -336,7 +338,7 @@ fn replaced(event: &Event, meta: Option<&Meta>) -> Option<Replaced> {
     })
 }
 
-/// The length of the session after a replacement.
+/// Returns the length of the session after a replacement.
 fn written(event: &Event, meta: Option<&Meta>) -> Option<u64> {
     let planned = meta.and_then(|meta| meta.replaced_by.as_ref());
     event.bytes.or(planned.map(|planned| planned.bytes))
@@ -348,12 +350,12 @@ fn snapshot<'k>(known: &'k StoredHistory, event: &Event) -> Option<&'k Entry> {
     entries.find(|entry| entry.id.to_string() == *id && entry.meta.is_ok())
 }
 
-/// The bytes of a snapshot, where they can be trusted.
+/// Returns the bytes of a snapshot, if it is undamaged.
 fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
     store.open_verified(entry).ok().map(|(bytes, _)| bytes)
 }
 
-/// Whether a state begins with all bytes of another: something was appended, and nothing more.
+/// Returns true if a state begins with all bytes of another one, so that it was only appended to.
 fn begins_with(state: impl Read, meta: &Meta) -> bool {
     let found: io::Result<String> = hash(&mut state.take(meta.bytes));
     found.is_ok_and(|found| found == meta.sha256)
