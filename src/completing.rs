@@ -50,7 +50,7 @@ fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
     }
 }
 
-/// Whether the argument takes any file.
+/// Returns true if the argument takes any file.
 fn takes_files(arg: &Arg) -> bool {
     arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()
 }

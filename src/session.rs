@@ -1,5 +1,4 @@
-//! How the tools read sessions: shared flags, and records with the name of the file in every
-//! failure.
+//! Reading sessions: the shared flags, and records whose failures name the file.
 
 use std::fs::Metadata;
 use std::path::Path;

@@ -54,7 +54,7 @@ impl CountingArgs {
 }
 
 impl Counting {
-    /// Whether the encoding is the named model's own.
+    /// Returns true if the encoding is the named model's own.
     pub fn is_exact(&self) -> bool {
         self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
     }
@@ -97,7 +97,7 @@ pub struct TriggerArgs {
 }
 
 impl TriggerArgs {
-    /// Whether any of the flags was given.
+    /// Returns true if any of the flags was given.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }

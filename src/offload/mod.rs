@@ -24,7 +24,7 @@ pub use original::{OriginalError, OriginalQuery, Referred, original, referred};
 /// The default of `ctx-offload --min-tokens`.
 pub const MIN_TOKENS: u64 = 2000;
 
-/// Which results are offloaded, and what replaces them.
+/// The results to offload, and the text that replaces them.
 #[derive(Clone)]
 pub struct Plan {
     /// Results with at least this many tokens are moved out.

@@ -237,7 +237,7 @@ fn the_log_tells_a_sessions_history() {
         lines.collect::<Vec<String>>()
     };
     let history = [
-        "0001  ctx-gc        brought back from the trash",
+        "0001  ctx-gc        restored from the trash",
         "   -  ctx-gc        moved to the trash: 0001, 0002",
         "0003  ctx-rollback  undone to 0002",
         "0002  ctx-rollback  rolled back to 0001",

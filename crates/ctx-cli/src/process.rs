@@ -196,7 +196,7 @@ impl Tool {
     }
 }
 
-/// How a tool ended. The numbers never change.
+/// The exit status of a tool. The numbers never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitStatus {

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Args, File, total};
 use crate::args::counting::Counting;
 
-/// More files get no bars, because so many cannot be compared.
+/// More files get no bars, because too many bars cannot be compared.
 const MOST_BARS: usize = 3;
 
 /// Returns the table of the files or of the breakdown, and the bars.

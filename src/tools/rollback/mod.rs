@@ -67,7 +67,7 @@ struct Args {
     /// snapshot is damaged, nothing is restored; --snapshot selects an older one.
     #[arg(long)]
     undo: bool,
-    /// Restore onto another path than the snapshot's; - is stdout
+    /// Restore to another path than the snapshot's; - is stdout
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     /// Show what would be done, and change nothing

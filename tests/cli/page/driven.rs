@@ -60,7 +60,7 @@ fn walk(browser: &Browser) {
     assert!(second.starts_with("Record 2, line 2: "), "{second}");
     browser.press(&[END, RIGHT]);
     let last = browser.text(READOUT);
-    let row = "const rows = document.querySelector('.points').tBodies[0].rows; const cells = rows[rows.length - 1].cells; return `The context begins anew. Record ${cells[0].textContent}, line ${cells[1].textContent}, ${cells[2].textContent} UTC: ${cells[3].textContent} tokens: `";
+    let row = "const rows = document.querySelector('.points').tBodies[0].rows; const cells = rows[rows.length - 1].cells; return `The context starts over. Record ${cells[0].textContent}, line ${cells[1].textContent}, ${cells[2].textContent} UTC: ${cells[3].textContent} tokens: `";
     let row = browser.text(row);
     assert!(last.starts_with(&row), "{last} {row}");
     let live = "return document.querySelector('.readout').getAttribute('aria-live')";

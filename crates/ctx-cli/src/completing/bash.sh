@@ -2,12 +2,12 @@
 
 _TOOL() {
     local words=() current=0 last=-1 typed=$2 i word prefix reply
-    # As it was typed: a\ name.
+    # The word as it was typed, such as a\ name.
     typed=${typed//\\/}
-    # Bash breaks words at = and :, which stand inside of --flag=value.
+    # Bash breaks words at = and :, which --flag=value contains.
     for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
         word=${COMP_WORDS[i]//\\/}
-        # Of the word at the cursor, what stands before the cursor.
+        # Take only the part of the word before the cursor.
         if ((i == COMP_CWORD)) && [[ $word != [=:]* ]]; then
             word=$typed
         fi
@@ -29,12 +29,12 @@ _TOOL() {
         CTX_COMPLETE=bash _CLAP_IFS=$'\n' _CLAP_COMPLETE_INDEX=$current \
             TOOL -- "${words[@]}" 2> /dev/null
     )
-    # Names of files are quoted where they need it, and folders go on.
+    # File names are quoted if necessary, and folders can be continued.
     if [[ -n ${COMPREPLY[0]-} && -e ${COMPREPLY[0]} ]]; then
         compopt -o filenames 2> /dev/null
     fi
 }
 
-# Before bash 4.4 what is offered is sorted.
+# Bash before 4.4 sorts the completions.
 complete -o bashdefault -o nosort -F _TOOL TOOL 2> /dev/null ||
     complete -o bashdefault -F _TOOL TOOL

@@ -9,7 +9,7 @@ _TOOL() {
             TOOL -- "${words[@]}" 2> /dev/null
     )}")
     for reply in $replies; do
-        # A folder goes on behind its slash.
+        # A folder can be continued after its slash.
         if [[ $reply == */ ]]; then
             folders+=("${reply%/}")
         else
@@ -20,7 +20,7 @@ _TOOL() {
     [[ -n $others ]] && _describe -V 'value' others
 }
 
-# Read from a folder of functions, the file itself is the function at first.
+# When zsh autoloads this file, the file itself is the function at first.
 if [[ $funcstack[1] == _TOOL ]]; then
     _TOOL "$@"
 else

@@ -1,4 +1,4 @@
-//! How agents write their sessions.
+//! Simulated agents that write their sessions in different ways.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::lines::{EXCHANGE, numbered};
 
-/// How an agent writes its session.
+/// The way in which an agent writes its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     /// Opens the file for each line.

@@ -1,5 +1,5 @@
 "use strict";
-// Walks the points of a chart, hides kinds, sorts tables. All figures are read from the tables.
+// Moves along the points of a chart, hides kinds, sorts tables. All figures come from the tables.
 (() => {
   const number = (cell) => Number(cell.textContent.replace(/[,%]/g, ""));
   const shown = (n) => n.toLocaleString("en-US");
@@ -62,7 +62,7 @@
         .map(([name, tokens]) => `${name} ${shown(tokens)}`);
       const all = point.tokens.reduce((sum, n, k) => sum + (isShown(k) ? n : 0), 0);
       readout.setAttribute("aria-live", isSpoken ? "polite" : "off");
-      const anew = point.anew ? "The context begins anew. " : "";
+      const anew = point.anew ? "The context starts over. " : "";
       const time = point.time ? `, ${point.time} UTC` : "";
       readout.textContent =
         `${anew}Record ${shown(point.at)}, line ${point.line}${time}: ` +
@@ -70,10 +70,10 @@
         (point.recorded ? ` The API counted ${point.recorded}.` : "");
     }
 
-    // The drawing becomes a control of its own, which arrow keys walk.
+    // The drawing becomes a control, whose points the arrow keys select.
     plot.tabIndex = 0;
     plot.setAttribute("role", "application");
-    plot.setAttribute("aria-roledescription", "chart; the arrow keys walk its points");
+    plot.setAttribute("aria-roledescription", "chart; the arrow keys select its points");
     plot.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20 }[event.key];
       if (step) show(current + step, true);
@@ -127,7 +127,7 @@
     });
   }
 
-  // Only what is wider than its place is scrolled, and so a stop for keys.
+  // Only content wider than its box can be scrolled, and needs the keyboard focus.
   function scrollers() {
     document.querySelectorAll(".wide").forEach((box) => {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
