@@ -77,7 +77,7 @@ fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
 fn where_nothing_is_old_no_model_is_missed() {
     compact(&session(4))
         .args(["--keep-messages", "20", "--method", "llm", "s.jsonl"])
-        .stdout_has("nothing to do: nothing is old")
+        .stdout_has("nothing to do: nothing to summarize")
         .stderr("")
         .run();
 }

@@ -140,7 +140,7 @@ fn the_manual_has_all() {
     let man = page("ctx-compact");
     for text in [
         "CTX_PRESET",
-        "It is asked again where no answer comes",
+        "The model is asked again if it gives no answer",
         "The units are w, d, h, min (or m), s and ms",
         "ctx\\-compact \\-\\-batch \\-\\-tag\\-failed \\-\\-budget 8000",
         "\no200k_harmony\n",

@@ -707,7 +707,7 @@ fn a_planted_reference_multiplies_nothing() {
         .code(3)
         .stdout_any()
         .stderr(&format!(
-            "ctx-offload: warning: <stdin>:7: 201 texts left that nothing was taken out for, or not so often; \
+            "ctx-offload: warning: <stdin>:7: 201 texts left that ctx-offload did not write, or not as often; \
              the first names {}: ctx-offload --show prints such a file\n\
              ctx-offload: <stdin>: 2 results restored, 201 left as they are\n",
             place.file(&large).display()

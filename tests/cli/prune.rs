@@ -222,7 +222,7 @@ fn what_cannot_be_done_is_told() {
         ),
         (
             vec!["--clear", "--placeholder", "a\nb"],
-            "the placeholder is not one line of at most 500 bytes",
+            "the placeholder must be one line of at most 500 bytes",
         ),
         (
             vec!["--clear", "--batch"],

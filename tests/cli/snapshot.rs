@@ -175,7 +175,7 @@ fn a_snapshot_is_compared_with_a_file() {
         .within(done.dir())
         .args(["--diff", "1", "2"])
         .code(2)
-        .stderr("ctx-snapshot: \"1\" is the name of a snapshot and of a file; ./1 is the file, the whole id the snapshot\n")
+        .stderr("ctx-snapshot: \"1\" is the name of a snapshot and of a file; ./1 names the file, the whole id the snapshot\n")
         .run();
     snapshot()
         .within(done.dir())

@@ -227,5 +227,5 @@ fn promtool_takes_the_metrics() {
 fn since_does_not_go_with_prometheus() {
     let done = bash(Path::new("/"), "ctx-stats --prometheus --since yesterday");
     assert_eq!(done.code, 2);
-    assert!(done.stderr.contains("does not go with"), "{}", done.stderr);
+    assert!(done.stderr.contains("cannot be used with"), "{}", done.stderr);
 }

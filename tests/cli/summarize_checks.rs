@@ -179,7 +179,7 @@ fn a_recorded_run_is_repeated_without_a_server() {
         .code(2)
         .stderr_has("; session, flags, model and template must be those of the recording\n")
         .run();
-    again("small").args(["--record", "answers"]).code(2).stderr_has("does not go with").run();
+    again("small").args(["--record", "answers"]).code(2).stderr_has("cannot be used with").run();
     fs::write(&files[0], "{}").expect("written");
     again("small").code(2).stderr_has("not a recorded answer; record it again\n").run();
 }

@@ -84,7 +84,7 @@ fn a_table_begins_with_its_first_heading() {
         ("What ctx-prune would free, by rule", ">Rule"),
         ("Tokens of the context by kind", ">Kind"),
         ("The largest items of the context", " class=\"n\">Line"),
-        ("What is not in the context any more", ">Class"),
+        ("The items that are no longer in the context", ">Class"),
         ("Compactions and rollbacks", ">Mark"),
         ("The figures of the chart", " class=\"n\">Record"),
     ] {
@@ -232,7 +232,7 @@ fn a_bad_session_is_told() {
     Case::new(CTX_STATS).args(["--html"]).code(2).stderr_has("FILE is missing").run();
     let done = bash(Path::new("/"), "ctx-stats --html --json x");
     assert_eq!(done.code, 2);
-    assert!(done.stderr.contains("does not go with"), "{}", done.stderr);
+    assert!(done.stderr.contains("cannot be used with"), "{}", done.stderr);
     let kept = bash(dir.path(), "ctx-stats --html s.jsonl -o s.jsonl");
     assert_eq!(kept.code, 2);
 }
