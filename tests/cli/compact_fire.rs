@@ -74,7 +74,7 @@ fn goes_through(agent: Agent) {
     let written = under_fire(&live, agent, 6, || {
         let before = snapshots(dir.path());
         let (code, said) = compact(dir.path());
-        let rewritten = code == 5 && said.contains("another process has written it over");
+        let rewritten = code == 5 && said.contains("another process has overwritten it");
         assert!(
             [0, 1, 4].contains(&code) || rewritten && matches!(agent, Agent::WritingOver),
             "{agent:?}: exit {code}: {said}"

@@ -88,7 +88,7 @@ fn a_session_is_named_after_its_file() {
     let out = String::from_utf8(out.stdout).expect("UTF-8");
     assert!(out.contains(r#""session":"a-"#), "{out}");
     extract().stdin(CHAT).stdout_has(r#""session":"stdin""#).run();
-    extract().args(["-s", "../x"]).code(2).stderr_has("is no session id").run();
+    extract().args(["-s", "../x"]).code(2).stderr_has("is not a session id").run();
     extract()
         .file("a.jsonl", CHAT)
         .file("b.jsonl", CHAT)

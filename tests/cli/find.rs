@@ -50,7 +50,7 @@ fn a_number_of_another_session_is_never_restored() {
             .args(args.iter().copied().chain(["--snapshot", "2", "s.jsonl"]))
             .code(2)
             .stderr_has(&format!(
-                "ctx-rollback: 2 is {two}, of another session; name that one with -s other, or take one of the nearest, demo-"
+                "ctx-rollback: 2 is {two}, which belongs to another session; name that one with -s other, or take one of the nearest, demo-"
             ))
             .run();
     }
@@ -62,7 +62,7 @@ fn a_number_of_another_session_is_never_restored() {
         .args(["--snapshot", day, "s.jsonl"])
         .code(2)
         .stderr(&format!(
-            "ctx-rollback: {day} is no snapshot number; to name a day, write {year}-{month}-{date}\n"
+            "ctx-rollback: {day} is not a snapshot number; to name a day, write {year}-{month}-{date}\n"
         ))
         .run();
     rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
@@ -100,7 +100,7 @@ fn days_and_times_name_snapshots() {
     rollback(dir)
         .args(["--before", "3d", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: --before: \"3d\" is no time; of the past write \"3 days ago\"\n")
+        .stderr("ctx-rollback: --before: \"3d\" is no time; for a time in the past write \"3 days ago\"\n")
         .run();
 }
 

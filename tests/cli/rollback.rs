@@ -107,7 +107,7 @@ fn an_undo_of_what_is_no_file_says_so() {
     rollback(done.dir())
         .args(["-s", "demo", "--undo", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: nothing to undo: what is there was never replaced\n")
+        .stderr("ctx-rollback: nothing to undo: no tool has replaced the current content\n")
         .run();
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
@@ -229,7 +229,7 @@ fn nothing_to_do_and_nothing_to_undo() {
     rollback(done.dir())
         .args(["-s", "demo", "--undo", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: nothing to undo: what is there was never replaced\n")
+        .stderr("ctx-rollback: nothing to undo: no tool has replaced the current content\n")
         .run();
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "7", "s.jsonl"])
@@ -277,7 +277,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
             .code(4)
             .stdout(shown)
             .stderr_has(
-                "; a running agent would not notice what is changed in it; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 10m\n",
+                "; a running agent would not notice a change by this tool; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 10m\n",
             )
             .run();
     }

@@ -249,7 +249,7 @@ fn a_changed_audit_log_is_reported_with_its_place() {
     let text = fs::read_to_string(&log).expect("reads");
     fs::write(&log, text.replacen("ctx-snapshot", "ctx-nothing", 1)).expect("writes");
     let broken = format!(
-        "{all}{}:2: FAILED: it does not follow from the line before it: that was changed, or lines are missing or added\n",
+        "{all}{}:2: FAILED: it does not match the line before it: that line was changed, or lines are missing or added\n",
         log.display()
     );
     snapshot()
@@ -302,7 +302,7 @@ fn names_that_are_no_ids_are_refused() {
             .args([format!("--session={name}")])
             .stdin(A)
             .code(2)
-            .stderr_has("is no session id")
+            .stderr_has("is not a session id")
             .run();
     }
     snapshot()

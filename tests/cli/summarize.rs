@@ -384,7 +384,7 @@ fn a_failed_store_writes_nothing() {
 
 #[test]
 fn an_id_that_could_leave_the_store_is_a_usage_error() {
-    case().args(["-s", "../demo"]).stdin(session()).code(2).stderr_has("is no session id").run();
+    case().args(["-s", "../demo"]).stdin(session()).code(2).stderr_has("is not a session id").run();
 }
 
 fn split(session: &str, keep: u64) -> Vec<u8> {

@@ -15,31 +15,31 @@ use crate::write_text;
 
 /// Consolidate the memory of all sessions into one file
 ///
-/// New entries of STORE/memory/daily go into STORE/memory/extracted, and from there into
-/// STORE/memory/summary/master.md, which `inject` uses: rules and preferences, decisions, facts,
-/// and what no longer holds, each topic once, with its sources. A decision that a later one gives
-/// up ("tabs instead of blanks") is marked in extracted and appears in the master only with what
-/// replaced it.
+/// New entries of STORE/memory/daily are added to STORE/memory/extracted, and from there to
+/// STORE/memory/summary/master.md, which `inject` uses. It has rules and preferences, decisions,
+/// facts, and what no longer holds, each topic once, with its sources. A decision that a later one
+/// replaces ("tabs instead of blanks") is marked in extracted, and the master mentions it only with
+/// the later one.
 ///
 /// You may edit all of these files. Your text in master.md stays. Lines that you change or delete
 /// in the generated part are not written again, and text that you strike out (~~...~~) in any file
 /// is not repeated. Replaced versions are kept in STORE/memory/history.
 ///
-/// Of --max-tokens, rules get 30 %, decisions 40, facts 20 and the past 10; unused shares go to the
+/// Rules get 30 % of --max-tokens, decisions 40, facts 20 and the past 10; unused shares go to the
 /// others in this order. In each section your own lines come first, then statements of users, then
-/// the rest; within these, statements from more sessions and newer ones come first. Entries without
-/// room stay in extracted. Your own text counts and is never omitted.
+/// the rest; within these, statements from more sessions and newer ones come first. Entries that do
+/// not fit stay in extracted. Your own text counts and is never omitted.
 ///
 /// A second run changes nothing. -n shows the changes as a diff.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show what would change as a diff, and change nothing
+    /// Show the changes as a diff, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Make master.md at most N tokens
     #[arg(long, value_name = "N", default_value = "2000", value_parser = parse_count)]
     max_tokens: u64,
-    /// Print what was done as a JSON object
+    /// Print a report as a JSON object
     ///
     /// docs/json.md has all keys.
     #[arg(long, conflicts_with = "dry_run", help_heading = "Output")]
@@ -86,16 +86,14 @@ impl Args {
         let most = self.max_tokens;
         if report.is_full {
             io.warn(format_args!(
-                "what you wrote in master.md has more than the {most} tokens of --max-tokens alone, so that nothing else is in it: raise it, or write less"
+                "your own text in master.md exceeds --max-tokens ({most} tokens), so nothing else is in the file: raise --max-tokens, or shorten your text"
             ));
         } else if report.left_out > 0 {
             let topics = counted(report.left_out, "topic");
-            io.warn(format_args!(
-                "{topics} left out of master.md, for lack of room; --max-tokens gives more"
-            ));
+            io.warn(format_args!("{topics} did not fit into master.md; raise --max-tokens"));
         }
         if report.was_edited {
-            io.note("master.md was edited: what was changed there is yours from now on");
+            io.note("master.md was edited: the changed lines are yours from now on");
         }
         for change in &done.changes {
             io.note(format_args!("{}: changed", change.name));
@@ -111,7 +109,7 @@ impl Args {
     }
 }
 
-/// A unified diff.
+/// Prints a unified diff.
 fn show(change: &Change, io: &mut Io) -> Result<()> {
     let [old, new] = [&change.old, &change.new].map(|bytes| String::from_utf8_lossy(bytes));
     let diff = TextDiff::from_lines(&*old, &*new);

@@ -1,4 +1,5 @@
-//! `ctx-memory get`: the text at a position `NAME:LINE`, as a result of a search refers to it.
+//! `ctx-memory get` prints the text at a position `NAME:LINE`, which is the `ref` of a search
+//! result.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader};
@@ -14,10 +15,10 @@ use crate::searchable_text::said_in_line;
 use crate::stored::Stored;
 use crate::write_text;
 
-/// Print what a result of `ctx-memory search` refers to
+/// Print the text of a result of `ctx-memory search`
 ///
-/// For a message in a snapshot: the bytes of its record. For a memory file: the entry or the
-/// paragraph. For an offloaded result: all of its text. On a terminal, control characters are shown
+/// For a message in a snapshot, prints the bytes of its record; for a memory file, the entry or the
+/// paragraph; for an offloaded result, all of its text. On a terminal, control characters are shown
 /// as escapes; a file or a pipe gets the bytes unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -46,14 +47,14 @@ impl Args {
     }
 }
 
-/// Looks the name up among the sources of the store. The name is never opened as a path.
+/// Finds the name among the sources of the store. It is never opened as a path.
 fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     let Some((name, place)) = SourceLine::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
             .hint("copy the `ref` of a result of ctx-memory search, NAME:LINE"));
     };
     let missing = || {
-        Failure::new(format_args!("{reference}: there is nothing of that name"))
+        Failure::new(format_args!("{reference}: nothing has that name"))
             .hint("it may have been removed or changed; search again")
     };
     let source = stored.sources.iter().find(|source| source.name == name);
@@ -61,16 +62,16 @@ fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     held.map(|held| held.bytes).ok_or_else(missing)
 }
 
-/// A line of a source. Where one line holds several messages, which of them: a session that
-/// is one JSON document may have no line ends at all.
+/// A line of a source, and the number of the message if the line has several. A session that is one
+/// JSON document may have no line ends at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceLine {
     pub(crate) line: u64,
-    /// How many messages begin before it in this line.
+    /// The number of messages in this line that start before it.
     pub(crate) nth: u64,
 }
 
-/// The index has one number for a place.
+/// The number of bits for the line, because the index has one number for both.
 const LINE_BITS: u32 = 40;
 
 impl SourceLine {
@@ -86,7 +87,7 @@ impl SourceLine {
         Self { line: number & ((1 << LINE_BITS) - 1), nth: number >> LINE_BITS }
     }
 
-    /// Reads `NAME:LINE`, or `NAME:LINE.N`.
+    /// Parses `NAME:LINE` or `NAME:LINE.N`.
     pub(crate) fn parse(text: &str) -> Option<(&str, Self)> {
         let (name, place) = text.rsplit_once(':')?;
         let (line, nth) = place.split_once('.').unwrap_or((place, "1"));
@@ -109,10 +110,11 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// How much is read at a time: most records are shorter.
+/// The number of bytes to read at a time. Most records are shorter.
 const BUFFER: usize = 16 << 10;
 
-/// Reads texts again. A snapshot stays open: offsets in ascending order read a packed one once.
+/// Reads the text of results. Keeps a snapshot open, so that offsets in ascending order read a
+/// packed one only once.
 pub(crate) struct Again<'a> {
     stored: &'a Stored<'a>,
     open: Option<Open>,
@@ -122,7 +124,7 @@ struct Open {
     name: String,
     dialect: &'static dyn Dialect,
     bytes: BufReader<SnapshotBytes>,
-    /// The offset of what is read next.
+    /// The offset of the next byte.
     at: u64,
 }
 
@@ -134,7 +136,7 @@ impl<'a> Again<'a> {
     /// The text of a result, or `None` if it can no longer be read.
     pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
         let quick = self.in_snapshot(hit);
-        // If the bytes alone are not a record, read the session from its beginning.
+        // If these bytes are not a record by themselves, read the session from its start.
         quick.or_else(|| {
             let held = self.stored.held(&hit.source, SourceLine::from_number(hit.line));
             held.ok().flatten().map(|held| held.text)
@@ -156,7 +158,7 @@ impl<'a> Again<'a> {
 }
 
 impl Open {
-    /// The line that begins at an offset that is not behind.
+    /// Reads the line at an offset that has not been passed yet.
     fn line_at(&mut self, offset: u64) -> io::Result<Vec<u8>> {
         let ahead = offset - self.at;
         let buffered = self.bytes.buffer().len();

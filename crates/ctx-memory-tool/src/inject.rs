@@ -1,4 +1,4 @@
-//! `ctx-memory inject`: the context that a session begins with.
+//! `ctx-memory inject` assembles the context at the start of a session.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::one_of;
 use crate::stored::read_text;
 
-/// The name of the message: by it a later run finds what it replaces.
+/// The name of the message, by which a later run finds the message to replace.
 const NAME: &str = "ctx_memory";
 /// The dialect in which a system message is a record.
 const WITH_SYSTEM_RECORDS: &str = "chat";
@@ -38,8 +38,8 @@ const WITH_SYSTEM_RECORDS: &str = "chat";
 /// of memory, summary and soul. The base always stays. The number of omitted lines is shown in
 /// their place and on stderr.
 ///
-/// With --transcript the session is passed on to stdout, with the context as a system message after
-/// those at its beginning; one from an earlier run is replaced. All other records keep their bytes.
+/// With --transcript, copies the session to stdout and adds the context as a system message after
+/// those at its start; one from an earlier run is replaced. All other records keep their bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// File with the base prompt; - is stdin
@@ -55,13 +55,13 @@ pub(crate) struct Args {
         value_parser = one_of(Layer::ALL, Layer::as_str)
     )]
     without: Vec<Layer>,
-    /// Make it at most N tokens
+    /// Limit the context to N tokens
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
     /// Print the context, and write no file
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Add it to this session as a system message; - is stdin
+    /// Add the context to this session as a system message; - is stdin
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ impl Args {
         }
         let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
         if is_stdin(&self.base) && is_stdin(&self.transcript) {
-            return Err(Failure::new("--base and --transcript both want stdin")
+            return Err(Failure::new("--base and --transcript both read stdin")
                 .hint("name a file for one of them"));
         }
         let context = self.context(matches, io)?;
@@ -103,11 +103,11 @@ impl Args {
         let dialect = session.dialect();
         if let Some(dialect) = dialect.filter(|it| it.name() != WITH_SYSTEM_RECORDS) {
             return Err(Failure::new(format_args!(
-                "this is a session of {}: its system prompt is no record of it",
+                "this is a session of {}: its system prompt is not a record",
                 dialect.name()
             ))
             .at(&session.name, None)
-            .hint("give the text to the agent or the API (without --transcript)"));
+            .hint("pass the text to the agent or the API (without --transcript)"));
         }
         let mut placing = Placing::new(&context, dialect, target.open(io)?);
         session.pass(|record| {
@@ -137,7 +137,7 @@ impl Args {
         for (layer, lines) in &context.left_out {
             let lines = counted(*lines as u64, "line");
             let layer = layer.as_str();
-            io.warn(format_args!("{lines} of {layer} left out, for lack of room"));
+            io.warn(format_args!("{lines} of {layer} did not fit and were left out"));
         }
         io.note(format_args!("{}", counted(context.tokens, "token")));
         Ok(context)
@@ -151,7 +151,7 @@ impl Args {
             Layer::Soul => read_text(&memory.join("summary/soul.md")),
             Layer::Memory => {
                 let master = read_text(&memory.join("summary/master.md"))?;
-                // The comments around the generated part are for the people who edit the file.
+                // The comments around the generated part are for people who edit the file.
                 let lines = master.lines().filter(|line| !is_mark(line));
                 let master = lines.collect::<Vec<_>>().join("\n");
                 if !master.trim().is_empty() {
@@ -182,9 +182,9 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
-/// Inserts the message at its place and passes all other records on.
+/// Inserts the message and copies all other records.
 struct Placing<'a> {
-    /// `None` once it is placed.
+    /// The message; `None` once it is inserted.
     message: Option<Vec<u8>>,
     dialect: Option<&'a dyn Dialect>,
     output: Output<'a>,
@@ -194,7 +194,7 @@ struct Placing<'a> {
 impl<'a> Placing<'a> {
     fn new(context: &Context, dialect: Option<&'a dyn Dialect>, output: Output<'a>) -> Self {
         let message = SystemMessage { role: "system", name: NAME, content: &context.text };
-        // An empty context is no message.
+        // Do not insert an empty context.
         let message = (!context.text.is_empty()).then(|| json_line(&message).into_bytes());
         Self { message, dialect, output, ends_a_line: true }
     }
@@ -229,18 +229,18 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// The memory files that are read while there is no master. Their first lines matter no more than
-/// their last.
+/// The memory files that are read if there is no master. Their first lines are not more important
+/// than their last.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
-/// The file that the user named: one that is not there is an error.
+/// Reads a file that the user named. It is an error if it does not exist.
 fn named(path: &Path) -> Result<String> {
     let Input { name, reader } = Input::open(path)?;
     io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
 }
 
-/// The newest of the summaries of a session, without its heading (`# TIME: N messages`): each was
-/// made of what the one before had left.
+/// The newest summary of a session, without its heading (`# TIME: N messages`). Only the newest
+/// counts, because each was made from the session with the previous summary in it.
 fn newest(all: &str) -> &str {
     let is_heading = |line: &str| {
         let time = line.strip_prefix("# ").and_then(|it| it.split_once(": "));

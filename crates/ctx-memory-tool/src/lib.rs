@@ -1,7 +1,7 @@
 //! `ctx-memory`: the memory of all sessions.
 //!
-//! It is a package of its own because only this tool builds and links the search engine. Each
-//! command is a module with its flags and its work.
+//! It is a package of its own, because only this tool needs the search engine. Each command is a
+//! module with its flags and its work.
 
 mod consolidate;
 mod get;
@@ -16,10 +16,10 @@ use ctx_cli::{Io, Outcome, Result, Tool, printable};
 
 /// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
-/// `search` ranks what the store holds by the words of a query, and prints an object a line;
-/// `get` prints what one of them refers to. `consolidate` brings the memory of all sessions together in
-/// one file. `inject` puts the context together that a session begins with: base prompt, soul,
-/// memory, runtime, summary.
+/// `search` ranks the content of the store by the words of a query and prints one JSON object per
+/// result; `get` prints the text of a result. `consolidate` merges the memory of all sessions into
+/// one file. `inject` assembles the context at the start of a session: base prompt, soul, memory,
+/// runtime, summary.
 #[derive(Debug, Parser)]
 #[command(
     subcommand_required = true,
@@ -57,7 +57,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
 }
 
-/// One of `all`, each by its name.
+/// Parses one of `all`, each by its name.
 fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
@@ -68,7 +68,7 @@ fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     })
 }
 
-/// Writes a text. On a terminal what could drive it is escaped.
+/// Writes a text. On a terminal, control characters are escaped.
 fn write_text(bytes: &[u8], io: &mut Io) -> Result<()> {
     if io.columns().is_none() {
         return io.write(bytes);

@@ -1,5 +1,5 @@
-//! `ctx-memory search`: what answers a query best, as text or as JSON. A paragraph of
-//! a memory file is found and printed as one.
+//! `ctx-memory search` prints the best results for a query, as text or as JSON. A paragraph of a
+//! memory file is one result.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::get::{Again, SourceLine};
 use crate::one_of;
 use crate::stored::{Stored, entry_of};
 
-/// How long a run waits for another one that builds the first index.
+/// How long to wait for another run that is building the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Search the store for words, the best results first
@@ -27,23 +27,24 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; equal scores are ordered
 /// newest first. docs/json.md lists all keys.
 ///
-/// Results with the literal query come first, and the earliest such message before all: a name, a
-/// path or a line of code leads to its origin. Case counts if the query has capitals. Then come
-/// results with any of the words (BM25, in any case); rare words count more. Names are found whole
-/// and by their parts (src/tools/check.rs, parseHeader, `max_line`), a hash also by its first 7, 8
-/// or 12 digits, Chinese, Japanese and Korean by pairs of characters, in traditional or simplified
-/// form. There are no operators.
+/// Results with the literal query come first, and the earliest message with it is the first of all:
+/// a name, a path or a line of code leads to its origin. Case counts if the query has capitals.
+/// Then come results with any of the words (BM25, in any case); rare words count more. Names are
+/// found as a whole and by their parts (src/tools/check.rs, parseHeader, `max_line`). A hash is
+/// also found by its first 7, 8 or 12 digits. Chinese, Japanese and Korean are found by pairs of
+/// characters, in traditional or simplified form. There are no operators.
 ///
 /// The index is in the store, in index/search. Each run first reads what is new. A damaged index is
 /// rebuilt.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Words to look for
+    /// Words to search for
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
-    /// Search one session only
+    /// Search only this session
     ///
-    /// Its summary, snapshots and offloaded results, and entries of memory files that name it.
+    /// Includes its summary, snapshots and offloaded results, and entries of memory files that name
+    /// it.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Filters")]
     session: Option<SessionId>,
     /// Search only this kind (can be repeated)
@@ -83,7 +84,7 @@ impl Args {
         let filter = self.filter(&store)?;
         let mut stored = Stored::of(&store)?;
         if stored.sources.is_empty() && stored.failed.is_empty() {
-            io.note("the store holds nothing that could be searched");
+            io.note("the store has nothing to search");
             return Ok(ExitStatus::No);
         }
         let index = open(&store, &mut stored, io)?;
@@ -120,16 +121,16 @@ impl Args {
     }
 }
 
-/// Opens the index, and brings it up to date.
+/// Opens the index and updates it.
 fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchIndex> {
     let unusable = |error| search_failure(&error, store);
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
     if index.was_damaged {
-        io.warn("the search index was damaged or of another version; it is rebuilt");
+        io.warn("the search index was damaged or has another version; rebuilding it");
     }
     if index.is_locked_by_another() {
-        io.warn("another run updates the search index; what is new may be missing");
+        io.warn("another run is updating the search index; new content may be missing");
     }
     let read = |source: &_, take: &mut dyn FnMut(_)| stored.read(source, take);
     let Changes { read, forgotten, failed } =
@@ -140,19 +141,19 @@ fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchInd
     Ok(index)
 }
 
-/// A failure of the index as the user sees it.
+/// Converts a failure of the index into a message for the user.
 fn search_failure(error: &SearchError, store: &Store) -> Failure {
     let failure = Failure::new(error);
     match error {
         SearchError::Busy => failure.status(ExitStatus::Busy).hint("try again"),
         SearchError::Io { .. } => failure.hint("look at the disk and at who may write there"),
         SearchError::Engine(_) => {
-            failure.hint(format!("remove {}, and it is rebuilt", store.search_index().display()))
+            failure.hint(format!("remove {} to rebuild it", store.search_index().display()))
         }
     }
 }
 
-/// How many characters of a text are shown.
+/// The number of characters of a text to show.
 const SHOWN: usize = 240;
 
 #[derive(Serialize)]
@@ -170,7 +171,7 @@ struct SearchResult<'a> {
     snippet: Option<String>,
 }
 
-/// A result as a line of JSON. A snippet is null where the text cannot be read any more.
+/// A result as a line of JSON. The snippet is null if the text can no longer be read.
 pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Again<'_>) -> String {
     let source = &hit.source;
     let place = SourceLine::from_number(hit.line);
@@ -192,8 +193,8 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Agai
     })
 }
 
-/// Each paragraph with its line, from 1: an entry of a list with what is below it, a heading,
-/// or lines without a blank one between them.
+/// Each paragraph with its line number, from 1. A paragraph is an entry of a list with the lines
+/// below it, a heading, or lines without a blank line between them.
 pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     let mut found: Vec<(u64, usize, usize)> = Vec::new();
     let mut is_open = false;
@@ -212,7 +213,7 @@ pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     found.into_iter().map(|(line, start, end)| (line, text[start..end].trim_end())).collect()
 }
 
-/// Whether a paragraph begins here, whatever the line above is.
+/// Whether a paragraph starts here, whatever the line above is.
 fn begins(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "));
@@ -225,7 +226,7 @@ mod tests {
     use super::paragraphs;
     use proptest::prelude::*;
 
-    /// An entry of a memory file is a paragraph of its own.
+    /// Each entry of a memory file is a separate paragraph.
     #[test]
     fn an_entry_is_a_paragraph() {
         let text = "# Facts\n- one\n  more\n- two\n\nplain\nlines\n1. first\n2) second\r\n\n\n* x";

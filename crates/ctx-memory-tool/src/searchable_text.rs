@@ -10,7 +10,7 @@ pub(crate) struct SearchableText {
     pub(crate) text: String,
 }
 
-/// The searchable text of an object in `dialect`, or `None` if it has none.
+/// The searchable text of an object in `dialect`; `None` if it has none.
 pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<SearchableText> {
     let message = dialect.message(object)?;
     let mut text = String::new();
@@ -19,14 +19,14 @@ pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Searcha
     (!text.trim().is_empty()).then_some(SearchableText { role, text })
 }
 
-/// The searchable text of a line that is an object.
+/// The searchable text of a line; `None` if the line is not an object.
 pub(crate) fn said_in_line(dialect: &dyn Dialect, line: &[u8]) -> Option<SearchableText> {
     let text = std::str::from_utf8(line).ok()?;
     let object = Object::parse(text.trim_start_matches('\u{feff}').trim_end()).ok()?;
     said(dialect, &object)
 }
 
-/// A user message with only results is the tools'.
+/// The role of a message. A user message with only results comes from the tools.
 fn role_of(message: &Message<'_>) -> Option<&'static str> {
     let is_result = |part: &Part<'_>| matches!(part, Part::Result(_));
     let role = if !message.parts.is_empty() && message.parts.iter().all(is_result) {
@@ -37,7 +37,7 @@ fn role_of(message: &Message<'_>) -> Option<&'static str> {
     known_role(role)
 }
 
-/// The role of that name.
+/// The role with this name.
 pub(crate) fn known_role(name: &str) -> Option<&'static str> {
     ROLES.into_iter().find(|known| *known == name)
 }
@@ -51,13 +51,13 @@ fn add_parts(parts: &[Part<'_>], text: &mut String) {
                 add_arguments(&call.arguments, text);
             }
             Part::Result(result) => add_parts(&result.parts, text),
-            // Images, and what only an API can read.
+            // Images, and parts that only an API can read, have no text.
             Part::Media(_) | Part::Opaque(_) => {}
         }
     }
 }
 
-/// The arguments of a call, without the escapes of JSON.
+/// Adds the arguments of a call, without JSON escapes.
 fn add_arguments(arguments: &str, text: &mut String) {
     match serde_json::from_str(arguments) {
         Ok(value) => add_value(&value, text),
@@ -93,7 +93,7 @@ mod tests {
 
     use super::said;
 
-    /// The arguments of a call are searched as plain text, without the escapes of JSON.
+    /// The arguments of a call are searched as plain text, without JSON escapes.
     #[test]
     fn arguments_are_read_as_what_they_hold() {
         let line = r#"{"role":"assistant","content":"Look","tool_calls":[{"id":"a","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"a\\nb\",\"max\":3,\"in\":[\"x\"]}"}}]}"#;

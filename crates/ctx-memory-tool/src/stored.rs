@@ -18,7 +18,7 @@ use crate::get::SourceLine;
 use crate::search::paragraphs;
 use crate::searchable_text::{SearchableText, known_role, said, said_in_line};
 
-/// The folders of memory files below the store, and what they hold.
+/// The folders of memory files in the store, and the kind of each.
 const FOLDERS: [(&str, SourceKind); 5] = [
     ("memory/extracted", SourceKind::Extracted),
     ("memory/daily", SourceKind::Daily),
@@ -30,11 +30,11 @@ const FOLDERS: [(&str, SourceKind); 5] = [
 /// The searchable content of a store.
 pub(crate) struct Stored<'a> {
     store: &'a Store,
-    /// All of it, in the order in which it is indexed.
+    /// All sources, in the order in which they are indexed.
     pub(crate) sources: Vec<Source>,
     snapshots: HashMap<String, Entry>,
     offloaded: HashMap<String, OffloadedFile>,
-    /// Sources that cannot be read, with the reason.
+    /// Sources that cannot be read, and why.
     pub(crate) failed: Vec<Failure>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct StoredText {
 }
 
 impl<'a> Stored<'a> {
-    /// Lists it. Nothing that is a link is followed.
+    /// Lists the sources. Follows no links.
     pub(crate) fn of(store: &'a Store) -> Result<Self> {
         let mut stored = Self {
             store,
@@ -125,7 +125,7 @@ impl<'a> Stored<'a> {
         if plain.exists() { plain } else { self.store.packed_path(&entry.id) }
     }
 
-    /// Hands on the documents of a source.
+    /// Calls `take` with the documents of a source.
     pub(crate) fn read(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         match self.snapshots.get(&source.name) {
             Some(entry) => self.read_snapshot(entry, take),
@@ -133,7 +133,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Hands on the documents of a memory file or an offloaded result.
+    /// Calls `take` with the documents of a memory file or an offloaded result.
     fn read_file(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         let path = self.path(source);
         let modified = path.symlink_metadata().and_then(|meta| meta.modified());
@@ -185,7 +185,7 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// The content at a position; `None` if nothing begins there.
+    /// The content at a position; `None` if nothing starts there.
     pub(crate) fn held(&self, source: &Source, place: SourceLine) -> Result<Option<StoredText>> {
         if let Some(entry) = self.snapshots.get(&source.name) {
             return self.held_in_snapshot(entry, place);
@@ -196,7 +196,7 @@ impl<'a> Stored<'a> {
                 found = Some(document.text);
             }
         })?;
-        // A paragraph is shown with the end of its line.
+        // A paragraph is printed with its line end.
         let end = if source.kind == SourceKind::Offloaded { "" } else { "\n" };
         Ok(found.map(|text| {
             let text = text + end;
@@ -204,7 +204,7 @@ impl<'a> Stored<'a> {
         }))
     }
 
-    /// The bytes of a snapshot and its dialect, or `None` if either is unknown.
+    /// Opens a snapshot; `None` if its bytes or its dialect are unknown.
     pub(crate) fn open_snapshot(
         &self,
         name: &str,
@@ -217,7 +217,7 @@ impl<'a> Stored<'a> {
     fn held_in_snapshot(&self, entry: &Entry, place: SourceLine) -> Result<Option<StoredText>> {
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let dialect = dialect_of(entry);
-        // Nearly always the line is the record, and what precedes it need not be parsed.
+        // The line is nearly always the record, so what precedes it need not be parsed.
         if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
             let bytes = line_of(open()?, place.line);
             let bytes = bytes.map_err(|error| self.cannot_read(entry, &error))?;
@@ -237,8 +237,8 @@ impl<'a> Stored<'a> {
         Ok(found)
     }
 
-    /// Hands on the records of a snapshot with their places while `take` returns true. Without a
-    /// known dialect there are none.
+    /// Calls `take` with the records of a snapshot and their positions until it returns false. A
+    /// snapshot without a known dialect has no records.
     fn each_record(
         &self,
         entry: &Entry,
@@ -246,7 +246,7 @@ impl<'a> Stored<'a> {
         mut take: impl FnMut(SourceLine, &Record<'_>, &dyn Dialect) -> bool,
     ) -> Result<()> {
         let options = Options {
-            // Messages that are no longer sent to the model are searched, too.
+            // Also search messages that are no longer sent to the model.
             unseen: true,
             temp: Some(std::env::temp_dir()),
             ..Options::default()
@@ -276,13 +276,13 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The dialect of a snapshot, as its commit record has it.
+/// The dialect of a snapshot, according to its commit record.
 fn dialect_of(entry: &Entry) -> Option<&'static dyn Dialect> {
     let meta = entry.meta.as_ref().ok()?;
     dialect::by_name(meta.tally.dialect.as_deref()?)
 }
 
-/// Whether a file of a folder is one of those that are searched.
+/// Whether a file in a folder of this kind is searched.
 fn is_of(kind: SourceKind, name: &str) -> bool {
     match kind {
         SourceKind::Master => name == "master.md",
@@ -291,31 +291,31 @@ fn is_of(kind: SourceKind, name: &str) -> bool {
     }
 }
 
-/// The day that a file of a day is of.
+/// The day of a daily log.
 fn day_of(source: &Source) -> Option<i64> {
     let day = source.name.strip_prefix("memory/daily/")?.strip_suffix(".md")?;
     day.parse().ok().map(start_of)
 }
 
-/// When a day begins (UTC).
+/// The start of a day in UTC.
 fn start_of(day: NaiveDate) -> i64 {
     day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()
 }
 
-/// The entry in a paragraph, if one of our tools wrote it.
+/// The entry in a paragraph, if our tools wrote it.
 pub(crate) fn entry_of(paragraph: &str) -> Option<MemoryEntry<'_>> {
     let entry = paragraph.strip_prefix("- ")?;
     MemoryEntry::parse(entry.trim_end())
 }
 
-/// Reads a file of the store; a missing one is empty. People may have written it, so invalid UTF-8
-/// is replaced.
+/// Reads a file of the store; a missing one is empty. Replaces invalid UTF-8, because people may
+/// have written the file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes = read_file(path).map_err(failure)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The bytes of a line with its end, empty if there is no such line.
+/// The bytes of a line, including its end; empty if there is no such line.
 fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     let mut reader = BufReader::with_capacity(256 << 10, bytes);
     for _ in 1..line {

@@ -1,10 +1,10 @@
-//! A memory item as an extraction prints it, and as an entry of a memory file:
+//! A memory item, as an extraction prints it and as an entry of a memory file:
 //!
 //! ```text
 //! We will keep SQLite. (user, demo:42, 2026-11-20, taken back in demo:97)
 //! ```
 //!
-//! The date and the citation of a later decision are omitted if they are unknown.
+//! The date and the citation of a later decision are left out if they are unknown.
 
 use std::fmt;
 
@@ -16,20 +16,20 @@ use serde::Serialize;
 /// One extracted item. The order of the fields is the order of the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
-    /// Which memory file the item belongs to.
+    /// The kind, which decides the memory file.
     pub kind: MemoryKind,
-    /// The sentence verbatim, on one line, or the digest of a call or an error.
+    /// The sentence verbatim, on one line, or a digest of a call or an error.
     pub text: String,
     /// The author's role.
     pub role: Role,
-    /// Line of the message in its session, from 1.
+    /// The line of the message in its session, from 1.
     pub line: u64,
-    /// Id of the session.
+    /// The id of the session.
     pub session: String,
     /// The tool of a [`MemoryKind::Runtime`] item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The reason that the sentence of a decision gives.
+    /// The reason that the sentence gives for a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The words of a preference that limit when or where it applies.
@@ -38,7 +38,7 @@ pub struct MemoryItem {
     /// The UTC day of the message, if its record has a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<NaiveDate>,
-    /// Line of the later decision that takes this one back.
+    /// The line of the later decision that takes this one back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_back: Option<u64>,
 }
@@ -62,13 +62,13 @@ impl MemoryItem {
     }
 }
 
-/// The line that a statement is cited by: of its session, or of a memory file if a person wrote
-/// the statement there.
+/// The line that is cited for a statement. It is in a session, or in a memory file if a person
+/// wrote the statement there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Citation {
-    /// Name of the session, or path of the memory file within the store.
+    /// The name of the session, or the path of the memory file within the store.
     pub session: String,
-    /// From 1.
+    /// The line number, from 1.
     pub line: u64,
 }
 
@@ -77,9 +77,9 @@ pub struct Citation {
 pub struct Entry<'t> {
     /// The statement, on one line.
     pub text: &'t str,
-    /// The role that said it.
+    /// The role of its author.
     pub role: &'t str,
-    /// Session and line of the source.
+    /// The session and the line of its source.
     pub citation: Citation,
     /// The day, in UTC.
     pub date: Option<NaiveDate>,
@@ -87,12 +87,12 @@ pub struct Entry<'t> {
     pub taken_back: Option<Citation>,
 }
 
-/// Precedes the citation of the decision that takes an entry back.
+/// The words before the citation of the decision that takes an entry back.
 const TAKEN_BACK: &str = "taken back in ";
 
 impl<'t> Entry<'t> {
-    /// Parses an entry without its list marker. `None` if a person wrote it, or edited it so that
-    /// the parenthesis at its end is no longer in our form.
+    /// Parses an entry without its list marker. Returns `None` if a person wrote it, or edited it
+    /// so that the parenthesis at its end no longer has our format.
     pub fn parse(entry: &'t str) -> Option<Self> {
         let (text, details) = entry.rsplit_once(" (")?;
         let mut details = details.strip_suffix(')')?.split(", ");

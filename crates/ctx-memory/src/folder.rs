@@ -1,5 +1,5 @@
-//! Adds items to the memory files of a folder: under a lock, recorded in the audit log, and never
-//! over an edit.
+//! Adds items to the memory files of a folder, under a lock and with a record in the audit log.
+//! Never overwrites an edit.
 
 use std::path::{Path, PathBuf};
 
@@ -22,13 +22,13 @@ pub struct MemoryFolder<'a> {
 /// The result of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounts {
-    /// How many files were replaced.
+    /// The number of files that were replaced.
     pub files: usize,
-    /// How many items are new.
+    /// The number of new items.
     pub added: usize,
-    /// How many items the files had, or came twice.
+    /// The number of items that the files already had, or that were repeated.
     pub known: usize,
-    /// Files with people's edits that killed runs set aside: [`SharedFile::edits`].
+    /// Files with people's edits that killed runs set aside: see [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
     /// The new items as the daily log lists them: `decision: TEXT (ROLE, SESSION:LINE)`.
     pub entries: Vec<String>,
@@ -40,9 +40,9 @@ pub struct MergeCounts {
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
 pub struct MergeError {
-    /// Why.
+    /// The cause.
     pub source: StoreError,
-    /// Whether other files had been merged before.
+    /// Whether other files were merged before the failure.
     pub is_partial: bool,
 }
 
@@ -52,7 +52,7 @@ impl<'a> MemoryFolder<'a> {
         Self { dir: store.memory().join("extracted"), store: Some(store) }
     }
 
-    /// `dir/extracted`; `store` is the one that contains it, if any.
+    /// The folder `dir/extracted`; `store` is the store that contains it, if any.
     pub fn within(dir: &Path, store: Option<&'a Store>) -> Self {
         Self { dir: dir.join("extracted"), store }
     }
@@ -62,7 +62,7 @@ impl<'a> MemoryFolder<'a> {
         &self.dir
     }
 
-    /// Adds a section on a merge to the daily log next to the folder, unless nothing was new.
+    /// Adds a section about a merge to the daily log next to the folder, unless nothing was new.
     pub fn log(&self, merged: &MergeCounts, now: DateTime<Utc>) -> Result<(), StoreError> {
         let daily = self.dir.with_file_name("daily");
         if merged.added == 0 {
@@ -71,7 +71,7 @@ impl<'a> MemoryFolder<'a> {
             }
             return Ok(());
         }
-        // The log does not list tool runs, so it says how many there are.
+        // The log does not list tool runs, so give their number.
         let runs = match merged.added - merged.entries.len() {
             0 => String::new(),
             runs => format!(" ({})", counted(runs, "tool run")),
@@ -88,7 +88,7 @@ impl<'a> MemoryFolder<'a> {
         }
     }
 
-    /// Merges all items, each into the file of its kind.
+    /// Adds each item to the file of its kind.
     pub fn merge(&self, items: &[MemoryItem]) -> Result<MergeCounts, MergeError> {
         let mut sessions = items.iter().map(|item| &item.session);
         let first = sessions.next();
@@ -115,8 +115,8 @@ impl<'a> MemoryFolder<'a> {
         let mut bytes = 0;
         // If a file was edited meanwhile, the next attempt merges the edited version.
         tried_again(|| {
-            // All new versions are written before the first one takes its place, so that a refused
-            // file or a full disk stops the merge while nothing has changed.
+            // Write all new versions before the first one is put in place, so that a refused file
+            // or a full disk stops the merge while nothing has changed.
             counts.edits.clear();
             let staged = stage(&folder, items, &mut counts.edits)?;
             if let (Some(store), None, false) = (self.store, &operation, staged.is_empty()) {
@@ -151,7 +151,7 @@ struct Staged {
     added_bytes: usize,
 }
 
-/// The new version of each file that lacks some of the items.
+/// Writes a new version of each file that does not have all of the items.
 fn stage(
     folder: &SharedFolder,
     items: &[MemoryItem],
@@ -257,7 +257,7 @@ mod tests {
         assert!(done.contains(r#""session":"demo""#) && !before.contains("SQLite"), "{before}");
         folder.merge(&items()).expect("merged");
         assert_eq!(log(), before);
-        // Items of two sessions name no session.
+        // The session is unknown if the items belong to two sessions.
         let more = ["a", "b"].map(|id| item(MemoryKind::Fact, &format!("{id}.rs is long."), id));
         folder.merge(&more).expect("merged");
         let done = log().lines().last().map(str::to_owned).expect("a record");

@@ -1,13 +1,13 @@
-//! Assembles the context that a session begins with from the layers of the memory.
+//! Assembles the context at the start of a session from the layers of the memory.
 //!
-//! The layers come in a fixed order: base prompt, soul, user memory, runtime, summary. Above a
-//! budget, lines are left out in another order: those that the session would repeat soonest first,
-//! and those of the base prompt never.
+//! The layers have a fixed order: base prompt, soul, user memory, runtime, summary. If the context
+//! exceeds the budget, lines are removed in another order: first those that the session would find
+//! out again soonest. The base prompt never loses lines.
 
 /// A layer of the context, in the order of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// The prompt of the agent.
+    /// The base prompt of the agent.
     Base,
     /// The agent's character and instructions.
     Soul,
@@ -23,7 +23,7 @@ impl Layer {
     /// All layers in order.
     pub const ALL: [Self; 5] = [Self::Base, Self::Soul, Self::Memory, Self::Runtime, Self::Summary];
 
-    /// The name on the command line.
+    /// The name in flags.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Base => "base",
@@ -34,32 +34,32 @@ impl Layer {
         }
     }
 
-    /// Which layer loses lines first.
+    /// The order in which layers lose lines.
     const SACRIFICE: [Self; 4] = [Self::Runtime, Self::Memory, Self::Summary, Self::Soul];
 }
 
 /// An assembled context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// The text; empty if all layers are.
+    /// The text; empty if all layers are empty.
     pub text: String,
     /// Tokens of the text.
     pub tokens: u64,
-    /// How many lines each layer lost, in the order of the sacrifice.
+    /// The number of lines that each layer lost, in the order in which they were removed.
     pub left_out: Vec<(Layer, usize)>,
 }
 
-/// The base prompt alone exceeds the budget.
+/// The base prompt exceeds the budget by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the base prompt alone has {tokens} tokens, more than the budget of {budget}")]
 pub struct NoRoom {
     /// Tokens of the base prompt.
     pub tokens: u64,
-    /// The most tokens that the context may have.
+    /// The maximum number of tokens of the context.
     pub budget: u64,
 }
 
-/// Assembles the layers in at most `budget` tokens, counted by `count`.
+/// Joins the layers into at most `budget` tokens, counted by `count`.
 pub fn assemble(
     layers: &[(Layer, String)],
     budget: Option<u64>,
@@ -76,7 +76,7 @@ pub fn assemble(
         let Some(at) = parts.iter().position(|part| part.layer == layer && !part.is_empty()) else {
             continue;
         };
-        // The fewest lines that have to go; all of them if that is not enough.
+        // Remove the fewest lines that are enough, or all of them if even that is not enough.
         let (_, enough) = bisected(parts[at].lines.len(), |left_out| {
             parts[at].left_out = left_out;
             count(&joined(&parts)) <= budget
@@ -92,8 +92,8 @@ pub fn assemble(
     Ok(Context { text, tokens, left_out })
 }
 
-/// The two neighbours from 0 to `all` of which only the second one is `above`, as `all` counts as
-/// above, and 0 does not.
+/// Finds the two neighbours from 0 to `all` of which only the second is `above`. `all` must be
+/// above, and 0 must not.
 pub(crate) fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
     let (mut below, mut above) = (0, all);
     while above - below > 1 {
@@ -129,8 +129,8 @@ impl<'a> Part<'a> {
             count => format!("⟦{count} lines left out⟧"),
         };
         let mut lines = self.lines.clone();
-        // The first lines of the runtime layer are the oldest; the other layers begin with the most
-        // important ones.
+        // In the runtime layer, the first lines are the oldest, so remove those. The other layers
+        // start with the most important lines.
         let start = if self.layer == Layer::Runtime { 0 } else { lines.len() - self.left_out };
         lines.splice(start..start + self.left_out, [note.as_str()]);
         lines.join("\n")
@@ -182,7 +182,7 @@ mod tests {
         let parts = Layer::ALL.map(|layer| part(layer, "aa bb\ncc dd\nee ff"));
         let left_out = |budget| of(&parts, Some(budget)).left_out;
         assert_eq!(left_out(30), []);
-        // A line has two words, the note on lines left out four.
+        // A line has two words; the note about removed lines has four.
         let context = of(&parts, Some(28));
         assert_eq!(context.left_out, [(Layer::Runtime, 3)]);
         let many =

@@ -1,9 +1,10 @@
-//! Memory files: what sessions decided, found out and asked for, kept beyond the session.
+//! Memory files keep what sessions decided, found out and were asked to do, beyond the session.
 //!
-//! [`Extractor`] reads messages and gives [`MemoryItem`]s: sentences that state a decision, a fact
-//! or a preference, quoted verbatim, and digests of tool calls and errors. [`MemoryFolder`] adds
-//! items to memory files and keeps everything people wrote there. [`Consolidation`] merges the
-//! memory of all sessions into one file, and [`inject`] assembles the context of a new session.
+//! [`Extractor`] reads messages and returns [`MemoryItem`]s: sentences that state a decision, a
+//! fact or a preference, quoted verbatim, and digests of tool calls and errors. [`MemoryFolder`]
+//! adds items to memory files and keeps everything that people wrote there. [`Consolidation`]
+//! merges the memory of all sessions into one file, and [`inject`] assembles the context of a new
+//! session.
 
 pub mod consolidate;
 mod entry;

@@ -1,4 +1,4 @@
-//! The text of a memory file. What it holds never changes; new entries are appended:
+//! The text of a memory file. Existing text never changes; new entries are appended:
 //!
 //! ```text
 //! # Decisions
@@ -6,10 +6,10 @@
 //! - We will keep SQLite. (user, demo:42, 2026-11-20)
 //! ```
 //!
-//! An entry that is in the file already, even in other case, blanks or emphasis, is not added
-//! again. So an entry that a person struck out (`~~…~~`) stays struck out; a deleted one comes back
-//! when its session is extracted again. An entry that a later session took back is added again when
-//! a third session decides for it once more.
+//! An entry that the file already has is not added again, even if case, blanks or emphasis differ.
+//! So an entry that a person struck out (`~~…~~`) stays struck out. A deleted entry comes back when
+//! its session is extracted again. If one session took an entry back, and a third one decides for
+//! it again, the entry is added again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,9 +19,9 @@ use ctx_text::comparison_key;
 
 use crate::{Citation, Entry, MemoryItem};
 
-/// The entries of those `items` of a kind that its file does not have.
+/// Those of the `items` of a kind that the file does not have, as entries.
 pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Vec<String> {
-    // Invalid UTF-8 is only read, never written.
+    // Invalid UTF-8 is only read, never written back.
     let text = String::from_utf8_lossy(file);
     let taken_back = entries_taken_back(&text);
     let mut known = keys(&text);
@@ -36,7 +36,8 @@ pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -
     items.filter(is_new).map(entry).collect()
 }
 
-/// The entries that another session took back and that the file has in no other form, by key.
+/// The entries that another session took back and that the file does not also have without that
+/// mark, by key.
 fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
     let mut others = HashSet::new();
@@ -77,7 +78,7 @@ fn entry(item: &MemoryItem) -> String {
     .to_string()
 }
 
-/// What to append to the file of a kind so that it has these entries.
+/// The bytes to append to the file of a kind to add these entries.
 pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec<u8> {
     if entries.is_empty() {
         return Vec::new();
@@ -92,7 +93,7 @@ pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec
         if !text.ends_with('\n') {
             appended.push_str(line_end);
         }
-        // Only a list can go on without a blank line.
+        // Only a list can continue without a blank line.
         if !last.trim().is_empty() && !without_marker(last.trim_start()).0 {
             appended.push_str(line_end);
         }
@@ -114,7 +115,7 @@ pub(crate) fn keys(text: &str) -> HashSet<String> {
     keys
 }
 
-/// The text of one of our entries, even if a person struck it out.
+/// The text of an entry in our format, even if a person struck it out.
 fn entry_text(entry: &str) -> Option<&str> {
     Entry::parse(entry.trim_end_matches(['~', '*', '_', ' '])).map(|entry| entry.text)
 }
@@ -150,7 +151,7 @@ mod tests {
 
     const KIND: MemoryKind = MemoryKind::Decision;
 
-    /// How many entries are new, and what is appended.
+    /// The number of new entries, and the appended bytes.
     fn merge(old: &[u8], items: &[MemoryItem]) -> (usize, Vec<u8>) {
         let entries = new_entries(old, KIND, items);
         (entries.len(), appended(old, KIND, &entries))
@@ -216,7 +217,7 @@ mod tests {
         assert_eq!(merge(entry.as_bytes(), &[item]).0, 0);
     }
 
-    /// Repetitions in the two sessions that the mark names are known.
+    /// If one of the two sessions of the mark repeats the entry, it is known.
     #[test]
     fn a_new_decision_for_what_was_taken_back_is_added() {
         let old = "- Use A. (user, a:1, 2026-11-01, taken back in b:9)\n";

@@ -1,14 +1,14 @@
-//! Whether two statements say the same in almost the same words.
+//! Decides whether two statements say the same in almost the same words.
 //!
-//! They do if one contains all words of the other and few more. Words that differ on both sides may
-//! be the whole difference, as "tabs" and "spaces". Names, numbers, negations and restrictions must
-//! be equal.
+//! They do if one contains all words of the other and only a few more. If both have words that the
+//! other lacks, such as "tabs" and "spaces", these may be the whole point. Names, numbers,
+//! negations and restrictions must be equal.
 
 use std::collections::BTreeSet;
 
 use ctx_text::{comparison_key, hash};
 
-/// The least words of the shorter statement, as a percentage of the longer one's.
+/// The minimum number of words of the shorter statement, as a percentage of the longer one.
 const LEAST_PERCENT: usize = 75;
 
 /// Words that negate or restrict a statement.
@@ -19,18 +19,18 @@ const EXACT: &str = "not no never without dont doesnt isnt arent cannot cant won
 const FILLERS: &str = "a an the we i you it is are be was were will would please so then lets let \
     us our my your yes ok okay just now that this have has been";
 
-/// The same in Chinese, which is written without blanks.
+/// The same for Chinese, which is written without blanks.
 const CHINESE_FILLERS: &str = "已经 已經 了 的 吧 呢 啊 请";
 
 /// The words of a statement, in the form used for comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    /// Equal for statements that differ only in case, blanks, emphasis and stops.
+    /// The text without case, blanks, emphasis and full stops.
     pub(crate) key: String,
     /// Sorted hashes of the words.
     words: Vec<u64>,
-    /// Names, numbers, negations and restrictions. Equal for all similar statements, except those
-    /// with the same key.
+    /// Names, numbers, negations and restrictions. Similar statements have the same set, except for
+    /// those with the same key.
     pub(crate) exact: BTreeSet<String>,
 }
 
@@ -60,7 +60,7 @@ impl Fingerprint {
     }
 }
 
-/// The words between blanks and punctuation.
+/// Splits a text at blanks and punctuation.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || ",;()[]\"“”「」，。；：、（）".contains(c);
     text.split(ends)
@@ -68,7 +68,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a letter is from a script that is written without blanks.
+/// Whether a letter belongs to a script that is written without blanks.
 pub(crate) fn is_wide(c: char) -> bool {
     c.is_alphabetic() && u32::from(c) >= 0x2e80
 }
@@ -84,12 +84,12 @@ pub(crate) fn is_filler(word: &str) -> bool {
     FILLERS.split(' ').any(|filler| filler == word)
 }
 
-/// The word in lower case, without apostrophes.
+/// The word in lower case and without apostrophes.
 pub(crate) fn plain(word: &str) -> String {
     word.to_lowercase().chars().filter(|c| !"'’".contains(*c)).collect()
 }
 
-/// Adds the text between two blanks: one word, or all pairs of characters of a script without
+/// Adds the text between two blanks: one word, or all pairs of characters if the script has no
 /// blanks.
 fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>) {
     let is_exact = |word: &str| EXACT.split_whitespace().any(|exact| exact == word);
@@ -109,7 +109,7 @@ fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>
     }
 }
 
-/// All pairs of neighbouring characters of a text that is written without blanks.
+/// All pairs of adjacent characters, for a script without blanks.
 pub(crate) fn pairs(word: &str) -> Vec<String> {
     let mut text = word.to_owned();
     for filler in CHINESE_FILLERS.split(' ') {
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Nor is a difference of one word on each side.
+    /// One different word on each side makes a different statement.
     #[test]
     fn another_value_name_or_negation_is_not_similar() {
         for (one, other) in [

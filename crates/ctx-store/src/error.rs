@@ -1,4 +1,4 @@
-//! The errors of the store, and whether something had been changed.
+//! The errors of the store. Each says whether anything was changed.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use crate::retention::PolicyError;
 
-/// What most functions here return.
+/// The result type of most functions in this crate.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// A failure of the store or of the replacement of a session file.
@@ -49,32 +49,32 @@ pub enum StoreError {
         /// Why it is not safe.
         why: &'static str,
     },
-    /// The directory has other things in it.
+    /// The directory is not a store, and has other files.
     #[error("{} is not a store: it has other files and no FORMAT", .0.display())]
     NotAStore(PathBuf),
-    /// An id of a session that is not allowed.
+    /// The text is not allowed as the id of a session.
     #[error(
-        "{0:?} is no session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
+        "{0:?} is not a session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
     )]
     BadSession(String),
     /// No snapshot has this name.
     #[error("{0}")]
     NoSnapshot(Box<MissingSnapshot>),
-    /// The store knows nothing of a session.
+    /// The store has nothing of this session.
     #[error("no session {session:?} in the store")]
     NoSession {
-        /// The session that was asked for.
+        /// The requested session.
         session: String,
-        /// Sessions with names that are near.
+        /// Known sessions with similar names.
         near: Vec<String>,
-        /// Whether there is something of it in the trash.
+        /// Whether the trash has something of this session.
         in_trash: bool,
     },
-    /// No snapshot was taken of a file, and none has its content.
+    /// No snapshot was taken of this file, and the file does not begin with the content of one.
     #[error("no snapshot was taken of {}, and no snapshot matches its beginning", .0.display())]
     NoSnapshotOf(PathBuf),
-    /// Only the content of a moved file shows its session, and several fit.
-    #[error("what is in {} begins as several sessions do: {}", path.display(), sessions.join(", "))]
+    /// A moved file is recognized by its content only, and this content fits several sessions.
+    #[error("{} begins like several sessions: {}", path.display(), sessions.join(", "))]
     SeveralSessions {
         /// The file.
         path: PathBuf,
@@ -84,10 +84,10 @@ pub enum StoreError {
     /// The trash has nothing with this name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
-    /// No snapshot was taken before a replacement, or only of what the file holds now.
-    #[error("nothing to undo: what is there was never replaced")]
+    /// No tool has replaced the file, or every snapshot has its current content.
+    #[error("nothing to undo: no tool has replaced the current content")]
     NothingToUndo,
-    /// The last replaced content is damaged, or the damage hides which one it was.
+    /// The snapshot to restore is damaged, or the damage hides which snapshot it is.
     #[error("nothing is undone: snapshot {id} is damaged: {why}")]
     UndoDamaged {
         /// The id of that snapshot.
@@ -95,18 +95,18 @@ pub enum StoreError {
         /// The problem.
         why: String,
     },
-    /// Several things have this name.
+    /// Several items match this name.
     #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
     Ambiguous {
         /// The requested name.
         wanted: String,
-        /// The first of them.
+        /// The first matches.
         matches: Vec<String>,
     },
-    /// The rules of retention.
+    /// The retention policy is not valid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Bytes or meta.json of a snapshot are not what was committed.
+    /// The bytes or the meta.json of a snapshot differ from what was committed.
     #[error("snapshot {id} is damaged: {why}")]
     Damaged {
         /// Its id.
@@ -114,32 +114,32 @@ pub enum StoreError {
         /// The problem.
         why: String,
     },
-    /// The commit record of a snapshot could not be read; it may be whole.
+    /// The commit record of a snapshot could not be read; the snapshot may be intact.
     #[error("snapshot {id} could not be read: {why}")]
     Unread {
         /// Its id.
         id: String,
-        /// The error of the system, and the path.
+        /// The error of the system, with the path.
         why: String,
     },
-    /// It is unknown whether a transcript names the offloaded files of a session.
-    #[error("not every transcript that may name offloaded files can be looked into: {0}")]
+    /// The store cannot tell which offloaded files of a session are still referenced.
+    #[error("cannot read every transcript that may name offloaded files: {0}")]
     Unsearchable(String),
-    /// The store's path cannot be written into a session.
+    /// The store's path is not UTF-8, so a session cannot name files in it.
     #[error("{}: a transcript cannot name a path that is not UTF-8", .0.display())]
     NotUtf8(PathBuf),
-    /// Without a snapshot of what is there, nothing is replaced.
-    #[error("{} is as it was, because what is in it could not be saved: {source}", path.display())]
+    /// The file was not replaced, because no snapshot of its content could be taken.
+    #[error("{} was not changed, because its content could not be saved: {source}", path.display())]
     NotSaved {
         /// The session file.
         path: PathBuf,
-        /// Why not.
+        /// Why it could not be saved.
         source: Box<StoreError>,
     },
-    /// The snapshot may not be removed.
+    /// The user holds the snapshot, so it may not be removed.
     #[error("snapshot {0} is held")]
     Held(String),
-    /// A file that the tools do not touch, or do not trust.
+    /// The path is not a file that the tools may read or replace.
     #[error("{} {why}", path.display())]
     Refused {
         /// The file.
@@ -147,7 +147,7 @@ pub enum StoreError {
         /// The problem: "is a FIFO".
         why: &'static str,
     },
-    /// A path in a store. Its files belong to the tools and are not sessions.
+    /// The path is inside a store, whose files belong to the tools and are not sessions.
     #[error("{} is in the store {}", path.display(), root.display())]
     InStore {
         /// The path.
@@ -155,7 +155,7 @@ pub enum StoreError {
         /// The directory of the store.
         root: PathBuf,
     },
-    /// A snapshot of another file.
+    /// The snapshot was taken of another file.
     #[error("{id} was taken of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
     OtherFile {
         /// The file that should have been restored.
@@ -164,46 +164,46 @@ pub enum StoreError {
         id: String,
         /// The file that it was taken of.
         taken_of: String,
-        /// Whether that one is gone, so that this one may be it, under another name.
+        /// Whether that file is gone. Then `path` may be the same session under another name.
         is_gone: bool,
     },
-    /// The clock went far on at once, by all that the store has seen; nothing was removed.
+    /// The clock is far ahead of every time that the store has recorded; nothing was removed.
     #[error("the clock says {}; nothing was removed", clock_jumped(*now, *seen, *to))]
     ClockJumped {
         /// The time of the clock.
         now: DateTime<Utc>,
-        /// The last time that the store has seen before the jump.
+        /// The last time that the store recorded before the jump.
         seen: DateTime<Utc>,
-        /// The first time after the jump; `now` if there is none.
+        /// The first recorded time after the jump; `now` if there is none.
         to: DateTime<Utc>,
     },
     /// Another process uses the store, the session or its file.
     #[error("{0}")]
     Busy(String),
-    /// The file changed in another way than by growing.
+    /// Another process changed the file, other than by appending to it.
     #[error("{} changed meanwhile; nothing was replaced", .0.display())]
     Changed(PathBuf),
-    /// An agent may be at work on the file, and keep its history in memory.
-    #[error("{} changed {}; a running agent would not notice what is changed in it", path.display(), since(*ago))]
+    /// The file changed so recently that an agent may be using it, with its history in memory.
+    #[error("{} changed {}; a running agent would not notice a change by this tool", path.display(), since(*ago))]
     NotIdle {
         /// The session file.
         path: PathBuf,
-        /// How long ago it was changed.
+        /// The time since its last change.
         ago: Duration,
-        /// How long ago that has to be.
+        /// The time for which it must have been idle.
         min_idle: Duration,
     },
-    /// The operation is done, but a power cut may undo it, or the audit log lacks it.
+    /// The operation is done, but a power cut may undo it, or its audit record is missing.
     #[error("{what} is done, but {source}")]
     Uncertain {
         /// The completed change: an id or a path.
         what: String,
-        /// The failure after that.
+        /// The failure after the change.
         source: Box<StoreError>,
     },
 }
 
-/// What an error means for the caller; each has its exit status.
+/// The meaning of an error for the caller; each has its own exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Nothing was changed.
@@ -214,7 +214,7 @@ pub enum Severity {
     Uncertain,
 }
 
-/// How long ago something was, for people.
+/// Formats the time since a change, for people.
 fn since(ago: Duration) -> String {
     match ago.as_secs() {
         0 => "just now".to_owned(),
@@ -223,11 +223,11 @@ fn since(ago: Duration) -> String {
     }
 }
 
-/// How many matches of an ambiguous id are named.
+/// The number of matches of an ambiguous id that the message lists.
 const SHOWN_MATCHES: usize = 5;
 
 impl StoreError {
-    /// Several things have the name that was asked for.
+    /// The error for a name that matches several items.
     pub(crate) fn ambiguous<T: ToString>(wanted: &str, found: impl IntoIterator<Item = T>) -> Self {
         let mut matches: Vec<String> = found.into_iter().map(|item| item.to_string()).collect();
         let more = matches.len().saturating_sub(SHOWN_MATCHES);
@@ -238,12 +238,12 @@ impl StoreError {
         Self::Ambiguous { wanted: wanted.to_owned(), matches }
     }
 
-    /// The file at `path` is refused; `why` says what is wrong with it.
+    /// The error for a file that is refused; `why` says what is wrong with it.
     pub(crate) fn refused(path: &Path, why: &'static str) -> Self {
         Self::Refused { path: path.to_owned(), why }
     }
 
-    /// The severity of the error.
+    /// The severity of this error.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Busy(_) | Self::Changed(_) | Self::NotIdle { .. } | Self::ClockJumped { .. } => {
@@ -255,7 +255,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the disk is full.
+    /// Whether the cause is a full disk.
     pub(crate) fn is_disk_full(&self) -> bool {
         let source = match self {
             Self::Io { source, .. }
@@ -267,7 +267,7 @@ impl StoreError {
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
-    /// The same failure, after `what` was done.
+    /// Wraps this error for the case that `what` was done before it happened.
     #[must_use]
     pub fn after(self, what: impl Into<String>) -> Self {
         let source = match self {
@@ -277,7 +277,7 @@ impl StoreError {
         Self::Uncertain { what: what.into(), source }
     }
 
-    /// The same failure while undoing a replacement: an undo never falls back to an older state.
+    /// Wraps this error for an undo, which never falls back to an older state.
     pub(crate) fn in_undo(self) -> Self {
         match self {
             Self::Damaged { id, why } | Self::Unread { id, why } => Self::UndoDamaged { id, why },
@@ -285,7 +285,8 @@ impl StoreError {
         }
     }
 
-    /// The same failure, when nothing of what was written counts.
+    /// Turns "done, but uncertain" into a plain failure, for a file that does not count until a
+    /// later step has succeeded.
     pub(crate) fn before(self) -> Self {
         match self {
             Self::NotDurable { path, source } => Self::NotWritten { path, source },
@@ -299,20 +300,20 @@ fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> S
     let told = |time: DateTime<Utc>| time.format("%Y-%m-%d %H:%M UTC");
     if to == now {
         let now = told(now);
-        return format!("{now}, {days} days after the last time that the store has seen");
+        return format!("{now}, {days} days after the last time that the store recorded");
     }
     let (now, seen, to) = (told(now), told(seen), told(to));
-    format!("{now}, but of the {days} days from {seen} to {to} the store has seen nothing")
+    format!("{now}, but the store recorded nothing in the {days} days from {seen} to {to}")
 }
 
-/// A snapshot that was asked for and is not there.
+/// A requested snapshot that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingSnapshot {
     /// The requested name.
     pub wanted: String,
     /// Why nothing has that name.
     pub reason: MissingReason,
-    /// Snapshots whose numbers are near.
+    /// Snapshots with similar numbers.
     pub near: Vec<String>,
 }
 
@@ -321,17 +322,17 @@ pub struct MissingSnapshot {
 pub enum MissingReason {
     /// There is no such snapshot.
     Unknown,
-    /// It is a whole day, written as a number.
+    /// The digits are a date; this is how to write it as a day.
     DayInDigits(String),
-    /// It may be a hash without a letter.
+    /// The digits may be a hash that happens to have no letter.
     HashInDigits,
-    /// It belongs to another session, or another file, than requested.
+    /// The snapshot belongs to another session, or another file, than the requested one.
     Elsewhere(String),
-    /// It is in the trash.
+    /// The snapshot is in the trash.
     InTrash(String),
     /// No snapshot was taken on that day; these are the nearest ones before and after it.
     NotThatDay(Vec<String>),
-    /// No snapshot is as old; this is the oldest.
+    /// Every snapshot is newer; this is the oldest.
     NoneBefore(Option<String>),
 }
 
@@ -341,10 +342,14 @@ impl fmt::Display for MissingSnapshot {
         match &self.reason {
             MissingReason::Unknown => write!(f, "no snapshot {wanted:?}"),
             MissingReason::DayInDigits(_) | MissingReason::HashInDigits => {
-                write!(f, "{wanted} is no snapshot number")
+                write!(f, "{wanted} is not a snapshot number")
             }
-            MissingReason::Elsewhere(id) if id == wanted => write!(f, "{id} is of another session"),
-            MissingReason::Elsewhere(id) => write!(f, "{wanted} is {id}, of another session"),
+            MissingReason::Elsewhere(id) if id == wanted => {
+                write!(f, "{id} belongs to another session")
+            }
+            MissingReason::Elsewhere(id) => {
+                write!(f, "{wanted} is {id}, which belongs to another session")
+            }
             MissingReason::InTrash(id) => write!(f, "{id} is in the trash"),
             MissingReason::NotThatDay(_) => write!(f, "no snapshot was taken on {wanted}"),
             MissingReason::NoneBefore(_) => write!(f, "no snapshot is as old as {wanted}"),
@@ -352,12 +357,12 @@ impl fmt::Display for MissingSnapshot {
     }
 }
 
-/// Names the file when a call of the system fails.
+/// Adds the path to the error of a failed system call.
 pub(crate) trait OrCannot<T> {
     /// `action` is the verb of the message: "read", "create".
     fn or_cannot(self, action: &'static str, path: &Path) -> Result<T>;
 
-    /// For a file that is written whole or not at all, until it is in its place.
+    /// For a file that is written completely or not at all, before it has its final name.
     fn or_not_written(self, path: &Path) -> Result<T>;
 }
 

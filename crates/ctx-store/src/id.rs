@@ -1,5 +1,5 @@
-//! Ids of sessions: file names are made of them, so only a few characters are allowed.
-//! Names of snapshots: `{sessionId}-{time}-{sequence}`.
+//! Ids of sessions, which become file names, so only a few characters are allowed; and ids of
+//! snapshots: `{sessionId}-{time}-{sequence}`.
 
 use std::fmt;
 use std::path::Path;
@@ -27,22 +27,21 @@ impl SessionId {
         &self.0
     }
 
-    /// The id of a session that the user did not name: the one that its agent has written into
-    /// the file, where that is allowed as an id, else that of its path. A file that is not there,
-    /// or cannot be read, has that of its path.
+    /// The id of a session that the user did not name: the id that its agent wrote into the file,
+    /// if that is a valid id, or else one made from the path. A file that is missing or cannot be
+    /// read gets the id of its path.
     pub fn of_file(path: &Path) -> Result<Self> {
         Self::told_by(path).map_or_else(|| Self::of_path(path), Ok)
     }
 
-    /// The id that an agent has written into its file, where that is allowed as an id.
+    /// The id that an agent wrote into its file, if that is a valid id.
     pub(crate) fn told_by(path: &Path) -> Option<Self> {
         let head = open_plain(path).and_then(Head::read);
         head.ok()?.session?.parse().ok()
     }
 
-    /// The id of a session whose file tells none: the file's stem, `-`, and 8 hex
-    /// digits of the sha256 of its real path, so that two files of the same
-    /// name in two folders are two sessions.
+    /// The id of a session whose file contains no id: the file's stem, `-`, and 8 hex digits of the
+    /// sha256 of its real path. So two files with the same name in two folders are two sessions.
     pub fn of_path(path: &Path) -> Result<Self> {
         let real = real_path(path).or_cannot("read", path)?;
         let digest = hex(&Sha256::digest(real.as_os_str().as_encoded_bytes()));
@@ -91,24 +90,24 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// When, and in which order: `20261121T234307.123456Z-0007`.
+/// A time and a number: `20261121T234307.123456Z-0007`.
 ///
-/// The sequence number is the order of the store, whatever the clock did.
+/// The sequence number gives the order of the snapshots, even if the clock was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// Counted up through the whole store.
+    /// Counts up across the whole store.
     pub sequence: u64,
     /// UTC, to the microsecond.
     pub time: DateTime<Utc>,
 }
 
-/// How a time is written in a name.
+/// The format of a time in a name.
 pub(crate) const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
-/// Length of a time of [`TIME`].
+/// The length of a time in the format [`TIME`].
 const TIME_LEN: usize = "20261121T234307.123456Z".len();
 
 impl Stamp {
-    /// Reads what `Display` writes.
+    /// Parses what `Display` writes.
     pub fn parse(text: &str) -> Option<Self> {
         let (time, sequence) = text.split_at_checked(TIME_LEN)?;
         let sequence = sequence.strip_prefix('-')?;
@@ -116,7 +115,7 @@ impl Stamp {
             time: NaiveDateTime::parse_from_str(time, TIME).ok()?.and_utc(),
             sequence: sequence.parse().ok()?,
         };
-        // Only the one spelling that `Display` has is read.
+        // Only the spelling that `Display` writes is valid.
         (stamp.to_string() == text).then_some(stamp)
     }
 }
@@ -127,17 +126,18 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// The id of a snapshot, which is also the stem of its files.
+/// The id of a snapshot, which is also the stem of its file names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId {
     /// The session.
     pub session: SessionId,
-    /// When, and in which order.
+    /// The time and the number.
     pub stamp: Stamp,
 }
 
 impl SnapshotId {
-    /// Reads what `Display` writes, from the right end: the id of a session may have a `-`.
+    /// Parses what `Display` writes. Starts at the right end, because the id of a session may
+    /// contain `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.rfind('-')?;
         let time = digits.checked_sub(TIME_LEN)?;
@@ -228,7 +228,7 @@ mod session_tests {
             std::fs::write(&path, header(odd)).expect("written");
             assert_eq!(SessionId::of_file(&path).expect("an id"), of_path, "{odd}");
         }
-        // Nobody waits for one.
+        // A file that does not exist has the id of its path, without waiting.
         std::fs::remove_file(&path).expect("removed");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("runs").success());

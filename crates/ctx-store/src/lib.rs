@@ -7,11 +7,11 @@
 //!   all), `id`, `store` (the layout of the directory, the locks), `audit` (two records of every
 //!   change, one before and one after it);
 //! - `snapshot`: the catalog, the commit records, the bytes, plain or packed;
-//! - `replace`: new content for a session file, so that nothing that an agent writes meanwhile is
-//!   lost, and the way back to a snapshot;
-//! - `offload`: large tool results as files; `trash`: what was removed, for a time of grace;
-//! - [`retention`]: which snapshots stay, from a list and the time alone; [`collect`]: what a run of
-//!   `ctx-gc` does.
+//! - `replace`: new content for a session file, without losing what an agent writes meanwhile, and
+//!   the way back to a snapshot;
+//! - `offload`: large tool results as files; `trash`: removed items, until their grace ends;
+//! - [`retention`]: decides which snapshots stay, from the list and the time alone; [`collect`]: a
+//!   run of `ctx-gc`.
 
 mod audit;
 pub mod collect;

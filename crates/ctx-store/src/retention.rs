@@ -1,9 +1,9 @@
-//! Which snapshots stay: a pure function of the list, the policy and the time.
+//! Decides which snapshots stay: a pure function of the list, the policy and the time.
 //!
-//! A snapshot stays when any rule keeps it. So a rule can only add to what is kept, and a
+//! A snapshot stays if any rule keeps it. A rule can therefore only add to what is kept, and a
 //! mistyped one never deletes more than the others allow.
-//! Hours, days, weeks, months and years, in UTC.
-//! A span of time that ends at a given moment.
+//!
+//! Periods of the calendar are in UTC.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,41 +12,41 @@ use std::time::Duration;
 
 use chrono::{DateTime, Datelike, Months, TimeDelta, Timelike, Utc};
 
-/// A snapshot as retention sees it.
+/// What retention needs to know about a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Each session is judged for itself.
+    /// The session. Each session is judged separately.
     pub session: String,
-    /// The order in which they were taken, whatever the clock did.
+    /// The number of the snapshot, which gives the order whatever the clock did.
     pub sequence: u64,
     /// When it was taken.
     pub taken: DateTime<Utc>,
-    /// Why it stays whatever the policy says.
+    /// A reason to keep it whatever the policy says.
     pub protected: Option<Reason>,
 }
 
-/// What to keep.
+/// The rules that say what to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// How many of the newest.
+    /// Keeps this many of the newest.
     pub last: Option<u32>,
-    /// For how many hours, days, weeks, months or years with a snapshot the newest is kept.
+    /// For each kind of period, the number of periods whose newest snapshot is kept.
     pub periods: Vec<(Period, u32)>,
-    /// Keeps what is not older than this, counted back from the newest.
+    /// Keeps what is not older than this, counted back from the newest snapshot.
     pub within: Option<Span>,
-    /// Keeps what is not older than so many days, counted back from now.
+    /// Keeps what is not older than this many days, counted back from now.
     pub days: Option<u32>,
-    /// How long the newest of a session stays although no rule keeps it.
+    /// How long the newest snapshot of a session stays if no rule keeps it.
     pub floor: Floor,
 }
 
 /// How long the newest snapshot of a session stays whatever the rules say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floor {
-    /// For ever.
+    /// Forever.
     #[default]
     Always,
-    /// While it is not older than so many days.
+    /// Until it is older than this many days.
     Days(u32),
     /// Not at all.
     Never,
@@ -62,13 +62,13 @@ impl Floor {
     }
 }
 
-/// The time this many days ago; the earliest possible one if there are not as many.
+/// The time this many days before `now`, or the earliest possible time.
 pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
     let before = now.checked_sub_signed(TimeDelta::days(days.into()));
     before.unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
-/// Why a snapshot stays.
+/// The reason why a snapshot stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The user holds it.
@@ -81,22 +81,22 @@ pub enum Reason {
     Newest,
     /// Dated in the future: one of the clocks was wrong, and it is unknown which.
     Future,
-    /// Among the last.
+    /// One of the last.
     Last,
     /// The newest of its hour, day, week, month or year.
     Period(Period),
-    /// The oldest of all, where fewer periods have a snapshot than were asked for.
+    /// The oldest snapshot, if fewer periods have a snapshot than the rule asks for.
     Oldest(Period),
-    /// Not much older than the newest.
+    /// Within a span of time before the newest.
     Within,
-    /// Not older than so many days.
+    /// Not older than a number of days.
     Days,
 }
 
-/// A policy that cannot be meant.
+/// A policy that must be a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// It would keep nothing.
+    /// The policy has no rule.
     #[error("the policy has no rule: it would keep nothing")]
     Empty,
     /// The rule of this name keeps nothing.
@@ -124,13 +124,14 @@ impl Policy {
     }
 }
 
-/// A snapshot, and why it stays.
+/// A snapshot and the reasons why it stays.
 struct Judged<'a> {
     candidate: &'a Candidate,
     reasons: &'a mut Vec<Reason>,
 }
 
-/// Says why each snapshot stays, in the order of `list`; one without a reason goes.
+/// Returns the reasons why each snapshot stays, in the order of `list`. A snapshot without a reason
+/// goes.
 pub fn decide(
     list: &[Candidate],
     policy: &Policy,
@@ -170,7 +171,7 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     for it in future {
         it.reasons.push(Reason::Future);
     }
-    // Periods of the calendar are a matter of time, not of the order of snapshots.
+    // Periods of the calendar depend on the time of the snapshots, not on their order.
     past.sort_by_key(|it| Reverse((it.candidate.taken, it.candidate.sequence)));
     for (period, count) in &policy.periods {
         judge_periods(&mut past, *period, *count);
@@ -208,16 +209,16 @@ impl fmt::Display for Reason {
 #[cfg(test)]
 mod tests;
 
-/// A period of the calendar.
+/// A period of the calendar, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Period {
     /// 60 minutes.
     Hour,
-    /// From midnight, UTC.
+    /// From Monday, as in ISO 8601.
     Day,
     /// From Monday, as ISO 8601 has it.
     Week,
-    /// From its first day.
+    /// From the first day of the month.
     Month,
     /// From 1 January.
     Year,
@@ -248,9 +249,9 @@ impl fmt::Display for Period {
     }
 }
 
-/// Keeps the newest of each of the newest `count` periods that have one; where
-/// there are fewer, the oldest of all as well, so that history grows to `count`
-/// instead of being cut at its first period. `past` has the newest first.
+/// Keeps the newest snapshot of each of the newest `count` periods that have one. If there are
+/// fewer periods, keeps the oldest snapshot as well; otherwise history would be cut at its first
+/// period. `past` starts with the newest.
 fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     let (mut kept, mut current) = (0, None);
     for it in past.iter_mut() {
@@ -270,23 +271,22 @@ fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     }
 }
 
-/// Months are those of the calendar.
+/// A span of time that ends at a given moment. Months are calendar months.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Whole months; a year is twelve of them.
     pub months: u32,
-    /// Added to the months.
+    /// The time in addition to the months.
     pub time: Duration,
 }
 
 impl Span {
-    /// Whether it is no time at all.
+    /// Whether the span is empty.
     pub fn is_zero(self) -> bool {
         self == Self::default()
     }
 
-    /// The moment that lies so long before `time`; the earliest that there is, where that
-    /// would be earlier still.
+    /// The moment this long before `time`, or the earliest possible one.
     pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
         let rest = TimeDelta::from_std(self.time).ok();
         time.checked_sub_months(Months::new(self.months))

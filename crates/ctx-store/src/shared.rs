@@ -1,9 +1,10 @@
-//! Files that people edit too: the tools add lines to them, and no edit is lost.
+//! Files that people edit, too: the tools add lines to them, and no edit is lost.
 //!
-//! Runs of the tools keep each other out with a lock on the folder. An editor takes no lock.
-//! So the commit exchanges the old and the new version in one step and only then looks at
-//! the old one: when it is not what was read, the two are exchanged back.
-//! Old versions of memory files: a consolidation keeps what it replaces.
+//! A lock on the folder keeps other runs of the tools out, but an editor takes no lock. So the
+//! commit exchanges the old and the new version in one step and checks the old version only
+//! afterwards: if it is not the one that was read, the two are exchanged back.
+//!
+//! Also keeps the old versions of memory files that a consolidation replaces.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -27,16 +28,16 @@ use crate::os::{self, Lease, keep_writers_out};
 use crate::snapshot::meta::RETAINED;
 use crate::store::Store;
 
-/// A folder of such files; other runs of the tools are locked out of it.
+/// A locked folder of such files. Other runs of the tools must wait.
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
-    /// Where new versions are written; next to the files if `None`.
+    /// The folder where new versions are written; `None` for the folder of the files.
     staging: Option<PathBuf>,
     _lock: File,
 }
 
-/// A file as it was read.
+/// A file and its content when it was read.
 #[derive(Debug)]
 pub struct SharedFile {
     path: PathBuf,
@@ -47,32 +48,32 @@ pub struct SharedFile {
     edits: Vec<PathBuf>,
 }
 
-/// A file with a new version next to it.
+/// A file with its new version, which is written but not yet in place.
 #[derive(Debug)]
 pub struct StagedFile {
     file: SharedFile,
     temp: TempFile,
-    /// All that was written to it.
+    /// The new content.
     bytes: Vec<u8>,
 }
 
 impl Store {
-    /// Locks a folder of the store, whose new versions are written in `tmp/`: to find what killed
-    /// runs left in the folder itself would take a look at all of it.
+    /// Locks a folder of the store. New versions of its files are written in `tmp/`, because
+    /// finding what killed runs left in the folder itself would mean reading all of it.
     pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder> {
         self.prepare()?;
         let folder = SharedFolder::lock(dir)?;
         Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
     }
 
-    /// The names of the shared files of which killed runs left versions in `tmp/`.
+    /// The names of the shared files whose unfinished versions killed runs left in `tmp/`.
     pub fn unfinished_edits(&self) -> Result<BTreeSet<String>> {
         let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
 
-    /// Keeps the bytes of a memory file that are about to be replaced by others than longer ones:
-    /// as `history/STEM-TIME-SHA256.md`, once.
+    /// Keeps the content of a memory file that is about to be replaced, not only extended, as
+    /// `history/STEM-TIME-SHA256.md`. Keeps the same content only once.
     pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let folder = self.memory().join(FOLDER);
         if is_kept(&folder, name, bytes) {
@@ -85,20 +86,20 @@ impl Store {
         let mut temp = self.temp(stem, 0o600)?;
         temp.write_all(bytes).or_not_written(&path)?;
         os::sync(&temp.file).or_not_written(&path)?;
-        // Nothing is replaced yet: a copy that may not last does not count as kept.
+        // Nothing has been replaced yet, so a copy that may not survive a power cut does not count.
         let kept = create(temp, &path).and_then(|()| sync_name(&path));
         kept.map_err(StoreError::before)
     }
 }
 
 impl SharedFolder {
-    /// How often a file is read if somebody edits it each time.
+    /// How often to read a file again if somebody edits it each time.
     pub const TRIES: usize = 3;
 
-    /// Creates the folder if need be, and locks it.
+    /// Creates the folder if it does not exist, and locks it.
     pub fn lock(dir: &Path) -> Result<Self> {
         make_dirs(dir)?;
-        // The folder itself is locked, so that no lock file lies among the user's files.
+        // Lock the folder itself, so that there is no lock file among the user's files.
         let folder = File::open(dir).or_cannot("open", dir)?;
         let busy = || format!("{} is being changed by another run", dir.display());
         lock(&folder, dir, PATIENCE, busy)?;
@@ -110,8 +111,8 @@ impl SharedFolder {
         reap(dir);
     }
 
-    /// Reads a file; one that does not exist counts as empty. Only a regular file is read:
-    /// a link may lead out of the folder.
+    /// Reads a file; a missing one counts as empty. Reads only a regular file, because a link may
+    /// lead out of the folder.
     pub fn read(&self, name: &str) -> Result<SharedFile> {
         let path = self.dir.join(name);
         if self.staging.is_none() {
@@ -139,36 +140,37 @@ fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata)> {
 }
 
 impl SharedFile {
-    /// Its name in the folder.
+    /// The name of the file in its folder.
     pub fn name(&self) -> Cow<'_, str> {
         self.file_name().to_string_lossy()
     }
 
-    /// Its content.
+    /// The content of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.old
     }
 
-    /// Versions of other writers that runs removed from their place and were killed before they put
-    /// them back. They stay, because only their writer knows what they are for.
+    /// Versions of other writers that a killed run took out and did not put back. They stay,
+    /// because only their writer knows whether they matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }
 
-    /// Adds `more` at its end: [`Self::stage`] and [`StagedFile::commit`].
+    /// Adds `more` at the end, by [`Self::stage`] and [`StagedFile::commit`].
     pub fn append(self, more: &[u8]) -> Result<()> {
         self.stage(more)?.commit()
     }
 
-    /// Writes a new version next to the file, with `more` at its end, and flushes it to disk. If
-    /// there is no room for it, this fails before anything is replaced.
+    /// Writes a new version of the file, with `more` at its end, and flushes it to the disk. A full
+    /// disk is therefore noticed before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile> {
         let bytes = [&self.old, more].concat();
         self.stage_whole(bytes)
     }
 
-    /// The same with other bytes than longer ones: the old ones are kept by
-    /// [`Store::keep_version`](crate::Store::keep_version) before, so that what a killed run took out is known.
+    /// Writes a new version that is not the old one with more at its end.
+    /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version, so that
+    /// a later run can recognize it if this run is killed.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
         // Session text is private, unless the user has made the file public.
         let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
@@ -181,16 +183,16 @@ impl SharedFile {
         Ok(StagedFile { file: self, temp, bytes })
     }
 
-    /// Removes what killed runs left of an exchange: a version whose bytes are at the start of the
-    /// file or are kept as an old version, or a new version that never took its place. Returns the
-    /// others, which are an editor's.
+    /// Removes what killed runs left of an exchange: an old version whose bytes are at the start of
+    /// the file or in `history/`, and a new version that was never put in place. Returns the other
+    /// versions, which belong to an editor.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
-        // Files that cannot be examined are left for a later run.
+        // Leave files that cannot be read to a later run.
         for (aside, end) in marked_in(&self.dir, self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
-                // As an old version, in the folder of these.
+                // As an old version, in the `history/` next to the folder.
                 let is_kept =
                     || is_kept(&parent(&self.path).with_file_name(FOLDER), &self.name(), &bytes);
                 self.old.starts_with(&bytes) || number == Some(meta.ino()) || is_kept()
@@ -215,8 +217,8 @@ impl SharedFile {
 }
 
 impl StagedFile {
-    /// Puts the new version in place. If somebody has changed the file since it was read, this is
-    /// an error, and their version stays.
+    /// Puts the new version in place. If somebody has changed the file since it was read, this
+    /// fails, and their version stays.
     pub fn commit(self) -> Result<()> {
         let Self { file, mut temp, bytes } = self;
         match &file.meta {
@@ -227,7 +229,7 @@ impl StagedFile {
     }
 }
 
-/// A file that is gone, or can no longer be read, has changed since it was read.
+/// Opens the file that was read. If it is gone or cannot be opened, it has changed since.
 fn open_as_read(path: &Path) -> Result<File> {
     match if_there(only_regular(open_careful(path), "open", path)) {
         Ok(None) | Err(StoreError::Refused { .. }) => Err(StoreError::Changed(path.to_owned())),
@@ -243,11 +245,12 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // The path at which files change places; it ends with the number of the new file.
+    // The path through which the versions change places. It ends with the inode number of the new
+    // one, which tells a later run whose file it finds.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));
-    // Writes through an older handle would be lost.
+    // Keep writers out of the old file: writes through an older handle would be lost.
     let old = open_as_read(path)?;
     let alone = keep_writers_out(&old, path)?;
     let is_as_read = |found: &Path| {
@@ -256,15 +259,16 @@ fn replace(
     };
     match take_the_place(&mut temp.name, aside.clone(), path, is_as_read, |_| {}) {
         Ok(true) => {
-            // The next run removes what cannot be removed now.
+            // If this fails, the next run removes it.
             let _ = fs::remove_file(&aside);
             Ok(())
         }
-        // This file system cannot exchange names: look first, then replace.
+        // This file system cannot exchange names, so check the file and then replace it.
         Ok(false) if !file.is_as_read(path, meta) => Err(StoreError::Changed(path.clone())),
         Ok(false) => fs::rename(temp.path(), path).or_cannot("replace", path),
         Err(error) => {
-            // An editor may have saved into our version while it stood there.
+            // If this is still our version, remove it. An editor may have saved into it while it
+            // was in place.
             if read(&aside).is_ok_and(|(found, _)| found == bytes) {
                 let _ = fs::remove_file(&aside);
             }
@@ -275,19 +279,19 @@ fn replace(
 
 /// The folder of old versions, next to the folders of the files.
 const FOLDER: &str = "history";
-/// Digits of the sha256 in their names.
+/// The number of digits of the sha256 in their names.
 const DIGITS: usize = 16;
 
-/// Whether the old version of a file is kept in the folder of old versions.
+/// Whether this content of a file is kept in the folder of old versions.
 fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     let (begin, end) = (format!("{}-", name.trim_end_matches(".md")), end(bytes));
-    // Files that cannot be examined count as missing.
+    // A folder that cannot be read counts as empty.
     let names = file_names(folder).unwrap_or_default().into_iter();
     let mut alike = names.filter(|name| name.starts_with(&begin) && name.ends_with(&end));
     alike.any(|name| read(&folder.join(name)).is_ok_and(|(kept, _)| kept == bytes))
 }
 
-/// How its name ends: by the first digits of its sha256.
+/// The end of the name of an old version, with the first digits of its sha256.
 fn end(bytes: &[u8]) -> String {
     let hash = hash(&mut &bytes[..]).expect("a slice is read without failure");
     format!("-{}.md", &hash[..DIGITS])
@@ -465,14 +469,14 @@ mod versions_tests {
         assert_eq!(bytes, [b"one".to_vec(), b"two\xff".to_vec()]);
         let mode = fs::metadata(&found[0]).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // A damaged one does not count.
+        // A damaged old version does not count.
         fs::write(&found[0], "onE").expect("damaged");
         bench.store.keep_version("master.md", b"one").expect("kept");
         assert_eq!(fs::read_dir(&folder).expect("there").count(), 3);
     }
 
-    /// After a run that was killed in the middle of an exchange, a version that is kept elsewhere
-    /// is removed, and an editor's version is not.
+    /// After a run was killed in the middle of an exchange, the next one removes a version that is
+    /// kept elsewhere, but not an editor's version.
     #[test]
     fn what_a_killed_run_took_out_is_removed_where_it_is_kept() {
         let bench = Bench::new();

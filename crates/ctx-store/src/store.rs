@@ -1,8 +1,8 @@
-//! The store's directory: what lies where, who may touch it, which format it has.
-//! Files of the store that are made of others and may be lost: they cost time, and nothing else.
+//! The directory of the store: its layout, who may access it, its format, and the files that can be
+//! computed again if they are lost.
 //!
-//! The locks on the store and on a session are the kernel's: free as soon as their holder dies, so
-//! there is no stale lock and nothing to unlock by hand.
+//! The locks on the store and on a session are kernel locks. They are free as soon as their holder
+//! dies, so there is no stale lock and nothing to unlock by hand.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,19 +25,19 @@ use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 
-/// Tells the time: the system's, or a test's.
+/// A source of the time: the system, or a test.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// The user of the store, for the audit log.
+/// The program that uses the store, for the audit log.
 #[derive(Clone, Debug)]
 pub struct Actor {
     /// `ctx-gc`.
     pub tool: String,
-    /// Names of the flags that were given, never their values.
+    /// Names of the flags that were given, without their values.
     pub flags: Vec<String>,
 }
 
-/// A store that exists, or that the first write creates.
+/// A store. It exists, or the first write creates it.
 pub struct Store {
     root: PathBuf,
     pub(crate) actor: Actor,
@@ -46,14 +46,15 @@ pub struct Store {
 
 const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
-/// What a directory without FORMAT may contain: a run was killed before it wrote that file, or
-/// another tool made its folder first.
+/// The entries that a directory without FORMAT may have and still be taken for a store: a run may
+/// have been killed before it wrote that file, or another tool may have made its folder first.
 const OURS: [&str; 8] =
     ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 
 impl Store {
-    /// The default path of the store: state, not data, because it belongs to this machine (XDG Base
-    /// Directory Specification, `$XDG_STATE_HOME`). `variable` reads an environment variable.
+    /// The default path of the store. It is under `$XDG_STATE_HOME`, not with the user's data,
+    /// because it belongs to this machine (XDG Base Directory Specification). `variable` reads an
+    /// environment variable.
     pub fn usual_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             let path = variable(name).map(PathBuf::from);
@@ -64,9 +65,9 @@ impl Store {
             .map(|state| state.join("ctx"))
     }
 
-    /// Uses the store at `root`, which need not exist yet. One that others can write into,
-    /// or that has an unknown format, is refused; so is a new one within another, whose trash
-    /// it may be in.
+    /// Opens the store at `root`, which need not exist yet. Refuses a store that others can write
+    /// to or that has an unknown format, and a new store inside another, because it could be in
+    /// that store's trash.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self> {
         if !is_store(root) {
             Self::refuse_inside(root)?;
@@ -117,7 +118,8 @@ impl Store {
             format: u64,
         }
         let path = self.root.join("FORMAT");
-        // Whoever may write there can put anything in its place: a FIFO, a device.
+        // Open it carefully: anyone who can write to the folder could replace it by a FIFO or a
+        // device.
         if let Some(file) = if_there(only_regular(open_careful(&path), "read", &path))? {
             return match read_json(&file) {
                 Some(Format { format: 1 }) => Ok(()),
@@ -135,13 +137,13 @@ impl Store {
         Ok(())
     }
 
-    /// Creates the store if it is not there; for everything that writes.
+    /// Creates the store if it does not exist. Everything that writes calls this first.
     pub fn prepare(&self) -> Result<()> {
         let format = self.root.join("FORMAT");
         make_dirs(&self.tmp())?;
         if !format.try_exists().or_cannot("read", &format)? {
             reap_beside(&format);
-            // Without anything in it, the store is not what was asked for.
+            // If this fails, nothing that the user asked for was done.
             self.write_file(&format, FORMAT.as_bytes()).map_err(StoreError::before)?;
         }
         for dir in [self.snapshots(), self.locks(), self.root.join("context")] {
@@ -150,37 +152,37 @@ impl Store {
         Ok(())
     }
 
-    /// Its directory.
+    /// The directory of the store.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The snapshots, the cumulative summaries and the memory files.
+    /// The folder of snapshots, cumulative summaries and memory files.
     pub fn memory(&self) -> PathBuf {
         self.root.join("memory")
     }
 
-    /// The folder of offloaded results, with one folder per session.
+    /// The folder of offloaded results, with one folder for each session.
     pub fn offloaded(&self) -> PathBuf {
         self.root.join("offloaded")
     }
 
-    /// The audit log.
+    /// The path of the audit log.
     pub fn audit_log(&self) -> PathBuf {
         self.root.join("context/events.jsonl")
     }
 
-    /// The bytes of a snapshot, until they are packed.
+    /// The path of a snapshot's bytes before they are packed.
     pub fn data_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{PLAIN}"))
     }
 
-    /// The packed bytes of a snapshot.
+    /// The path of a snapshot's packed bytes.
     pub fn packed_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{PACKED}"))
     }
 
-    /// The commit record of a snapshot.
+    /// The path of a snapshot's commit record.
     pub fn meta_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{META}"))
     }
@@ -193,19 +195,20 @@ impl Store {
         self.root.join("tmp")
     }
 
-    /// A new file in `tmp/`; what killed runs left there is removed.
+    /// Creates a file in `tmp/`, and removes what killed runs left there.
     pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile> {
         let dir = self.tmp();
         reap(&dir);
         TempFile::create(&dir, stem.as_ref(), mode).or_cannot("create a file in", &dir)
     }
 
-    /// Writes a private file of the store, whole or not at all.
+    /// Writes a private file of the store, completely or not at all.
     pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         persist(self.written(path, bytes)?, path)
     }
 
-    /// Writes a file that is made of others and may be lost: it is not flushed to the disk.
+    /// Writes a file that can be computed again. It is not flushed to the disk, because losing it
+    /// costs only time.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
         fs::rename(temp.path(), path).or_not_written(path)?;
@@ -213,7 +216,7 @@ impl Store {
         Ok(())
     }
 
-    /// A file in `tmp/` that will be the one at `path`, whose folder is made.
+    /// Writes a file in `tmp/` that will be renamed to `path`, and creates the folder of `path`.
     fn written(&self, path: &Path, bytes: &[u8]) -> Result<TempFile> {
         make_dirs(parent(path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -230,23 +233,22 @@ impl Store {
         self.root.join("trash")
     }
 
-    /// The folder of damaged files that were set aside.
+    /// The folder for damaged files that were set aside.
     pub(crate) fn damaged(&self) -> PathBuf {
         self.root.join("damaged")
     }
 
-    /// The time, to the microsecond, as names of snapshots have it.
+    /// The current time, to the microsecond, as in the names of snapshots.
     pub fn now(&self) -> DateTime<Utc> {
         (self.clock)().trunc_subsecs(6)
     }
 
-    /// The index of the sessions on this machine.
+    /// The path of the index of the sessions on this machine.
     pub fn session_index(&self) -> PathBuf {
         self.root().join("index/sessions.jsonl")
     }
 
-    /// The folder of the index of words by which the store is searched. Its lock has the same
-    /// name and ends in `.lock`.
+    /// The folder of the search index. Its lock file has the same name with `.lock` at the end.
     pub fn search_index(&self) -> PathBuf {
         self.root().join("index/search")
     }
@@ -255,18 +257,18 @@ impl Store {
     pub fn read_session_index(&self) -> Option<String> {
         let file = open_plain(&self.session_index()).ok()?;
         let length = file.metadata().ok()?.len();
-        // Lines that are appended to it meanwhile are not the tools'.
+        // Read only this far: if the file grows now, another program is writing to it.
         io::read_to_string(file.take(length)).ok()
     }
 
-    /// Replaces the index of sessions. No lock and no flush to the disk: of two runs at the
-    /// same time the later one's stays, and one that a crash tore is as good as none.
+    /// Replaces the index of sessions, without a lock and without a flush to the disk. If two runs
+    /// do so, the later one wins, and an index that a crash damaged is made again.
     pub fn replace_session_index(&self, text: &str) -> Result<()> {
         self.prepare()?;
         self.write_derived(&self.session_index(), text.as_bytes())
     }
 
-    /// Takes the store's lock, creating the store if need be.
+    /// Takes the store's lock. Creates the store if it does not exist.
     pub(crate) fn lock(&self) -> Result<StoreLock<'_>> {
         self.prepare()?;
         let path = self.root().join("lock");
@@ -276,7 +278,7 @@ impl Store {
         Ok(StoreLock { store: self, file })
     }
 
-    /// Takes a session's lock, or says who has it.
+    /// Takes a session's lock. If another run has it, the error names that run.
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
@@ -288,20 +290,20 @@ impl Store {
         })?;
         let after_a_kill = holder().is_some();
         let holder = Holder { pid: std::process::id(), tool: self.actor.tool.clone() };
-        // A full disk does not matter: the file is locked, whatever it says.
+        // Ignore a full disk: the file is locked even if it does not say by whom.
         let _ = write_json(&file, &holder);
         Ok(SessionLock { file, after_a_kill })
     }
 
-    /// The latest time that a snapshot was ever taken at, as far as it can be read now.
+    /// The latest time at which a snapshot was taken, as far as that can be read now.
     pub(crate) fn latest_time(&self) -> Option<DateTime<Utc>> {
         let counter: Counter = read_json(&open_plain(&self.root().join("lock")).ok()?)?;
         Some(counter.latest)
     }
 }
 
-/// Whether a path belongs to the tools and is not a session: a store, or a replaced file that is
-/// kept next to its successor for a while.
+/// Whether a path belongs to the tools and is not a session: it is in a store, or it is a replaced
+/// file that is kept next to the new one for a while.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =
@@ -309,22 +311,23 @@ pub fn is_kept_aside(path: &Path) -> bool {
     name.is_some_and(|name| is_retained(&name)) || is_store(path)
 }
 
-/// Whether a directory is a store: what is always in one tells, so that also a store of
-/// another format, or one that lost its FORMAT, is known.
+/// Whether a directory is a store. Checks what every store contains, so a store of another format,
+/// or one that lost its FORMAT, is recognized, too.
 pub fn is_store(dir: &Path) -> bool {
     let has = |name| dir.join(name).is_dir();
     let is_whole = || has("locks") && has("memory/session-summaries");
     has("context") && (dir.join("FORMAT").is_file() || is_whole())
 }
 
-/// The store's lock: sequence numbers, commit renames, gc, audit records.
-/// Never held while stdin is read, stdout is written or the network is waited for.
+/// The store's lock. It protects sequence numbers, the renames that commit, gc and audit records.
+/// It is never held while a tool reads stdin, writes stdout or waits for the network, because other
+/// runs would have to wait as well.
 pub(crate) struct StoreLock<'a> {
     pub(crate) store: &'a Store,
     file: File,
 }
 
-/// A session's lock: held from plan to commit by what replaces its file.
+/// A session's lock. A tool that replaces the session file holds it from plan to commit.
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
@@ -335,7 +338,7 @@ pub struct SessionLock {
 impl SessionLock {
     /// Records durably that this run may leave files next to the session file.
     pub(crate) fn remember(&self, store: &Store) {
-        // If this cannot be flushed, gc finds the files.
+        // If this cannot be flushed, gc still finds the files.
         if os::sync_data(&self.file).is_ok() {
             let _ = sync_dir(&store.locks());
         }
@@ -344,24 +347,24 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // If the file remains, the next run searches for leftovers, as after a kill.
+        // If the file remains, the next run looks for leftovers, as after a kill.
         if !is_left() {
             let _ = self.file.set_len(0);
         }
     }
 }
 
-/// Content of the store's lock file.
+/// The content of the store's lock file.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Counter {
-    /// The last number that was given.
+    /// The last number that was assigned.
     sequence: u64,
-    /// The latest time that was given with one.
+    /// The latest time that was assigned with a number.
     latest: DateTime<Utc>,
 }
 
-/// Content of a session's lock file while a run has it: for the message that it does, and for
-/// the next run, when this one is killed.
+/// The content of a session's lock file while a run holds it. Other runs name the holder in their
+/// message, and if the holder is killed, the next run knows that.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -369,8 +372,8 @@ struct Holder {
 }
 
 impl StoreLock<'_> {
-    /// The time, with the next number of the store: above every number that was ever given,
-    /// also when the snapshots that had them are gone.
+    /// The current time and the next number of the store. The number is higher than every one
+    /// before it, even if their snapshots are gone.
     pub(crate) fn next_stamp(&mut self) -> Result<Stamp> {
         let time = self.store.now();
         let last = match read_json::<Counter>(&self.file) {
@@ -378,12 +381,12 @@ impl StoreLock<'_> {
             None => self.count()?,
         };
         let next = Counter { sequence: last.sequence + 1, latest: last.latest.max(time) };
-        // On the disk, because the names of the snapshots are not read again.
+        // Flush it to the disk: the next run does not count the snapshots again.
         self.write_counter(&next)?;
         Ok(Stamp { sequence: next.sequence, time })
     }
 
-    /// Counts the snapshots again. Returns whether the last number was missing or too low.
+    /// Counts the snapshots again. Returns whether the recorded number was missing or too low.
     pub(crate) fn recount(&mut self) -> Result<bool> {
         let counted = self.count()?;
         let known = read_json::<Counter>(&self.file);
@@ -397,7 +400,7 @@ impl StoreLock<'_> {
         synced.or_cannot("write", &self.store.root().join("lock"))
     }
 
-    /// Counts from the names of all snapshots and the remaining counter.
+    /// Computes the counter from the names of all snapshots and from the old counter.
     fn count(&self) -> Result<Counter> {
         #[derive(Deserialize)]
         struct Number {
@@ -424,13 +427,13 @@ pub(crate) fn read_json<T: DeserializeOwned>(mut file: &File) -> Option<T> {
     serde_json::from_str(&text).ok()
 }
 
-/// The content of a derived file; the default where it is missing or damaged.
+/// The content of a derived file; the default value if it is missing or damaged.
 pub(crate) fn read_derived<T: DeserializeOwned + Default>(path: &Path) -> T {
     let file = open_plain(path).ok();
     file.and_then(|file| read_json(&file)).unwrap_or_default()
 }
 
-/// One write, then truncation: a killed run loses no number.
+/// One write, then a truncation, so that a killed run never loses the number.
 fn write_json(file: &File, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
@@ -482,7 +485,7 @@ mod store_tests {
         fs::remove_file(root.join("FORMAT")).expect("removed");
         assert_eq!(Store::around(&root.join("tmp/x")).as_ref(), Some(&root));
         fs::remove_dir(root.join("locks")).expect("removed");
-        assert_eq!(Store::around(&root), None, "anybody may have such folders");
+        assert_eq!(Store::around(&root), None, "such folder names are common");
     }
 
     /// P1: a store is private from the first moment.

@@ -1,12 +1,12 @@
-//! Dates and times as people write them: `2026-11-15`, `2026-11-15 10:30`, `yesterday 10:30`,
-//! `1 week ago`. They are UTC, as the names of snapshots are, unless an offset is written.
+//! Dates and times as people write them: `2026-11-15`, `2026-11-15 10:30`, `yesterday 10:30`, `1
+//! week ago`. They are in UTC, like the names of snapshots, unless the text has an offset.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, TimeDelta, Utc, Weekday};
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
 
 use crate::id::TIME;
 
-/// The time that a text names: a day, a minute, a second, or a moment.
+/// The span of time that a text names: a day, a minute, a second, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
     /// Its first moment.
@@ -17,24 +17,24 @@ pub struct When {
     pub is_day: bool,
 }
 
-/// Why a text is no date and no time.
+/// Why a text is not a date or a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
-    /// Nothing in it could be a time.
+    /// No form of a date or a time matches.
     #[error(
         "expected a date or a time in UTC, as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\""
     )]
     Malformed,
-    /// A date that each country reads in another way.
-    #[error("a date is written as 2026-11-15: year, month, day")]
+    /// A date that different countries read differently.
+    #[error("write a date as 2026-11-15: year, month, day")]
     Order,
-    /// A length of time that does not say from when.
-    #[error("of the past write \"3 days ago\"")]
+    /// A length of time without a word that says from when.
+    #[error("for a time in the past write \"3 days ago\"")]
     NotAgo,
     /// A bare `m`.
     #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
     Minutes,
-    /// The name of the present weekday.
+    /// The name of today's weekday.
     #[error("that may be today or a week ago; write one of these")]
     Weekday,
 }
@@ -46,7 +46,7 @@ impl When {
         iso(&text).map_or_else(|| in_words(&text, now), Ok)
     }
 
-    /// Whether it contains a moment.
+    /// Whether `time` is within the span.
     pub fn contains(&self, time: DateTime<Utc>) -> bool {
         (self.start..=self.end).contains(&time)
     }
@@ -66,7 +66,7 @@ impl When {
     }
 }
 
-/// ISO 8601: a day, or a day and a time to the minute, the second or a fraction of it. `text` is
+/// ISO 8601: a day, or a day with a time to the minute, the second or a fraction of it. `text` is
 /// in lower case.
 fn iso(text: &str) -> Option<When> {
     const TIMES: [(&str, TimeDelta); 3] = [
@@ -74,7 +74,7 @@ fn iso(text: &str) -> Option<When> {
         ("%Y-%m-%dT%H:%M:%S", TimeDelta::seconds(1)),
         ("%Y-%m-%dT%H:%M:%S%.f", TimeDelta::microseconds(1)),
     ];
-    // Without this, a year may have any number of digits, and spaces before it.
+    // Otherwise a year could have any number of digits, and spaces before it.
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -82,7 +82,7 @@ fn iso(text: &str) -> Option<When> {
         return When::day(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?);
     }
     let text = text.to_ascii_uppercase().replacen(' ', "T", 1);
-    // The form in the name of a snapshot.
+    // The format in the name of a snapshot.
     if let Ok(time) = NaiveDateTime::parse_from_str(&text, TIME) {
         return Some(When::moment(time.and_utc()));
     }
@@ -94,7 +94,7 @@ fn iso(text: &str) -> Option<When> {
     })
 }
 
-/// Words for a time that is past.
+/// Words for a past time.
 fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     let (day, time) = match text.rsplit_once(' ') {
         Some((day, time)) if time.contains(':') => (day.trim(), Some(time)),
@@ -110,15 +110,15 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The units of a length of time. The library takes any word that begins as one of them, so
-/// that `3 semesters` would be seconds.
+/// The units of a length of time. The library accepts any word that begins like one of them, so `3
+/// semesters` would be seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
     "hours", "d", "day", "days", "w", "week", "weeks", "mo", "month", "months", "y", "year",
     "years",
 ];
 
-/// The letters and digits of a text, in words.
+/// Splits a text into words of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
 }
@@ -140,8 +140,8 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
     })
 }
 
-/// `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`, `15 nov 2026`: the last
-/// one of that name, where the library would take the next one.
+/// `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`, `15 nov 2026`. The result is
+/// the last day with that name; the library would return the next one.
 fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> {
     if text.contains('/') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return Err(WhenError::Order);
@@ -160,12 +160,12 @@ fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> 
     } else {
         return Err(WhenError::Malformed);
     };
-    // A month alone would be its first day.
+    // The library would read a month without a day as its first day.
     let has_number = text.bytes().any(|byte| byte.is_ascii_digit());
     let is_whole = has_number != (weekday.is_some() || text == asked);
     let read = parse_date_string(&asked, now, Dialect::Uk);
     let date = read.map(|time| time.date_naive()).ok();
-    // The library takes `15 nov 26` for the year 26.
+    // The library would read `15 nov 26` as the year 26.
     date.filter(|date| is_whole && date.year() >= 1970).ok_or(WhenError::Malformed)
 }
 
@@ -186,13 +186,13 @@ mod tests {
         When::parse(text, at(NOW))
     }
 
-    /// The two ends of what a text names.
+    /// The start and the end of the span that a text names.
     fn ends(text: &str) -> (DateTime<Utc>, DateTime<Utc>) {
         let when = parse(text).expect(text);
         (when.start, when.end)
     }
 
-    /// A time covers what it leaves open, and is in UTC without an offset.
+    /// A text names the whole span that it leaves open. It is in UTC if it has no offset.
     #[test]
     fn dates_and_times_of_iso_8601_are_read() {
         let minute = ("2026-11-15T10:30:00Z", "2026-11-15T10:30:59.999999Z");
@@ -217,7 +217,7 @@ mod tests {
         let day = (at("2026-11-15T00:00:00Z"), at("2026-11-15T23:59:59.999999Z"));
         assert_eq!(ends("2026-11-15"), day);
         assert!(parse("2026-11-15").expect("a day").is_day);
-        assert!(parse("2027-01-01").is_ok(), "a date may be still to come");
+        assert!(parse("2027-01-01").is_ok(), "a date may be in the future");
     }
 
     /// 15 C1: lengths of time are counted from now; months are those of the calendar.
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(end_of_may.start, at("2026-02-28T12:00:00Z"));
     }
 
-    /// 15 C1: a day that is named by a word is the last one of that name, never one to come.
+    /// 15 C1: a day that is named by a word is the last day of that name, never a future one.
     #[test]
     fn named_days_are_past() {
         for (text, day) in [
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(parse("yesterday 01:30+02:00"), east);
     }
 
-    /// A guess of the library is refused, and so is what could be a number.
+    /// The library's guesses are refused, and so is a text that could be a number.
     #[test]
     fn what_may_be_meant_otherwise_is_refused() {
         for (text, error) in [

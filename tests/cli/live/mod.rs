@@ -100,7 +100,7 @@ fn attempt(
             false
         }
         // An agent wrote over the new file at once, as it would have the old one.
-        Some(5) if agent == Agent::WritingOver && said.contains("has written it over") => true,
+        Some(5) if agent == Agent::WritingOver && said.contains("has overwritten it") => true,
         _ => {
             count.say(format!("{}: {}: {said}", tool.name, output.status));
             false

@@ -159,7 +159,7 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
                 is_refused(&[], "is a session, and this output is not");
                 continue;
             }
-            let why = "changed just now; a running agent would not notice what is changed in it; \
+            let why = "changed just now; a running agent would not notice a change by this tool; \
                        end the agent and try again with --min-idle 0s";
             is_refused(&[], why);
             // `ctx-extract -n` prints items, and looks at no output.

@@ -11,7 +11,7 @@ use crate::field::Field;
 const OLD: &str = "- We decided to use SQLite for the cache. (user, a:1, 2026-11-01)\n";
 const NEW: &str = "- Let's use Redis instead of SQLite. (user, b:4, 2026-11-03)\n";
 
-/// Two decisions, a rule that is only in a log, and a fact that two sessions tell.
+/// Two decisions, a rule that is only in a log, and a fact that two sessions state.
 fn field() -> Field {
     let field = Field::new();
     field.put("FORMAT", "{\"format\":1}\n");
@@ -47,7 +47,7 @@ fn part(field: &Field) -> String {
     master[from..master.rfind("<!-- ").expect("the last one")].to_owned()
 }
 
-/// Logs go into memory files, and these into the master; the second run does nothing.
+/// Entries of logs are added to memory files, and those to the master. A second run does nothing.
 #[test]
 fn the_memory_is_brought_together_once() {
     let field = field();
@@ -105,25 +105,25 @@ fn a_dry_run_is_a_diff() {
     field.call(&["consolidate", "-n"]).run();
 }
 
-/// Entries without room are counted, and people's text is never omitted.
+/// Entries that do not fit are counted, and people's text is never omitted.
 #[test]
 fn what_is_left_out_is_said() {
     let field = field();
     field
         .call(&["consolidate", "--max-tokens", "100", "--json"])
         .stdout_has("\"shown\":2,\"left_out\":2,")
-        .stderr("ctx-memory: warning: 2 topics left out of master.md, for lack of room; --max-tokens gives more\n")
+        .stderr("ctx-memory: warning: 2 topics did not fit into master.md; raise --max-tokens\n")
         .run();
     field.put("memory/summary/master.md", &"mine ".repeat(101));
     field
         .call(&["consolidate", "--max-tokens", "100"])
-        .stderr("ctx-memory: warning: what you wrote in master.md has more than the 100 tokens of --max-tokens alone, so that nothing else is in it: raise it, or write less\n")
+        .stderr("ctx-memory: warning: your own text in master.md exceeds --max-tokens (100 tokens), so nothing else is in the file: raise --max-tokens, or shorten your text\n")
         .run();
     assert!(read(&field, "memory/summary/master.md").starts_with("mine mine "));
     assert_eq!(part(&field), "");
 }
 
-/// Without a memory there is nothing to do, and no store is made.
+/// Without a memory there is nothing to do, and no store is created.
 #[test]
 fn nothing_is_made_of_nothing() {
     let field = Field::new();
@@ -132,7 +132,7 @@ fn nothing_is_made_of_nothing() {
     assert!(!field.root().exists());
 }
 
-/// A path that is not a file of the store is neither read nor replaced.
+/// A path that is not a regular file of the store is neither read nor replaced.
 #[test]
 fn a_link_is_refused() {
     let field = field();
@@ -169,7 +169,7 @@ fn what_cannot_be_written_changes_nothing() {
     fs::write(summary.join("master.md"), "mine\n").expect("written");
     fs::set_permissions(&summary, Permissions::from_mode(0o500)).expect("closed");
     if fs::write(summary.join("probe"), "").is_ok() {
-        // Whom the system lets do everything, it lets do this as well.
+        // A superuser may write even here, so the test proves nothing.
         return;
     }
     let before = read(&field, "memory/extracted/decisions.md");
@@ -177,7 +177,7 @@ fn what_cannot_be_written_changes_nothing() {
     assert_eq!(read(&field, "memory/extracted/decisions.md"), before);
 }
 
-/// Text that controls terminals, or looks like ours, is text.
+/// Text that contains control characters, or looks like our format, is only text.
 #[test]
 fn hostile_text_is_plain() {
     let field = field();
@@ -210,7 +210,7 @@ fn a_storm_of_kills() {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        // In an order that meets early, middle and late calls alike.
+        // An order that hits early, middle and late system calls alike.
         std::thread::sleep(span * (round * 37 % ROUNDS) / ROUNDS);
         run.kill().expect("killed");
         killed += u32::from(run.wait().expect("ended").code().is_none());
@@ -229,7 +229,7 @@ fn a_storm_of_kills() {
     assert!(killed > ROUNDS / 6, "{killed}");
 }
 
-/// What begins with a dot in a folder.
+/// The names in a folder that start with a dot.
 fn hidden(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name());

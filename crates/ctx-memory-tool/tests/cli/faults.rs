@@ -1,4 +1,4 @@
-//! What is damaged, hostile or busy.
+//! Damaged, hostile and busy stores.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use crate::field::Field;
 
 const LINE: &str = r#"{"role":"user","content":"the port is 8443"}"#;
 
-/// A damaged snapshot is reported, and the rest is searched.
+/// A damaged snapshot is reported, and everything else is searched.
 #[test]
 fn a_damaged_snapshot_is_told() {
     let field = Field::new();
@@ -57,7 +57,7 @@ fn a_damaged_index_is_made_anew() {
     field
         .call(&["search", "harbour"])
         .stdout_has("master.md:3")
-        .stderr("ctx-memory: warning: the search index was damaged or of another version; it is rebuilt\n")
+        .stderr("ctx-memory: warning: the search index was damaged or has another version; rebuilding it\n")
         .run();
     assert_eq!(field.refs(&["harbour"]).len(), 1);
 }
@@ -72,11 +72,11 @@ fn a_locked_index_is_searched() {
     field
         .call(&["search", "harbour"])
         .stdout_has("master.md:3")
-        .stderr("ctx-memory: warning: another run updates the search index; what is new may be missing\n")
+        .stderr("ctx-memory: warning: another run is updating the search index; new content may be missing\n")
         .run();
 }
 
-/// Nothing in a session controls a terminal.
+/// Text of a session cannot control a terminal.
 #[test]
 fn control_characters_are_escaped() {
     let field = Field::new();

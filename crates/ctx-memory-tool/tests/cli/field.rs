@@ -1,4 +1,4 @@
-//! A store with something of each kind.
+//! A store with content of each kind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use ctx_store::{Actor, Form, OffloadName, Store};
 use ctx_testkit::Case;
 use tempfile::TempDir;
 
-/// When all snapshots of a field were taken.
+/// The time of all snapshots.
 pub(crate) const TAKEN: &str = "2026-11-20T10:00:00Z";
 
 /// A folder with a store in it.
@@ -39,14 +39,14 @@ impl Field {
         self.dir.path().join("store")
     }
 
-    /// A file of the store.
+    /// Creates a file of the store.
     pub(crate) fn put(&self, name: &str, text: &str) {
         let path = self.root().join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, text).expect("written");
     }
 
-    /// The ref of a result that was offloaded from the session `demo`.
+    /// Offloads a result of the session `demo`, and returns its ref.
     pub(crate) fn offload(&self, text: &str) -> String {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
         let name = format!("offloaded/demo/{name}");
@@ -54,14 +54,14 @@ impl Field {
         format!("{name}:1")
     }
 
-    /// The store, whose clock stands still.
+    /// The store, with a clock that stands still.
     pub(crate) fn store(&self) -> Store {
         let actor = Actor { tool: "test".into(), flags: Vec::new() };
         let taken: DateTime<Utc> = TAKEN.parse().expect("a time");
         Store::open(&self.root(), actor, Box::new(move || taken)).expect("opened")
     }
 
-    /// The id of a new snapshot of a session.
+    /// Takes a snapshot of a session and returns its id.
     pub(crate) fn snapshot(&self, session: &str, lines: &[&str]) -> String {
         let store = self.store();
         let text = lines.join("\n") + "\n";
@@ -71,7 +71,7 @@ impl Field {
         saved.expect("saved").snapshot().id.to_string()
     }
 
-    /// A call of the tool on the store.
+    /// Calls the tool on the store.
     pub(crate) fn call(&self, args: &[&str]) -> Case {
         Case::new(env!("CARGO_BIN_EXE_ctx-memory"))
             .within(self.dir.path())
@@ -79,7 +79,7 @@ impl Field {
             .args(args.iter().copied())
     }
 
-    /// The refs of what is found; there must be something.
+    /// The refs of the results; there must be at least one.
     pub(crate) fn refs(&self, args: &[&str]) -> Vec<String> {
         let done = self.call(&[&["search"], args].concat()).stdout_any().run();
         let text = String::from_utf8(done.stdout).expect("UTF-8");

@@ -1,11 +1,11 @@
-//! The content that a ref names is printed unchanged.
+//! The content of a ref is printed unchanged.
 
 use crate::field::Field;
 
-/// Spelled as no library would.
+/// JSON with blanks and escapes that no library would write.
 const LINE: &str = "{ \"role\": \"user\",\t\"content\": \"the port is 8443, \\u00e9\" }";
 
-/// The bytes of a record, the paragraph, the whole result.
+/// Prints the bytes of a record, a paragraph, and a whole result.
 #[test]
 fn it_prints_what_a_ref_names() {
     let field = Field::new().with_memory();
@@ -20,7 +20,7 @@ fn it_prints_what_a_ref_names() {
         .run();
 }
 
-/// A session that is one JSON document has several messages in a line.
+/// A session that is one JSON document has several messages in one line.
 #[test]
 fn a_message_of_a_document_has_a_ref_of_its_own() {
     let field = Field::new();
@@ -67,7 +67,7 @@ fn no_ref_leads_out_of_the_store() {
             .call(&["get", reference])
             .code(2)
             .stderr(&format!(
-                "ctx-memory: {reference}: there is nothing of that name; it may have been removed or changed; search again\n"
+                "ctx-memory: {reference}: nothing has that name; it may have been removed or changed; search again\n"
             ))
             .run();
     }

@@ -10,7 +10,7 @@ const CTX_MEMORY: &str = env!("CARGO_BIN_EXE_ctx-memory");
 const SUMMARIES: &str = "# demo\n\n# 2026-01-02T03:04:05.000000Z: 7 messages\n\nolder\n\n\
                          # 2026-01-03T03:04:05.000000Z: 9 messages\n\nso far: two files\n";
 
-/// A store with something in each layer.
+/// Creates a store with text for each layer.
 fn memory(dir: &Path) {
     let write = |name: &str, text: &str| {
         let path = dir.join("st/memory").join(name);
@@ -59,7 +59,7 @@ fn without_a_memory_there_is_nothing() {
     inject(dir.path(), &["-s", "demo"]).run();
 }
 
-/// With a budget the runs are removed first, and that is reported.
+/// With a budget, lines of runtime are removed first, and a warning says so.
 #[test]
 fn a_budget_is_kept_and_what_gave_way_is_said() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -68,7 +68,7 @@ fn a_budget_is_kept_and_what_gave_way_is_said() {
     let args = ["--base", "base.md", "-s", "demo", "--max-tokens", "63"];
     inject(dir, &args)
         .stdout_has("⟦3 lines left out⟧\n- Bash: make test (assistant, a:5)\n\nso far: two files\n")
-        .stderr("ctx-memory: warning: 3 lines of runtime left out, for lack of room\n")
+        .stderr("ctx-memory: warning: 3 lines of runtime did not fit and were left out\n")
         .run();
     inject(dir, &["--base", "base.md", "--max-tokens", "2"])
         .stderr("ctx-memory: the base prompt alone has 5 tokens, more than the budget of 2; raise --max-tokens, or shorten the base prompt\n")
@@ -76,7 +76,8 @@ fn a_budget_is_kept_and_what_gave_way_is_said() {
         .run();
 }
 
-/// Into a transcript as a system message, always a single one; other bytes stay.
+/// The context is added to a transcript as one system message, and replaces an earlier one. Other
+/// bytes stay.
 #[test]
 fn a_transcript_gets_one_system_message() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -93,7 +94,7 @@ fn a_transcript_gets_one_system_message() {
     inject(dir, &args).stdin(system.trim_end()).stdout(format!("{system}{ours}")).run();
 }
 
-/// A session whose system prompt is not a record is refused by name.
+/// A session whose system prompt is not a record is refused, and the message names its format.
 #[test]
 fn a_session_without_system_records_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -109,7 +110,7 @@ fn a_session_without_system_records_is_refused() {
         .run();
 }
 
-/// A link in the memory leads nowhere.
+/// A link in the memory is not followed.
 #[test]
 fn what_is_no_file_of_the_store_is_not_read() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Whether a search finds the message that first held what a later call uses.
+//! A search finds the message that first had the words of a later call.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::field::Field;
 
-/// The texts of a message: what it says, and the arguments of its calls.
+/// Collects the texts of a message: its content and the arguments of its calls.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => match serde_json::from_str(text) {
@@ -20,8 +20,8 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Arguments of calls in the second half of a session that an earlier message holds, each with
-/// the line of the first one.
+/// Arguments of calls in the second half of a session that an earlier message contains, each with
+/// the line of the first such message.
 fn queries(lines: &[&str]) -> Vec<(String, u64)> {
     let values: Vec<Value> =
         lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -52,7 +52,8 @@ fn queries(lines: &[&str]) -> Vec<(String, u64)> {
     queries
 }
 
-/// The arguments of a later call find the message that had them first, as the first result.
+/// A search for the arguments of a later call returns the message that had them first as its first
+/// result.
 #[test]
 fn arguments_of_later_calls_find_where_they_come_from() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session.jsonl");

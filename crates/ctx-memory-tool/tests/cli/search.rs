@@ -1,4 +1,4 @@
-//! What is found, and what is printed of it.
+//! The results of a search and their output.
 
 use crate::field::{Field, TAKEN};
 
@@ -45,8 +45,8 @@ fn filters_confine() {
     field.put("memory/extracted/facts.md", "- port\n");
     let facts = "memory/extracted/facts.md:1".to_owned();
     let at = |id: &str, line: u64| format!("{id}:{line}");
-    // The memory file was written after the snapshots' time; the clock of those stands still.
-    // And of messages of one time the first one of the first session comes first.
+    // The memory file is newer than the snapshots, whose clock stands still. Of messages with the
+    // same time, the first one of the first session comes first.
     let all = [at(&id, 3), facts.clone(), at(&id, 4), at(&other, 1)];
     assert_eq!(field.refs(&["port"]), all);
     assert_eq!(field.refs(&["port", "-s", "other"]), [at(&other, 1)]);
@@ -88,7 +88,7 @@ fn snapshots_of_a_growing_session_give_one_result() {
     assert_eq!(field.refs(&["8443"]), [format!("{second}:2")]);
 }
 
-/// An empty store is searched without making one.
+/// An empty store is searched without creating it.
 #[test]
 fn nothing_is_made_where_nothing_is() {
     let field = Field::new();

@@ -1,11 +1,12 @@
-//! What a statement decides for and what it abandons, and whether it supersedes an earlier one of
-//! another session.
+//! Finds what a statement decides for and what it abandons, and whether it supersedes an earlier
+//! one of another session.
 //!
-//! Within one session two decisions on one matter are close to each other, and
-//! [`ctx_summary::ledger::supersedes`] asks for one common word. Across sessions that proves
-//! nothing: "proceed" is in all of them. So the later statement must either name what it abandons
-//! ("tabs instead of blanks") and the earlier one must be for that, or, if it abandons something
-//! without naming it ("let's switch to Redis for the cache"), share half of the earlier one's terms.
+//! Within one session, two decisions on one matter are close to each other, so
+//! [`ctx_summary::ledger::supersedes`] needs only one common word. Across sessions, one word proves
+//! nothing: "proceed" is in all of them. So either the later statement names what it abandons
+//! ("tabs instead of blanks") and the earlier one decides for exactly that, or the later one
+//! abandons something without naming it ("let's switch to Redis for the cache") and shares half of
+//! the earlier one's terms.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -16,9 +17,9 @@ use regex::Regex;
 
 use crate::similarity::{is_filler, is_name, is_wide, pairs, plain, words};
 
-// The only groups that capture are around what is abandoned.
+// Only the groups around the abandoned thing capture.
 
-/// Words before what is abandoned.
+/// Words before the abandoned thing.
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?ix)\b(?:
@@ -29,7 +30,7 @@ static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Words around what is abandoned.
+/// Words around the abandoned thing.
 static AROUND: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?ix)\b(?:
@@ -50,17 +51,18 @@ static UNNAMED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Where the name of what is abandoned ends.
+/// The end of the name of the abandoned thing.
 static END: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)\s(?:for|because|since|as|with|and|but|so|to|in|on|when|where|which|that|from|by|at)\s.*$",
     )
 });
 
-/// Statements that people write may be longer; they are read up to here, in characters.
+/// The number of characters of a statement that are read. Statements that people write may be
+/// longer.
 const LONGEST: usize = 2 * QUOTE_MAX;
 
-/// Words that any decision may have.
+/// Words that are common in any decision.
 const DECISION_WORDS: &str = "about after also and any but change changed changing choose chose \
     confirm decide decided decision for from going have instead into keep like longer mind minds \
     more move need not off one option please proceed put rather replace should switch switched \
@@ -72,7 +74,8 @@ const CHINESE_DECISION_WORDS: &str = "我们 我們 咱们 决定 決定 使用 
 pub(super) struct Choice {
     abandoned: Vec<Terms>,
     kept: Terms,
-    /// If it abandons something unnamed, what it is about: after "switch to" only the rest.
+    /// The terms of the matter, if the statement abandons something without naming it. After
+    /// "switch to", only the rest counts.
     about: Option<Terms>,
 }
 
@@ -80,7 +83,7 @@ pub(super) struct Choice {
 #[derive(Clone, Debug, Default)]
 struct Terms {
     all: Vec<u64>,
-    /// Names and numbers among the words.
+    /// The names and numbers among the words.
     names: Vec<u64>,
 }
 
@@ -112,7 +115,7 @@ impl Choice {
         self.about.is_some() || self.names_abandoned()
     }
 
-    /// Whether it names what it abandons.
+    /// Whether the statement names what it abandons.
     pub(super) fn names_abandoned(&self) -> bool {
         !self.abandoned.is_empty()
     }
@@ -132,20 +135,20 @@ impl Choice {
         about > 0 && about * 2 >= old.len() && !says_the_same
     }
 
-    /// Whether an earlier statement is for what this one abandons.
+    /// Whether an earlier statement decides for what this one abandons.
     fn is_for(&self, earlier: &Self, abandoned: &Terms) -> bool {
         let old = &earlier.kept.all;
         if !abandoned.names.is_empty() {
             return common(&abandoned.names, old) > 0;
         }
         let count = abandoned.all.len();
-        // A single common word proves nothing.
+        // One common word proves nothing.
         common(&abandoned.all, old) == count
             && (count > 1 || count * 2 >= old.len() || common(old, &self.kept.all) > 0)
     }
 }
 
-/// How many of `terms` are among `others`, which are sorted.
+/// The number of `terms` that are in `others`, which is sorted.
 fn common(terms: &[u64], others: &[u64]) -> usize {
     terms.iter().filter(|term| others.binary_search(term).is_ok()).count()
 }

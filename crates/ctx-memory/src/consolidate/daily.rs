@@ -1,4 +1,5 @@
-//! The daily logs (L0): their entries, when each was logged, and which the memory files (L1) lack.
+//! The daily logs (L0): their entries, when each was logged, and which of them the memory files
+//! (L1) do not have.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,10 +18,10 @@ use crate::{Citation, Entry};
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LogEntry {
     kind: MemoryKind,
-    /// Without its marker and kind, on one line and without control characters.
+    /// The text without marker and kind, on one line and without control characters.
     text: String,
     key: String,
-    /// From 1.
+    /// The line number, from 1.
     line: u64,
 }
 
@@ -45,10 +46,10 @@ impl LogEntry {
     }
 }
 
-/// The day on which each entry was logged first, by its key and citation.
+/// The day on which each entry was first logged, by its key and citation.
 pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
-/// Reads all logs, the oldest first.
+/// Reads all logs, oldest first.
 pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {
     let mut dates = LogDates::new();
     for log in logs {
@@ -61,14 +62,14 @@ pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {
     dates
 }
 
-/// Adds to the memory files what the logs have and no earlier run has seen.
+/// Adds entries of the logs that no earlier run has seen and that the memory files do not have.
 pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     let mut contents: Vec<Contents> =
         old.files[..MASTER].iter().map(|file| Contents::of(file)).collect();
     let mut entries: [Vec<String>; MASTER] = Default::default();
     for log in &old.daily {
         for logged in log.entries() {
-            // If an earlier run saw the entry and no file has it, a person deleted it.
+            // If an earlier run saw the entry, and it is in no file now, a person deleted it.
             if !new.state.seen.insert(short_hash(&logged.key)) {
                 continue;
             }
@@ -100,12 +101,12 @@ impl Contents {
         Self { keys: keys(&text), citations, is_empty: text.trim().is_empty() }
     }
 
-    /// Whether the file lacks an entry of a log. The entry is known from then on.
+    /// Whether the file does not have an entry of a log. Counts the entry as known from then on.
     fn lacks(&mut self, logged: &LogEntry, day: NaiveDate, extractions: &Extractions) -> bool {
         if logged.text.contains("~~") {
             return false;
         }
-        // An entry that was merged when it was logged has been reworded or deleted since.
+        // The entry was merged when it was logged, so a person has reworded or deleted it since.
         let was_merged = |citation: &Citation| {
             self.citations.contains(citation) || was_extracted(&citation.session, day, extractions)
         };
@@ -115,8 +116,8 @@ impl Contents {
     }
 }
 
-/// Whether items of a session were merged on a day, or on the day before in case it was around
-/// midnight.
+/// Whether items of a session were merged on this day, or on the day before, because the merge may
+/// have been around midnight.
 fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bool {
     let mut days = [Some(day), day.pred_opt()].into_iter().flatten();
     days.any(|day| {
@@ -124,7 +125,7 @@ fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bo
     })
 }
 
-/// The entry of a log as one of a memory file.
+/// Converts an entry of a log into one of a memory file.
 fn entry(logged: &LogEntry, log: &DailyLog) -> String {
     let mut entry = Entry::parse(&logged.text).unwrap_or_else(|| Entry {
         text: &logged.text,

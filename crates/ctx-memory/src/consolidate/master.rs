@@ -1,8 +1,9 @@
-//! The master file (L2): the part that the tools write, and what people did to it.
+//! The master file (L2): the part that the tools generate, and people's edits.
 //!
-//! The part is enclosed in two comments; the second one has a hash of the part. The rest of the
-//! file belongs to people. If the hash does not match, the part was edited. Lines that people wrote
-//! or changed become theirs and move above the part; lines that they deleted are not written again.
+//! The generated part is between two comments. The second one has a hash of the part. The rest of
+//! the file belongs to people. If the hash does not match, the part was edited: lines that people
+//! wrote or changed become theirs and move above the part, and lines that they deleted are not
+//! written again.
 
 use std::sync::LazyLock;
 
@@ -17,10 +18,10 @@ use super::statement::short_hash;
 pub(super) const NAME: &str = "master.md";
 pub(super) const PATH: &str = "memory/summary/master.md";
 
-/// The heading of superseded statements.
+/// The heading of statements that no longer hold.
 pub(super) const HISTORY: &str = "## No longer holds";
 
-/// How the first and the last line of the part begin.
+/// The start of the first and the last line of the part.
 const BEGIN: &str = "<!-- ctx-memory: begin";
 const END: &str = "<!-- ctx-memory: end";
 /// The first line of the part.
@@ -29,14 +30,14 @@ const FIRST: &str = "<!-- ctx-memory: begin. Edit at will: what you write here s
 /// The master file, parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Master {
-    /// What people wrote above the part.
+    /// The text of people above the part.
     pub(super) above: Vec<u8>,
-    /// What people wrote below the part.
+    /// The text of people below the part.
     pub(super) below: Vec<u8>,
-    /// What people deleted from the part.
+    /// The statements that people deleted from the part.
     pub(super) refused: Vec<Refused>,
     pub(super) has_part: bool,
-    /// Whether people changed the part since it was written.
+    /// Whether people have edited the part since it was written.
     pub(super) is_edited: bool,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Master {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Refused {
     pub(super) text: String,
-    /// Whether it is refused only as one that no longer holds.
+    /// Whether it is refused only among the statements that no longer hold.
     pub(super) history: bool,
 }
 
@@ -68,11 +69,11 @@ impl Piece<'_> {
 }
 
 impl Master {
-    /// Parses a master file; `last` is the part as the last run wrote it.
+    /// Parses a master file; `last` is the part that the last run wrote.
     pub(super) fn parse(bytes: &[u8], last: Option<&str>) -> Self {
         let mut master = Self::default();
         let pieces = pieces(bytes);
-        // If the part is unchanged, an edited copy is something else.
+        // If one part is unchanged, an edited one is a copy that people made.
         let last = last.filter(|_| !pieces.iter().any(Piece::is_unchanged_part));
         for piece in pieces {
             let is_unchanged = piece.is_unchanged_part();
@@ -90,7 +91,7 @@ impl Master {
         master
     }
 
-    /// Takes over what people did to the part. Without a `base` to compare with, all of it may be
+    /// Takes over people's edits of the part. Without a `base` to compare with, every line may be
     /// theirs.
     fn take_edits(&mut self, lines: &[&[u8]], base: Option<&str>) {
         let new: Vec<String> = lines.iter().map(|line| normal(line)).collect();
@@ -119,7 +120,7 @@ impl Master {
         }
     }
 
-    /// Adds lines of people above the part, under the `heading` that they were under.
+    /// Adds lines of people above the part, under the `heading` that they had.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =
@@ -146,13 +147,13 @@ impl Master {
         end_line(&mut self.above);
     }
 
-    /// Everything that people wrote.
+    /// All text that people wrote.
     pub(super) fn own_text(&self) -> String {
         let own = [self.above.as_slice(), b"\n", &self.below].concat();
         String::from_utf8_lossy(&own).into_owned()
     }
 
-    /// The file with a new part, whose lines end in `\n`.
+    /// The file with a new part, whose lines end with `\n`.
     pub(super) fn with_part(&self, part: &str) -> Vec<u8> {
         let mut bytes = self.above.clone();
         if !bytes.is_empty() {
@@ -176,7 +177,7 @@ fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
         if text.starts_with(BEGIN) {
             pieces.extend(part.replace(Vec::new()).map(|lines| Piece::Part(lines, None)));
         } else if let Some(end) = text.strip_prefix(END) {
-            // An end without a beginning is dropped: people do not write it by hand.
+            // Drop an end without a start: people do not write it by hand.
             if let Some(lines) = part.take() {
                 let hash = end.trim_end_matches("-->").trim();
                 pieces.push(Piece::Part(lines, Some(hash.to_owned())));
@@ -196,12 +197,12 @@ pub fn is_mark(line: &str) -> bool {
     line.starts_with(BEGIN) || line.starts_with(END)
 }
 
-/// The line without what editors change on their own: its end, and blanks before that.
+/// The line without what editors change by themselves: its line end, and blanks before it.
 fn normal(line: &[u8]) -> String {
     String::from_utf8_lossy(line).trim_end().to_owned()
 }
 
-/// An entry of the master without the citations and the note on what took it back.
+/// An entry of the master without its citations and the note on what took it back.
 pub(super) fn without_citations(entry: &str) -> &str {
     static CITATIONS: LazyLock<Regex> = LazyLock::new(|| {
         regex(r" \((?:user|assistant|by hand|system|tool)(?:, [^()]*)?\)(?: → taken back.*)?$")

@@ -1,8 +1,8 @@
-//! Merges the memory of all sessions: from the daily logs (L0) into the memory files (L1), and from
-//! there into the master file (L2).
+//! Consolidates the memory of all sessions: adds entries of the daily logs (L0) to the memory files
+//! (L1), and summarizes these in the master file (L2).
 //!
-//! `consolidate` is a function of the files alone: the same files give the same bytes, and its
-//! result is a fixed point. [`Consolidation`](run::Consolidation) reads and writes the files.
+//! `consolidate` is a function of the files alone: the same files give the same bytes, and a second
+//! run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the files.
 //!
 //! - Log entries that no earlier run has seen are added to L1. Otherwise L1 only gets marks of
 //!   superseded statements (`retract`).
@@ -38,11 +38,11 @@ use master::{Master, Refused, without_citations};
 use statement::{Author, Statement, is_lasting, statements, statements_in_master};
 use topic::{Topic, topics};
 
-/// The kinds that are consolidated, in the order of their sections. L1 alone has the tool runs.
+/// The kinds that are consolidated, in the order of their sections. Tool runs are only in L1.
 pub(crate) const KINDS: [MemoryKind; 3] =
     [MemoryKind::Preference, MemoryKind::Decision, MemoryKind::Fact];
 
-/// The place of a kind in [`KINDS`].
+/// The index of a kind in [`KINDS`].
 fn place_of(kind: MemoryKind) -> usize {
     KINDS.iter().position(|known| *known == kind).expect("other kinds are not read")
 }
@@ -52,38 +52,37 @@ fn extracted_path(kind: MemoryKind) -> String {
     format!("memory/extracted/{}", file_name(kind))
 }
 
-/// How many files a consolidation writes: the memory files, in the order of [`KINDS`], and the
-/// master.
+/// The number of files that a consolidation writes: the memory files, in the order of [`KINDS`],
+/// and the master.
 pub(crate) const FILES: usize = KINDS.len() + 1;
-/// The place of the master among them.
+/// The index of the master among them.
 pub(crate) const MASTER: usize = KINDS.len();
 
 /// The memory of a store before a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryFiles {
     pub(crate) files: [Vec<u8>; FILES],
-    /// The daily logs, the oldest first.
+    /// The daily logs, oldest first.
     pub(crate) daily: Vec<DailyLog>,
     pub(crate) extractions: Extractions,
     pub(crate) state: State,
 }
 
-/// The sessions whose items were merged into L1, and on which days; `None` stands for several
-/// sessions.
+/// The sessions whose items were merged into L1, each with a day. `None` means several sessions.
 pub(crate) type Extractions = HashSet<(Option<String>, NaiveDate)>;
 
-/// What earlier runs read and wrote. If this file is lost, nothing else is lost or repeated, but
-/// entries that people deleted may come back.
+/// What earlier runs read and wrote. If this file is lost, nothing else is lost or repeated, except
+/// that entries which people deleted may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
     /// Hashes of the keys of all log entries.
     seen: BTreeSet<String>,
-    /// The marks of superseded statements in memory files.
+    /// The marks of superseded statements in the memory files.
     marks: BTreeSet<String>,
-    /// What people deleted from the master.
+    /// The statements that people deleted from the master.
     refused: BTreeSet<Refused>,
-    /// The part of the master as it was written.
+    /// The generated part of the master, as the last run wrote it.
     part: Option<String>,
 }
 
@@ -93,9 +92,9 @@ impl State {
     }
 }
 
-/// How to consolidate.
+/// The parameters of a consolidation.
 pub(crate) struct Rules<'a> {
-    /// The most tokens of the master, unless people wrote more themselves.
+    /// The maximum number of tokens of the master, unless people's own text has more.
     pub(crate) max_tokens: u64,
     /// Counts the tokens of a text.
     pub(crate) count: &'a dyn Fn(&str) -> u64,
@@ -109,31 +108,31 @@ pub(crate) struct NewMemory {
     pub(crate) report: Report,
 }
 
-/// What a run did, in numbers; the names are the keys in JSON.
+/// The figures of a run; the names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Log entries that are new in L1.
+    /// Log entries that were added to L1.
     pub imported: usize,
-    /// Statements of L1 that were marked as superseded.
+    /// Statements of L1 that were newly marked as superseded.
     pub taken_back: usize,
-    /// Statements of L1.
+    /// Statements in L1.
     pub statements: usize,
-    /// Topics of these statements.
+    /// Topics among these statements.
     pub topics: usize,
     /// Topics that no longer hold.
     pub history: usize,
-    /// Topics that people wrote into the master themselves, or deleted from it.
+    /// Topics that people wrote into the master themselves or deleted from it.
     pub own: usize,
-    /// Topics in our part of the master.
+    /// Topics in the generated part of the master.
     pub shown: usize,
     /// Topics that did not fit into the master.
     pub left_out: usize,
     /// Tokens of the whole master.
     pub tokens: u64,
-    /// Whether the text of people in the master exceeds the limit.
+    /// Whether people's text in the master alone exceeds the limit.
     #[serde(skip)]
     pub is_full: bool,
-    /// Whether people had edited our part.
+    /// Whether people had edited the generated part.
     #[serde(rename = "edited")]
     pub was_edited: bool,
 }
@@ -159,7 +158,7 @@ pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
     new
 }
 
-/// Marks superseded statements in L1. Returns how many marks are new.
+/// Marks superseded statements in L1. Returns the number of new marks.
 fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     let mut marked = 0;
     for statement in all {
@@ -179,8 +178,8 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     marked
 }
 
-/// Adds to an entry what takes it back. Returns `false`, and leaves the line as it is, if the line
-/// is not the entry that was read.
+/// Adds a mark to an entry that says where it was taken back. Returns `false`, and changes nothing,
+/// if the line is no longer the entry that was read.
 fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     let mut lines = file.split_inclusive(|byte| *byte == b'\n');
     let before: usize = lines.by_ref().take(statement.order.1).map(<[u8]>::len).sum();
@@ -222,7 +221,7 @@ fn write_master(mut topics: Vec<Topic>, master: &Master, rules: &Rules<'_>, new:
     if !fits(shown) {
         (shown, _) = bisected(shown, |count| !fits(count));
     }
-    // Tokens may merge at line ends, so that fewer lines have more of them.
+    // Check the whole text: tokens may merge at line ends, so the sum of its lines can be too low.
     while shown > 0 && !fits(shown) {
         shown -= 1;
     }
@@ -234,7 +233,7 @@ fn write_master(mut topics: Vec<Topic>, master: &Master, rules: &Rules<'_>, new:
     state.part = Some(part);
 }
 
-/// Removes the topics that people wrote into the master themselves or deleted from it.
+/// Removes topics that people wrote into the master themselves or deleted from it.
 fn remove_own(topics: &mut Vec<Topic>, own_text: &str, refused: &BTreeSet<Refused>) {
     let mut own = Vec::new();
     for line in own_text.lines() {

@@ -1,11 +1,11 @@
-//! Which statements later ones supersede.
+//! Finds the statements that later ones supersede.
 //!
-//! - A decision or a rule supersedes an earlier one as [`Choice::supersedes`] says.
-//! - A statement similar to a superseded one, and made before it was superseded, is superseded as
-//!   well, whichever session made it.
+//! - A decision or a rule supersedes an earlier one according to [`Choice::supersedes`].
+//! - If a statement is similar to a superseded one, and was made before the decision against it, it
+//!   is superseded as well, whichever session made it.
 //! - If a later statement repeats a superseded one, it supersedes the decision against it.
 //!
-//! These rules are applied until nothing changes, so that a second run finds nothing.
+//! The rules are applied until nothing changes, so that a second run finds nothing new.
 //!
 //! [`Choice::supersedes`]: super::choice::Choice::supersedes
 
@@ -17,7 +17,8 @@ use super::statement::{Statement, is_lasting};
 use crate::Citation;
 
 /// Sets [`Statement::taken_back`] where it is unset. `old_marks` are the marks that earlier runs
-/// wrote into the memory files: one that is gone was removed by a person and stays out.
+/// wrote into the memory files. If one of them is gone, a person removed it, so it is not written
+/// again.
 pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
     restore_after_struck(all);
     let was_taken_back: Vec<bool> = all.iter().map(|it| it.taken_back.is_some()).collect();
@@ -28,7 +29,7 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
         if count_marks(all) == before {
             return;
         }
-        // The next run does not see what got no mark, and has to find it from the marks alone.
+        // The next run sees only the marks, so a statement without one must follow from them.
         for (statement, was_taken_back) in all.iter_mut().zip(&was_taken_back) {
             if !was_taken_back && !gets_mark(statement) {
                 statement.taken_back = None;
@@ -37,12 +38,12 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
     }
 }
 
-/// Whether the memory file gets a mark for a statement in this run.
+/// Whether this run writes a mark for the statement into the memory file.
 fn gets_mark(statement: &Statement) -> bool {
     statement.can_be_marked() && statement.taken_back.as_ref().is_some_and(is_lasting)
 }
 
-/// A statement that was struck out no longer supersedes anything.
+/// A statement that a person struck out no longer supersedes anything.
 fn restore_after_struck(all: &mut [Statement]) {
     let citations = |is_struck: bool| -> HashSet<Citation> {
         let statements = all.iter().filter(|it| it.is_struck == is_struck);
@@ -84,7 +85,7 @@ impl Search<'_> {
     }
 
     /// Takes back superseded statements. The first of several successors counts, because a
-    /// statement after that one is a new decision.
+    /// repetition after that one is a new decision.
     fn retract_superseded(&mut self) {
         let takes_part = |it: &Statement| !it.is_struck && it.kind != MemoryKind::Fact;
         let mut successors: Vec<&Statement> = self.all.iter().collect();
@@ -94,7 +95,7 @@ impl Search<'_> {
                 return None;
             }
             let successors = successors.iter().filter(|by| {
-                // An agent must name what it supersedes of the user's.
+                // An agent supersedes a statement of the user only if it names what it abandons.
                 (by.author >= statement.author || by.choice.names_abandoned())
                     && by.is_later(statement)
                     && by.choice.supersedes(&statement.choice)
@@ -108,7 +109,7 @@ impl Search<'_> {
         }
     }
 
-    /// Supersedes statements similar to a superseded one.
+    /// Takes back statements that are similar to a superseded one.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
         let Some(by) = old.taken_back.clone() else {
@@ -138,20 +139,20 @@ impl Search<'_> {
         if by.session == other.citation.session {
             return !statement.is_later(other);
         }
-        // Only other statements of its session tell when it was made, if there are any.
+        // Only other statements of its session show when it was made, if there are any.
         let of_session = self.all.iter().filter(|it| it.citation.session == by.session);
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Supersedes one statement that was itself reversed by a later decision.
+    /// Takes back one statement that a later decision reversed.
     fn retract_reversed(&mut self) -> Option<usize> {
         let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
         self.all[at].taken_back = Some(by);
         Some(at)
     }
 
-    /// What took back `old` although a later statement repeats `old`: its place, and the citation
-    /// of that repetition.
+    /// If a later statement repeats `old`, although it was taken back: the index of the statement
+    /// that took it back, and the citation of the repetition.
     fn reversal(&self, old: &Statement) -> Option<(usize, Citation)> {
         let by = old.taken_back.as_ref()?;
         let mut repetitions: Vec<&Statement> = self.all.iter().collect();
@@ -191,7 +192,7 @@ mod tests {
         all
     }
 
-    /// What takes each statement back.
+    /// The citation that takes each statement back.
     fn retractions(text: &str) -> Vec<String> {
         let all = retracted(text, &BTreeSet::new()).into_iter();
         all.map(|it| it.taken_back.map_or_else(String::new, |by| by.to_string())).collect()

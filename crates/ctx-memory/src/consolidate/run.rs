@@ -1,9 +1,9 @@
-//! Consolidates the memory of a store: under a lock, recorded in the audit log, and never over an
-//! edit.
+//! Consolidates the memory of a store, under a lock and with a record in the audit log. Never
+//! overwrites an edit.
 //!
-//! The memory files are written first, then the master, the daily log, and the state for the next
-//! run. A killed run loses nothing: a file is kept before it is replaced ([`Store::keep_version`]),
-//! and the next run continues from what it finds.
+//! Writes the memory files first, then the master, the daily log, and the state for the next run. A
+//! killed run loses nothing: a file is saved before it is replaced ([`Store::keep_version`]), and
+//! the next run continues with the files that it finds.
 
 use std::path::PathBuf;
 
@@ -32,36 +32,37 @@ pub struct Consolidation<'a> {
 pub struct Change {
     /// Its path within the store.
     pub name: String,
-    /// Its content; empty if there is no such file.
+    /// Its old content; empty if there is no such file.
     pub old: Vec<u8>,
     /// Its new content.
     pub new: Vec<u8>,
 }
 
-/// What a run does, or did.
+/// The result of a run, or of its preview.
 #[derive(Clone, Debug, Default)]
 pub struct Consolidated {
     /// The files that change.
     pub changes: Vec<Change>,
-    /// The numbers.
+    /// The figures.
     pub report: Report,
-    /// Files with people's edits that killed runs set aside: [`SharedFile::edits`].
+    /// Files with people's edits that killed runs set aside: see [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
 }
 
 impl<'a> Consolidation<'a> {
-    /// Consolidates a store; the master gets at most `max_tokens`, as `count` counts them.
+    /// A consolidation of the store; the master gets at most `max_tokens` tokens, counted by
+    /// `count`.
     pub fn new(store: &'a Store, max_tokens: u64, count: &'a dyn Fn(&str) -> u64) -> Self {
         Self { store, rules: Rules { max_tokens, count } }
     }
 
-    /// What a run would do. Writes nothing.
+    /// Returns what a run would do. Writes nothing.
     pub fn plan(&self) -> Result<Consolidated, StoreError> {
         let (old, new) = self.preview()?;
         Ok(Consolidated { changes: changes(&old, &new), report: new.report, edits: Vec::new() })
     }
 
-    /// Consolidates. If nothing changes, writes nothing, not even a record.
+    /// Consolidates. If nothing changes, writes nothing, not even a record in the audit log.
     pub fn run(&self) -> Result<Consolidated, MergeError> {
         let mut run = Run {
             consolidation: self,
@@ -88,7 +89,8 @@ impl<'a> Consolidation<'a> {
         Ok((files, new))
     }
 
-    /// Consolidates these files, with the daily logs, the audit log and the state of the store.
+    /// Consolidates these files, together with the daily logs, the audit log and the state of the
+    /// store.
     fn consolidated(&self, files: &Files) -> Result<NewMemory, StoreError> {
         let mut extractions = Extractions::new();
         self.store.each_event(|event| {
@@ -105,7 +107,7 @@ impl<'a> Consolidation<'a> {
         self.store.memory().join("consolidated.json")
     }
 
-    /// Reads the state. If it is missing or damaged, the run starts with an empty one.
+    /// Reads the state. If it is missing or damaged, returns an empty one.
     fn stored_state(&self) -> Result<State, StoreError> {
         let json = read_file(&self.state_path())?.unwrap_or_default();
         Ok(serde_json::from_slice(&json).unwrap_or_default())
@@ -124,7 +126,7 @@ fn paths() -> impl Iterator<Item = String> {
     KINDS.into_iter().map(extracted_path).chain([master::PATH.to_owned()])
 }
 
-/// The files that differ.
+/// The files whose content changes.
 fn changes(old: &Files, new: &NewMemory) -> Vec<Change> {
     let pairs = paths().zip(old).zip(&new.files).filter(|((_, old), new)| old != new);
     pairs.map(|((name, old), new)| Change { name, old: old.clone(), new: new.clone() }).collect()
@@ -138,7 +140,7 @@ struct Run<'a, 'c> {
     operation: Option<(Operation, Facts)>,
     done: Consolidated,
     was_written: bool,
-    /// Why something that was done may not last, or is not recorded.
+    /// The reason why a completed step may not last or is not recorded.
     uncertain: Option<StoreError>,
 }
 
@@ -175,7 +177,7 @@ impl Run<'_, '_> {
         tidy_logs(self.consolidation.store)
     }
 
-    /// Keeps an error that makes a completed step uncertain until the run has ended.
+    /// Remembers an error after a completed step until the end of the run.
     fn defer_uncertain(&mut self, result: Result<(), StoreError>) -> Result<(), StoreError> {
         match result {
             Err(error) if error.severity() == Severity::Uncertain => {
@@ -186,8 +188,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Replaces the files that change. All new versions are written before the first one takes its
-    /// place.
+    /// Replaces the files that change. All new versions are written before the first one is put in
+    /// place, so that a full disk stops the run while nothing has changed.
     fn commit(&mut self, folders: &[SharedFolder; 2]) -> Result<NewMemory, StoreError> {
         let [extracted, summary] = folders;
         let mut files = Vec::new();
@@ -217,7 +219,7 @@ impl Run<'_, '_> {
             if file.bytes() == bytes {
                 continue;
             }
-            // A version that is only appended to needs no copy.
+            // A file that only grows needs no copy of its old version.
             if !bytes.starts_with(file.bytes()) {
                 store.keep_version(&file.name(), file.bytes())?;
             }
@@ -231,7 +233,8 @@ impl Run<'_, '_> {
         Ok(new)
     }
 
-    /// Adds a try to the report: an earlier one may have written some of the files.
+    /// Adds an attempt to the report, because an earlier attempt may have written some of the
+    /// files.
     fn add_to_report(&mut self, changes: Vec<Change>, report: &Report) {
         let earlier = std::mem::replace(&mut self.done.report, report.clone());
         self.done.report.imported += earlier.imported;
@@ -260,7 +263,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// A line for the daily log.
+/// The line for the daily log.
 fn summary(report: &Report) -> String {
     let topics = counted(report.shown, "topic");
     let tokens = counted(report.tokens, "token");
@@ -323,7 +326,7 @@ mod tests {
         }
     }
 
-    /// All files of a folder with their bytes.
+    /// All files of a folder, with their bytes.
     fn all(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         for entry in fs::read_dir(dir).into_iter().flatten() {
@@ -380,12 +383,12 @@ mod tests {
             assert!(field.run().changes.is_empty());
             assert_eq!(all(field.store.root()), before);
         }
-        // New lines of a log without entries change nothing.
+        // New lines of a log that are not entries change nothing.
         let daily = field.read("daily/2026-11-03.md");
         field.write("daily/2026-11-03.md", &format!("{daily}mine\n"));
         assert!(field.run().changes.is_empty());
         assert_eq!(field.log(), log);
-        // A link in the place of the state is not followed.
+        // A link that replaces the state is not followed.
         let state = field.path("consolidated.json");
         fs::remove_file(&state).expect("removed");
         symlink("/etc/hostname", &state).expect("a link");

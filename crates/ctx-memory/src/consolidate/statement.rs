@@ -1,4 +1,4 @@
-//! The statements of a memory file (L1) and of people in the master (L2).
+//! The statements in a memory file (L1) and those of people in the master (L2).
 
 use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
@@ -12,31 +12,31 @@ use super::master::{self, without_citations};
 use crate::similarity::Fingerprint;
 use crate::{Citation, Entry};
 
-/// Who made a statement, the least important first.
+/// The author of a statement, the least important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Author {
     Agent,
     /// The user, in a session.
     User,
-    /// A person who wrote it into the file, or edited it so that its citation is lost.
+    /// A person who wrote it into the file, or edited it so that it lost its citation.
     Editor,
 }
 
-/// When a statement was made: its day, and its line in the file.
+/// The order of statements: the day, then the line in the file.
 pub(super) type Order = (NaiveDate, usize);
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) kind: MemoryKind,
-    /// On one line, without control characters.
+    /// The text, on one line and without control characters.
     pub(super) text: String,
     pub(super) author: Author,
     pub(super) citation: Citation,
     pub(super) date: Option<NaiveDate>,
-    /// The statement that takes it back.
+    /// The statement that takes this one back.
     pub(super) taken_back: Option<Citation>,
-    /// Whether its line in the file says what takes it back.
+    /// Whether its line in the file already says where it was taken back.
     pub(super) is_marked: bool,
     pub(super) is_struck: bool,
     pub(super) order: Order,
@@ -77,7 +77,7 @@ impl Statement {
         self
     }
 
-    /// Whether it was made after another one. The lines decide within a session, else the days,
+    /// Whether it was made after `other`. Within a session, the lines decide; otherwise the days,
     /// and within a day the order in the memory file.
     pub(super) fn is_later(&self, other: &Self) -> bool {
         if self.citation.session == other.citation.session
@@ -92,27 +92,27 @@ impl Statement {
         self.citation.session == master::PATH
     }
 
-    /// Whether its line in the memory file can be marked as superseded.
+    /// Whether its line in the memory file can get a mark.
     pub(super) fn can_be_marked(&self) -> bool {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// How the state remembers that the memory file had this mark.
+    /// The form in which the state records that the memory file had this mark.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }
 }
 
-/// Whether a citation stays valid. People edit memory files, so the lines there move.
+/// Whether a citation stays valid. Lines of the memory files move when people edit them.
 pub(super) fn is_lasting(citation: &Citation) -> bool {
     !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
 }
 
-/// The statements of the memory file of a kind, which are the entries of its lists. Headings, prose
+/// The statements in the memory file of a kind, which are the entries of its lists. Headings, prose
 /// and code belong to people and are not read.
 pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
-    // A statement without a date was added after the one above it.
+    // A statement without a date was added after the one above it, so it gets the same date.
     let mut last_date = NaiveDate::MIN;
     let mut is_code = false;
     let mut is_entry_open = false;
@@ -153,13 +153,13 @@ pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<
     found.into_iter().map(Statement::complete).collect()
 }
 
-/// What people state in the master, one statement a line. It counts as said last.
+/// The statements that people wrote into the master, one on each line. They count as the newest.
 pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
     let mut found = Vec::new();
     for (number, line) in (1_usize..).zip(own_text.lines()) {
         let entry = without_marker(line.trim()).1;
         let mut statement = Statement::parse(entry, MemoryKind::Decision);
-        // An entry that people took over from our part is not their statement.
+        // An entry that people copied from the generated part is not their statement.
         let is_ours = statement.author != Author::Editor || without_citations(entry) != entry;
         if !is_ours && !entry.starts_with(['#', '~']) && !statement.text.is_empty() {
             statement.citation = Citation { session: master::PATH.to_owned(), line: number as u64 };
@@ -170,7 +170,7 @@ pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
     found
 }
 
-/// The SHA-256 in hexadecimal.
+/// The SHA-256 in hexadecimal digits.
 pub(super) fn hash(bytes: &[u8]) -> String {
     ctx_store::hash(&mut &bytes[..]).expect("reading from memory does not fail")
 }
@@ -224,7 +224,7 @@ pub(super) mod tests {
         later(1, 0);
         later(0, 2);
         later(1, 2);
-        // The day of the entry above is a guess, the line in the session is not.
+        // The day taken from the entry above is a guess; the line in the session is not.
         later(0, 3);
         later(3, 2);
     }

@@ -40,7 +40,7 @@ fn log(day: &str, text: &str) -> DailyLog {
     }
 }
 
-/// The memory that the next run finds.
+/// The files that the next run finds.
 fn next(before: &MemoryFiles, after: &NewMemory) -> MemoryFiles {
     MemoryFiles {
         files: after.files.clone(),
@@ -69,7 +69,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The master without the comments around our part.
+/// The master without the comments around the generated part.
 fn master_text(after: &NewMemory) -> String {
     let all = text(&after.files[MASTER]);
     let lines = all.lines().filter(|line| !is_mark(line));
@@ -216,7 +216,7 @@ fn edited_lines_become_the_editors_and_deleted_ones_stay_deleted() {
          ## Decisions\n\n\
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01)"
     );
-    // The same holds in later runs.
+    // The same is true in later runs.
     let mut later = next(&now, &after);
     later.files[1].extend_from_slice(NEW.as_bytes());
     let after = run(&later);
@@ -278,7 +278,7 @@ fn text_of_people_in_the_master_is_not_repeated_and_takes_back() {
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01) \
          → taken back: We no longer use SQLite for anything."
     );
-    // Lines that people edit move, so L1 gets no mark that cites one.
+    // Lines that people edit move, so L1 gets no mark that cites such a line.
     assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{OLD}"));
 }
 

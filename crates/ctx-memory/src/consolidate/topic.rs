@@ -1,9 +1,9 @@
-//! Topics: groups of statements that say the same, and the part of the master that lists them.
+//! Topics are groups of statements that say the same. The generated part of the master lists them.
 //!
-//! The part has four sections: rules, decisions, facts, and what no longer holds. A section begins
-//! with what editors wrote, then what users said, then the rest; within these groups, topics from
-//! more sessions come first, then newer ones. Under a limit each section has a share, and the room
-//! that it leaves goes to the others in the order of the sections.
+//! The part has four sections: rules, decisions, facts, and what no longer holds. Each section
+//! starts with entries of editors, then those of users, then the rest. Within these groups, topics
+//! from more sessions come first, then newer ones. If there is a limit, each section has a share of
+//! it. Tokens that a section does not need go to the others, in the order of the sections.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -19,25 +19,26 @@ use super::statement::{Author, Order, Statement};
 use crate::Citation;
 use crate::similarity::Fingerprint;
 
-/// What is known about one matter.
+/// A group of statements that say the same.
 #[derive(Clone, Debug)]
 pub(super) struct Topic {
     pub(super) kind: MemoryKind,
-    /// The fullest wording: of an editor before the user's before the agent's.
+    /// The fullest wording. An editor's wording is preferred to a user's, and a user's to an
+    /// agent's.
     pub(super) text: String,
     author: Author,
-    /// The citation of that wording, then all others, the newest first.
+    /// The citation of that wording, then all others, newest first.
     citations: Vec<Citation>,
     /// Date and order of the newest statement.
     date: Option<NaiveDate>,
     newest: Order,
-    /// What took the topic back, if it no longer holds: `taken back in b:4: TEXT`.
+    /// How the topic was taken back, if it no longer holds: `taken back in b:4: TEXT`.
     pub(super) retraction: Option<String>,
     pub(super) fingerprint: Fingerprint,
 }
 
-/// The topics of `listed` statements without those that are similar to a struck one. `all` has also
-/// the statements that may only take others back.
+/// Groups the `listed` statements into topics, except those that are similar to a struck one. `all`
+/// also has the statements that are not listed but may take others back.
 pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     let mut struck: Vec<&Statement> = listed.iter().collect();
     struck.retain(|it| it.is_struck);
@@ -69,7 +70,7 @@ pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     topics
 }
 
-/// Whether each topic is a sentence that another topic from the same message contains.
+/// For each topic, whether it is a sentence that another topic from the same message contains.
 fn fragments(topics: &[Topic]) -> Vec<bool> {
     let mut by_citation: HashMap<&Citation, Vec<&Topic>> = HashMap::new();
     for topic in topics {
@@ -93,7 +94,7 @@ fn fragments(topics: &[Topic]) -> Vec<bool> {
 
 impl Topic {
     fn of(group: &[&Statement], all: &[Statement]) -> Self {
-        // A new decision for the topic holds, whatever took it back before.
+        // After a new decision for the topic, it holds, whatever took it back before.
         let mut valid = group.to_vec();
         valid.retain(|it| it.taken_back.is_none());
         let holds = !valid.is_empty();
@@ -128,7 +129,7 @@ impl Topic {
         }
     }
 
-    /// The place of its section in [`SECTIONS`].
+    /// The index of its section in [`SECTIONS`].
     fn section(&self) -> usize {
         if self.retraction.is_some() { SECTIONS.len() - 1 } else { place_of(self.kind) }
     }
@@ -158,8 +159,9 @@ impl fmt::Display for Topic {
     }
 }
 
-/// Describes what took a statement back. If the line `by` has several statements, the one that
-/// supersedes counts, or else the first. A line of the master is not cited, because people move it.
+/// Describes how a statement was taken back. If the line `by` has several statements, cites the one
+/// that supersedes it, or else the first. Does not cite a line of the master, because people move
+/// these.
 fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {
     let cited = || all.iter().filter(|it| it.citation == *by);
     let successor = cited().find(|it| it.choice.supersedes(&statement.choice));
@@ -174,12 +176,13 @@ fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> Str
     retraction
 }
 
-/// How many citations an entry has.
+/// The largest number of citations in an entry.
 const MOST_CITED: usize = 2;
-/// The longest quote of what took a topic back, in characters.
+/// The longest quote of the statement that took a topic back, in characters.
 const LONGEST_RETRACTION: usize = 90;
 
-/// A citation with the first 8 digits of a UUID, which is how memory files name such a session.
+/// A citation in which a UUID is shortened to its first 8 digits, as memory files name such a
+/// session.
 fn short(citation: &Citation) -> String {
     let session = citation.session.as_str();
     let is_uuid = session.len() == 36
@@ -191,12 +194,12 @@ fn short(citation: &Citation) -> String {
     format!("{session}:{}", citation.line)
 }
 
-/// The sections, those of the [`KINDS`](super::KINDS) first: the heading of each, and its share of
-/// the room in percent.
+/// The sections, in the order of [`KINDS`](super::KINDS): the heading of each, and its share of the
+/// limit in percent.
 const SECTIONS: [(&str, u64); 4] =
     [("## Rules and preferences", 30), ("## Decisions", 40), ("## Facts", 20), (HISTORY, 10)];
 
-/// A topic as a line of the master, with the place of its section in [`SECTIONS`].
+/// A topic as a line of the master, with the index of its section in [`SECTIONS`].
 type Line = (usize, String);
 
 /// The lines for all topics, ordered by section and importance.
@@ -211,8 +214,8 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
     order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect()
 }
 
-/// The places of the lines in the order in which they get room: those within the share of their
-/// section, then the rest.
+/// The indexes of the lines in the order in which they are added until the limit is reached: those
+/// within the share of their section, then the rest.
 pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
     let (mut within, mut rest) = (Vec::new(), Vec::new());
     for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {
@@ -233,7 +236,7 @@ pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -
     within
 }
 
-/// The part of the master with the lines at these places.
+/// The generated part with the lines at these indexes.
 pub(super) fn part(lines: &[Line], shown: &[usize]) -> String {
     let shown: BTreeSet<usize> = shown.iter().copied().collect();
     let mut part = String::new();
@@ -308,7 +311,7 @@ mod tests {
         lines.iter().map(|(of, line)| (*of, (*line).to_owned())).collect()
     }
 
-    /// 40 of 100 words are for rules: 5 for the heading and its lines, and 5 for each line.
+    /// Rules get 40 of 100 words: 5 for the heading and its blank lines, and 5 for each entry.
     #[test]
     fn each_section_gets_its_share_first() {
         let mut lines = vec![(0, "- a b c d"); 4];

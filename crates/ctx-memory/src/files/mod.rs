@@ -1,6 +1,6 @@
-//! The files of a store's memory that are not memory files of extracted items: the summaries of each
-//! session, and the daily logs, with an entry for each compaction, extraction, consolidation and
-//! rollback, in one file a day, which people may edit:
+//! The other files of a store's memory. These are the summaries of each session, and the daily
+//! logs, which people may edit. A daily log has an entry for each compaction, extraction,
+//! consolidation and rollback of one day:
 //!
 //! ```text
 //! # 2026-11-24 (UTC)
@@ -23,7 +23,7 @@ use ctx_store::{
     Facts, Figures, SessionId, SharedFolder, Store, StoreError, file_names, open_plain,
 };
 
-/// The bytes of a regular file, if it is there; links are not followed.
+/// The bytes of a regular file, or `None` if it does not exist. Follows no links.
 pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();
     match open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -33,7 +33,8 @@ pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// The names in a folder that are text, in order; none without a folder. Links are not followed.
+/// The names in a folder that are UTF-8, sorted; an empty list if there is no folder. Follows no
+/// links.
 pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: folder.to_owned(), source };
     match fs::symlink_metadata(folder) {
@@ -46,7 +47,7 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Tries again, a few times, if another program saved the file between reading and writing.
+/// Tries again, a few times, if another program saved the file between the read and the write.
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
@@ -63,13 +64,13 @@ fn folder(store: &Store) -> PathBuf {
     store.memory().join("session-summaries")
 }
 
-/// The file of a session's summaries.
+/// The path of the file with a session's summaries.
 pub fn summary_path(store: &Store, session: &SessionId) -> PathBuf {
     folder(store).join(format!("{session}.md"))
 }
 
-/// Appends the summary of `messages` messages, and says whether it did: the newest summary is not
-/// repeated, so that a pipeline may run again. `figures` go into the audit log.
+/// Appends the summary of `messages` messages and returns whether it did. Does not repeat the
+/// newest summary, so that a pipeline may run again. `figures` are for the audit log.
 pub fn append_summary(
     store: &Store,
     session: &SessionId,
@@ -79,7 +80,7 @@ pub fn append_summary(
 ) -> Result<bool, StoreError> {
     let folder = store.shared_folder(&folder(store))?;
     let file = folder.read(&format!("{session}.md"))?;
-    // A file name in a summary must not drive a terminal.
+    // Control characters, for example in a file name, must not reach a terminal.
     let text = text.trim_end().replace(|c: char| c.is_control() && c != '\n', " ");
     let body = format!(" messages\n\n{text}\n");
     if file.bytes().ends_with(body.as_bytes()) {
@@ -97,28 +98,28 @@ pub fn append_summary(
     Ok(true)
 }
 
-/// What one operation adds to the log of its day.
+/// The entry of one operation in the log of its day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DailyEntry {
     /// The session; `None` for an operation on several.
     pub session: Option<String>,
-    /// What was done, in words.
+    /// A description of the operation.
     pub what: String,
-    /// What to remember of it, each on one line.
+    /// What to remember from it, each item on one line.
     pub items: Vec<String>,
 }
 
 impl DailyEntry {
-    /// Appends the entry to `dir/{date}.md`, the date of `now` in UTC. If the file is edited at the
-    /// same time, the entry follows the edited version.
+    /// Appends the entry to `dir/{date}.md`; the date is that of `now` in UTC. If somebody edits
+    /// the file at the same time, the entry follows the edited version.
     pub fn append(&self, dir: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
         let folder = SharedFolder::lock(dir)?;
         SharedFolder::remove_unfinished(dir);
         self.append_in(&folder, now)
     }
 
-    /// Appends the entry to the store's log of the day. A failure says that the operation itself
-    /// is done.
+    /// Appends the entry to the store's log of the day. The error says that the operation itself is
+    /// done.
     pub fn log(&self, store: &Store) -> Result<(), StoreError> {
         let log = || self.append_in(&store.shared_folder(&daily(store))?, store.now());
         log().map_err(|error| error.after("the change"))
@@ -133,7 +134,7 @@ impl DailyEntry {
         })
     }
 
-    /// The text that follows the `old` bytes of the log.
+    /// The text to append to a log whose content is `old`.
     fn section(&self, old: &[u8], now: DateTime<Utc>) -> String {
         let mut text = match old {
             [] => format!("# {} (UTC)\n", now.format("%F")),
@@ -155,7 +156,7 @@ impl DailyEntry {
     }
 }
 
-/// No text of a session may begin an entry of its own, or drive a terminal.
+/// Text of a session must not start an entry, or send control characters to a terminal.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
@@ -173,7 +174,7 @@ pub(crate) struct DailyLog {
     pub(crate) text: String,
 }
 
-/// The logs, the oldest first. Links are not followed.
+/// The logs, oldest first. Follows no links.
 pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
     let dir = daily(store);
     let mut logs = Vec::new();
@@ -187,8 +188,8 @@ pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
     Ok(logs)
 }
 
-/// Removes what killed runs left of logs in the store's `tmp/`. The log of the day does not do
-/// that: the next entry may be for another day.
+/// Removes the unfinished logs that killed runs left in the store's `tmp/`. Writing an entry does
+/// not remove them, because the next entry may be for another day.
 pub fn tidy_logs(store: &Store) -> Result<(), StoreError> {
     let dir = daily(store);
     let mut names = store.unfinished_edits()?;

@@ -1,4 +1,4 @@
-//! The files of a store's memory, written and read again.
+//! The files of a store's memory are written and read again.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ fn entry(what: &str, items: &[&str]) -> DailyEntry {
     }
 }
 
-/// The day is that of UTC, and each operation has a section of its own.
+/// The day is in UTC, and each operation has its own section.
 #[test]
 fn a_day_has_a_file_and_an_operation_a_section() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -57,7 +57,7 @@ fn what_people_write_into_a_log_stays() {
     );
 }
 
-/// What a killed run left of the log of another day is removed, but not what people wrote.
+/// The unfinished log of another day that a killed run left is removed, but not what people wrote.
 #[test]
 fn what_killed_runs_left_of_logs_is_removed() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -78,7 +78,7 @@ fn what_killed_runs_left_of_logs_is_removed() {
     assert_eq!(left, [b"theirs".to_vec()]);
 }
 
-/// A log that cannot be written takes nothing back of what was done.
+/// If a log cannot be written, the operation itself is still done.
 #[test]
 fn a_log_that_cannot_be_written_is_an_uncertain_end() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,4 @@
-//! The history of sessions, as the audit log and the snapshots tell it.
-//! All of the audit log, an event at a time.
+//! The history of sessions, read from the audit log and the snapshots, one event at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,72 +11,74 @@ use crate::error::Result;
 use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
-/// Something that was done to a session: a record of the audit log. What older or newer tools did
-/// not write is not there.
+/// A record of the audit log: an operation on a session. Fields that older or newer tools did not
+/// write are empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// The time of the operation, or of its start if it did not finish.
+    /// When the operation ended, or when it started if it did not finish.
     pub time: DateTime<Utc>,
     /// `ctx-compact`.
     pub tool: String,
     /// `snapshot`, `compact`, `rollback`, `gc`, …
     pub op: String,
-    /// `done`; `failed` if it changed nothing; `intent` if the run was killed or failed.
+    /// `done`; `failed` if the operation changed nothing; `intent` if the run was killed or failed.
     pub phase: String,
     /// The id of the operation.
     pub operation: String,
     /// Names of the flags that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
-    /// The session; none where several may be concerned.
+    /// The session; none if the operation may concern several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The snapshots of these sessions that it made or removed; of a replacement, what was there.
+    /// The snapshots that the operation made or removed. For a replacement, the snapshot of the old
+    /// content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The restored snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<String>,
-    /// The hash of what is there since, or of the snapshot.
+    /// The hash of the new content, or of the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// How many bytes were written.
+    /// The number of bytes written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// How many things were written or removed.
+    /// The number of items written or removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// Tokens before a compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
-    /// Tokens after it.
+    /// Tokens after the compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<u64>,
     /// Messages before a compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_before: Option<u64>,
-    /// Messages after it.
+    /// Messages after the compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_after: Option<u64>,
     /// How a compaction ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// All else.
+    /// All other members.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
 
 impl Event {
-    /// Reads a line of the log; a torn one gives `None`.
+    /// Parses a line of the log; `None` if the line is incomplete.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut event: Self = serde_json::from_slice(line).ok()?;
-        // They mean nothing without the rest of the log.
+        // The hash means nothing without the rest of the log.
         event.others.remove("prev");
         event.others.remove("pid");
         Some(event)
     }
 
-    /// The event with the snapshots of these sessions alone, if it concerns one of them.
+    /// The event with only the snapshots of these sessions; `None` if it does not concern any of
+    /// them.
     fn of(mut self, sessions: &BTreeSet<SessionId>) -> Option<Self> {
         let is_of =
             |id: &String| SnapshotId::parse(id).is_some_and(|id| sessions.contains(&id.session));
@@ -88,8 +89,9 @@ impl Event {
 }
 
 impl Store {
-    /// The operations on sessions, newest first. The snapshot of a replacement is listed with the
-    /// replacement. A snapshot that was withdrawn because nothing was replaced is not listed.
+    /// The operations on these sessions, newest first. The snapshot that a replacement takes is
+    /// listed with the replacement. A snapshot that was withdrawn because nothing was replaced is
+    /// not listed.
     pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>> {
         let mut events: BTreeMap<String, Event> = BTreeMap::new();
         self.each_log_line(|line| {
@@ -98,7 +100,7 @@ impl Store {
             if sessions.iter().any(is_named)
                 && let Some(event) = Event::parse(line).and_then(|event| event.of(sessions))
             {
-                // `done` replaces `intent`.
+                // The record of the end replaces that of the start.
                 events.insert(event.operation.clone(), event);
             }
         })?;
@@ -108,7 +110,7 @@ impl Store {
     }
 
     /// Calls `see` with each record of the audit log, oldest first. Returns the number of lines
-    /// that are not records: torn ones, and lines that other programs wrote.
+    /// that are not records: incomplete ones, and lines that other programs wrote.
     pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64> {
         let mut unread = 0;
         self.each_log_line(|line| match Event::parse(line) {
@@ -120,7 +122,7 @@ impl Store {
     }
 }
 
-/// Without what another event tells.
+/// Drops events that another event already covers.
 fn told(mut events: Vec<Event>) -> Vec<Event> {
     let has_part = |event: &&Event| {
         matches!(event.op.as_str(), "compact" | "rollback" | "output" | "withdraw")
@@ -129,7 +131,7 @@ fn told(mut events: Vec<Event>) -> Vec<Event> {
     let parts: BTreeSet<String> = parts.collect();
     events.retain(|event| match event.op.as_str() {
         "snapshot" => !event.snapshots.iter().any(|id| parts.contains(id)),
-        // A compaction writes its summary down as well.
+        // A compaction also records its summary.
         "summary" => event.tool != "ctx-compact",
         "withdraw" => false,
         _ => true,
@@ -158,7 +160,7 @@ mod history_tests {
         (op.to_owned(), "done".to_owned(), snapshots)
     }
 
-    /// Each operation is listed once, newest first, and no other session's.
+    /// Each operation is listed once, newest first. Operations on other sessions are not listed.
     #[test]
     fn each_operation_is_listed_once() {
         let bench = Bench::new();
@@ -169,7 +171,7 @@ mod history_tests {
         fs::write(&path, "new\n").expect("written");
         let restore = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         restore.expect("found").restore(&path, MinIdle::default()).expect("restored");
-        // Equal times are ordered by the operation's id, which is no order in one process.
+        // Equal times are ordered by the id of the operation, which is random within one process.
         bench.wait_days(1);
         bench.store.discard(&[first, other], &[], bench.store.now()).expect("removed");
         assert_eq!(
@@ -180,7 +182,7 @@ mod history_tests {
         assert!(history(&bench, "dem").is_empty());
     }
 
-    /// A killed run is listed as begun. Torn lines and unknown members do no harm.
+    /// A killed run is listed as begun. Incomplete lines and unknown members do no harm.
     #[test]
     fn an_unfinished_operation_is_listed_as_begun() {
         let bench = Bench::new();
@@ -214,7 +216,7 @@ mod events_tests {
 
     use crate::tests::Bench;
 
-    /// Torn, foreign and endless lines are counted and do no harm.
+    /// Incomplete, foreign and endless lines are counted and do no harm.
     #[test]
     fn what_is_no_record_is_counted_and_passed_over() {
         let bench = Bench::new();

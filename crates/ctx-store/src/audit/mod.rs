@@ -1,10 +1,10 @@
 //! The audit log: which tool did what to the store, and when. Each operation has two records, one
-//! before it and one after it. Each record is a single write and begins with the sha256 of the
-//! previous line, so that a record that was changed, removed or inserted shows. An attempt that
-//! changed nothing has one record.
+//! before it and one after it, so that an operation that was interrupted is visible. Each record is
+//! a single write and begins with the sha256 of the previous line, so that a change, a removal or
+//! an insertion is visible. An attempt that changed nothing has one record.
 //!
-//! Besides ids, hashes and sizes, a record has only numbers and words of our own, so no session
-//! text and no value of a flag can get into the log.
+//! Besides ids, hashes and sizes, a record has only numbers and fixed words, so no session text and
+//! no value of a flag can get into the log.
 
 pub(crate) mod history;
 
@@ -27,7 +27,7 @@ use crate::os;
 use crate::snapshot::meta::Meta;
 use crate::store::{Store, StoreLock};
 
-/// The measured effects of a change of a session.
+/// The measured effects of a change to a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     /// How the session was compacted.
@@ -36,42 +36,42 @@ pub struct Figures {
     /// The method of the summary.
     #[serde(flatten)]
     pub summing: Option<Summing>,
-    /// How long it took, until what is new was ready to be written.
+    /// The time from the start until the new content was ready to be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// The snapshot whose bytes are the new content.
+    /// The snapshot whose bytes are the new content, for a rollback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored: Option<String>,
-    /// What survived of the session, per class.
+    /// What the new session keeps of the old one, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: Survived,
 }
 
-/// How a session was compacted, or what came of trying.
+/// How a session was compacted, or how the attempt ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Compaction {
-    /// The preset, where the policy is one.
+    /// The preset, if the policy is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<&'static str>,
     /// How it ended.
     pub outcome: &'static str,
-    /// Whether nothing is left that a person should look at.
+    /// Whether everything is in order, so that nobody needs to look at it.
     pub success: bool,
-    /// The triggers.
+    /// The triggers that fired.
     pub triggers: Vec<&'static str>,
-    /// Tokens of the context before.
+    /// Tokens of the context before the compaction.
     pub tokens_before: u64,
-    /// Tokens of the context after.
+    /// Tokens of the context after the compaction.
     pub tokens_after: u64,
-    /// The latter divided by the former.
+    /// Tokens after, divided by tokens before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// The target for the whole context.
+    /// The target for the tokens of the whole context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_tokens: Option<u64>,
-    /// Messages before, system ones left out.
+    /// Messages before, without system messages.
     pub messages_before: u64,
-    /// Messages after.
+    /// Messages after, without system messages.
     pub messages_after: u64,
 }
 
@@ -80,15 +80,15 @@ pub struct Compaction {
 pub struct Summing {
     /// `extractive`, `rule`, `llm`, or `none` without a summary.
     pub method: &'static str,
-    /// Whether a model was to write it, and code did.
+    /// Whether code wrote the summary because the model failed to.
     pub fell_back: bool,
-    /// Requests to a model, each try counted.
+    /// The number of requests to a model, including retries.
     pub model_calls: u64,
     /// Input tokens, as reported by the server; null if it reported none.
     pub model_tokens_in: Option<u64>,
-    /// Tokens that it wrote.
+    /// Output tokens of the model.
     pub model_tokens_out: Option<u64>,
-    /// How long it was waited for the model, pauses between tries included.
+    /// The time spent waiting for the model, including pauses between retries.
     pub model_ms: u64,
 }
 
@@ -106,13 +106,13 @@ pub struct ClassCounts {
     pub lost: u64,
 }
 
-/// What a record says about an operation: ids, hashes and sizes, never values or text.
+/// The facts that a record has about an operation: ids, hashes and sizes, never values or text.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
-    /// The session; none when several may be concerned.
+    /// The session; none if the operation may concern several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The snapshots that were made, restored or removed.
+    /// The snapshots that the operation made, restored or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// Hash of the session file before.
@@ -121,16 +121,16 @@ pub struct Facts {
     /// Hash of the session file, or of the snapshot, after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Its size, or the bytes written.
+    /// The size of the file, or the bytes written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// How many bytes were put behind those of the session file, which stayed.
+    /// The number of bytes that were appended to the session file, which was not replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_bytes: Option<u64>,
-    /// Bytes that another process wrote meanwhile, and that were carried over.
+    /// The number of bytes that another process wrote meanwhile and that were carried over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_bytes: Option<u64>,
-    /// How many things were written or removed.
+    /// The number of items written or removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The measured effects of the change.
@@ -139,7 +139,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of an operation on one session; the others are not set.
+    /// The facts of an operation on one session, with all others empty.
     pub fn of(session: &SessionId) -> Self {
         Self { session: Some(session.to_string()), ..Self::default() }
     }
@@ -155,7 +155,7 @@ impl Facts {
     }
 }
 
-/// An operation whose intent is in the log.
+/// An operation whose start is in the log.
 #[derive(Clone, Debug)]
 pub struct Operation {
     id: String,
@@ -164,7 +164,7 @@ pub struct Operation {
 
 #[derive(Serialize)]
 struct Record<'a> {
-    /// The first member: the sha256 of the line before it.
+    /// The first member: the sha256 of the previous line.
     prev: String,
     time: String,
     operation: &'a str,
@@ -179,7 +179,8 @@ struct Record<'a> {
 }
 
 impl Store {
-    /// Writes the intent of an operation; without it, nothing may be changed.
+    /// Records that an operation starts. If that fails, nothing may be changed, because a change
+    /// without a record would be invisible.
     pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation> {
         self.lock()?.begin(op, facts)
     }
@@ -190,7 +191,7 @@ impl Store {
         log.map_or_else(|| Ok(Vec::new()), check).or_cannot("read", &self.audit_log())
     }
 
-    /// Shows each line of the audit log; of one that is too long the beginning.
+    /// Calls `see` with each line of the audit log, or with the start of a line that is too long.
     pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<()> {
         let Some(log) = self.open_audit_log()? else {
             return Ok(());
@@ -208,14 +209,15 @@ impl Store {
         if_there(open_plain(&path).or_cannot("open", &path))
     }
 
-    /// Writes that something was tried that comes to nothing: nothing changes.
+    /// Records an attempt that failed and changed nothing.
     pub fn failed(&self, op: &'static str, facts: &Facts) -> Result<()> {
         let mut locked = self.lock()?;
         let operation = locked.operation(op);
         locked.append(&operation, "failed", facts)
     }
 
-    /// Records that the operation is done. A failure is reported as "done, but…".
+    /// Records that the operation is done. A failure is reported as "done, but…", because the
+    /// change itself is complete.
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<()> {
         let locked = self.lock().map_err(|error| error.after(operation.op));
         locked?.done(operation, facts)
@@ -248,7 +250,7 @@ impl StoreLock<'_> {
         let mut file = opened.or_cannot("open", &path)?;
         let prev = hash_of_last(&file).or_cannot("read", &path)?;
         let mut line = Vec::new();
-        // A run that was killed may have left half a record without a line end.
+        // A killed run may have left half a record without a line end.
         if !ends_line(&file).or_cannot("read", &path)? {
             line.push(b'\n');
         }
@@ -270,20 +272,20 @@ impl StoreLock<'_> {
     }
 }
 
-/// How a record of a chain begins.
+/// The start of a record in the chain.
 const PREV: &[u8] = b"{\"prev\":\"";
-/// Digits of a hash.
+/// The number of digits of a hash.
 const DIGITS: usize = 64;
-/// The number of bytes of a line that are parsed. The hash and the time are within them.
+/// The number of bytes of a line that are parsed. They include the hash and the time.
 const HEAD: usize = 256;
 const BLOCK: usize = 64 * 1024;
 
-/// The placeholder for a hash in the first record of a log.
+/// The hash that the first record of a log has in place of a previous one.
 fn none_before() -> String {
     "0".repeat(DIGITS)
 }
 
-/// Where the last line of a log is, without its end.
+/// The range of the last line of a log, without its line end.
 fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     let length = log.metadata()?.len();
     let mut byte = [0];
@@ -307,8 +309,8 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     Ok(Some(start..end))
 }
 
-/// sha256 of the last line of a log, for the record that is to follow it. A run that was
-/// killed may have left half a record: that is a line like any other.
+/// The sha256 of the last line of a log, for the next record. If a killed run left half a record,
+/// that counts as a line.
 fn hash_of_last(mut log: &File) -> io::Result<String> {
     let Some(Range { start, end }) = last_line(log)? else {
         return Ok(none_before());
@@ -329,7 +331,7 @@ pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
     Some(time.ok()?.to_utc())
 }
 
-/// A line of the audit log that does not follow from the one before it.
+/// A line of the audit log that does not match the line before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenLink {
     /// Its number, from 1.
@@ -339,12 +341,12 @@ pub struct BrokenLink {
 }
 
 const OTHER_LINE: &str =
-    "it does not follow from the line before it: that was changed, or lines are missing or added";
+    "it does not match the line before it: that line was changed, or lines are missing or added";
 const NO_BEGINNING: &str = "the records before it are missing";
-const NO_HASH: &str = "it is a record without the hash of the one before it";
+const NO_HASH: &str = "it is a record without the hash of the previous record";
 
-/// Follows the chain through a log, in bounded memory. Lines before the first record of the
-/// chain are those of older tools.
+/// Checks the chain of hashes through a log, in bounded memory. Lines before the first record of
+/// the chain were written by older tools.
 fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     let mut broken = Vec::new();
     let (mut number, mut is_chained) = (0, false);
@@ -369,18 +371,18 @@ fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     Ok(broken)
 }
 
-/// The hash of the line before it that a line has.
+/// The hash of the previous line that a line contains.
 fn prev(line: &[u8]) -> Option<&[u8]> {
     let (prev, rest) = line.strip_prefix(PREV)?.split_at_checked(DIGITS)?;
     let is_hash = prev.iter().all(u8::is_ascii_hexdigit) && rest.starts_with(b"\"");
     is_hash.then_some(prev)
 }
 
-/// A longer line is foreign. It is read in pieces of this length, so in bounded memory.
+/// The longest line of ours. A longer line is foreign and is read in pieces of this length, so that
+/// memory stays bounded.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Shows each line of a log, with its end: `see` gets a piece of one, and whether the line begins
-/// with it.
+/// Calls `see` with each piece of each line of a log, and whether the piece starts the line.
 fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
     let mut log = BufReader::with_capacity(128 * 1024, log);
     let (mut piece, mut begins) = (Vec::new(), true);
@@ -398,7 +400,7 @@ mod chain_tests {
 
     use super::check;
 
-    /// A log that a signal interrupts before each byte.
+    /// A log whose reader is interrupted by a signal before each byte.
     struct Interrupted<'a>(&'a [u8], bool);
 
     impl Read for Interrupted<'_> {
@@ -411,10 +413,10 @@ mod chain_tests {
         }
     }
 
-    /// A read that a signal interrupts continues.
+    /// An interrupted read continues.
     #[test]
     fn a_chain_is_followed_through_interruptions() {
-        let log = b"{\"time\":\"of an older tool\"}\nhalf a line\n";
+        let log = b"{\"time\":\"written by an older tool\"}\nhalf a line\n";
         let broken = check(&log[..]).expect("from memory");
         let again = check(Interrupted(log, false)).expect("goes on");
         assert_eq!(again, broken);

@@ -1,12 +1,12 @@
-//! Decides whether to trust the clock, by comparing it with the times that the store has seen.
+//! Decides whether to trust the clock, by comparing it with the times that the store has recorded.
 //!
-//! After a quiet month, a correct clock and a clock that jumped by a month look alike to a single
-//! run. Each collection therefore records its time: after a month of nightly runs, the last one was
-//! yesterday. After a real pause, the first run is doubted and a later run that agrees with it is
-//! not.
+//! A wrong clock could end the grace of everything in the trash at once. To a single run, a correct
+//! clock after a quiet month looks like a clock that jumped by a month. Each collection therefore
+//! records its time: with nightly runs, the last one was yesterday. After a real pause, the first
+//! run is doubted, and a later run that agrees with it is not.
 //!
-//! What happens between two collections must not hide a jump. When a slow clock is corrected, a
-//! snapshot is as far ahead as the collection after it.
+//! Events between two collections must not hide a jump: when a slow clock is corrected, a new
+//! snapshot is as far ahead as the next collection.
 
 use std::path::PathBuf;
 
@@ -21,34 +21,34 @@ use crate::snapshot::snapshot_files;
 use crate::store::{Store, read_derived};
 use crate::trash::bins;
 
-/// A day, and two hours for a run that begins late and for the change to summer time.
+/// A day, plus two hours for a run that starts late and for the change to summer time.
 const DAY: TimeDelta = TimeDelta::hours(26);
-/// How long a doubted time must have gone on before it is believed.
+/// How long a doubted time must have lasted before it is believed.
 const HOUR: TimeDelta = TimeDelta::hours(1);
-/// The longest pause that, once it has turned out to be true, is not doubted again: that of
-/// a run once a week.
+/// The longest pause that is not doubted again after it has proved real: that of weekly runs.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
-/// Content of `context/clock.json`: what collections have seen of the time.
+/// The content of `context/clock.json`: the times of earlier collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClockRecord {
-    /// When garbage was collected last.
+    /// The time of the last collection.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// When the grace of what it removed began; later if it knew its clock to be slow.
+    /// When the grace of what that collection removed began. It is later than `believed` if the
+    /// clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
-    /// A time that came too soon after all others.
+    /// A time that was doubted because it was too far after all others.
     #[serde(default)]
     doubted: Option<DateTime<Utc>>,
-    /// The doubted time that was believed last: no grace counts what was before it.
+    /// The last doubted time that was believed later. No grace counts the days before it.
     #[serde(default)]
     resumed: Option<DateTime<Utc>>,
-    /// The longest pause that turned out to be true, in seconds.
+    /// The longest pause that proved real, in seconds.
     #[serde(default)]
     pause: i64,
 }
 
-/// A time in which the store saw nothing.
+/// A time in which the store recorded nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) from: DateTime<Utc>,
@@ -60,7 +60,7 @@ impl Gap {
         self.to - self.from
     }
 
-    /// The gaps between `from` and `to`, in order; there is at least one.
+    /// The gaps between `from` and `to`, in order. There is at least one.
     fn all(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Self> {
         let between = times.iter().filter(|time| (from..=to).contains(time));
         let mut seen: Vec<_> = between.copied().chain([from, to]).collect();
@@ -79,17 +79,18 @@ impl Gap {
 pub(crate) struct ClockVerdict {
     /// The last jump, if any.
     pub(crate) jumped: Option<Gap>,
-    /// The record to keep.
+    /// The record to write.
     pub(crate) record: ClockRecord,
 }
 
 impl ClockRecord {
-    /// Judges the clock by all known `times`; `grace` is when a grace would begin. Later times say
-    /// nothing: either this clock is slow, or theirs was fast.
+    /// Judges the clock by all known `times`; `grace` is when a grace would begin now. Times later
+    /// than now are ignored, because either this clock is slow or theirs was fast.
     ///
-    /// Since the last collection, or since the grace of what it removed began, the clock must have
-    /// advanced in steps: a snapshot that was taken after a jump does not vouch for it. Without a
-    /// collection no grace can be lost, and the latest time is enough.
+    /// The clock must have advanced in small steps since the last collection, or since the grace of
+    /// what that removed began. A snapshot that was taken after a jump does not prove the clock
+    /// right. If there was no collection yet, no grace can be lost, so comparing with the latest
+    /// time is enough.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,
@@ -114,7 +115,7 @@ impl ClockRecord {
         if now - doubted < HOUR {
             return self.doubt(jump, doubted);
         }
-        // Not the time since the doubt: what was seen meanwhile makes that no pause.
+        // Not the time since the doubt: events after it may have split that time into shorter gaps.
         let pause = Gap::longest(&times, from, doubted);
         if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
             return self.doubt(jump, now);
@@ -127,14 +128,14 @@ impl ClockRecord {
         learned.believe(now, grace)
     }
 
-    /// The same verdict when the user says that the clock is right.
+    /// Returns the verdict if the user says that the clock is right.
     pub(crate) fn trust(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> ClockVerdict {
         let resumed = None;
         Self { resumed, ..self }.believe(now, grace)
     }
 
     /// Whether the grace of items removed by `deadline` has ended. Days before a time that was
-    /// first doubted and then accepted may not have passed, so they do not count.
+    /// doubted first and believed later may never have passed, so they do not count.
     pub(crate) fn graces_end_at(&self, deadline: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         let resumed = self.resumed.filter(|resumed| *resumed <= now);
         resumed.is_none_or(|resumed| resumed <= deadline)
@@ -157,22 +158,22 @@ impl Store {
         self.root().join("context/clock.json")
     }
 
-    /// The times of collections.
+    /// Reads the record of earlier collections.
     pub(crate) fn record(&self) -> ClockRecord {
         read_derived(&self.clock_path())
     }
 
-    /// Writes it down for the next collection, if there is a store.
+    /// Writes the record for the next collection, if the store exists.
     pub(crate) fn remember_visit(&self, record: ClockRecord) {
         if self.root().join("FORMAT").exists() {
             let json = serde_json::to_vec(&record).unwrap_or_default();
-            // A full disk must not stop a collection: the next one is doubted at worst.
+            // A full disk must not stop a collection. At worst, the next one is doubted.
             let _ = self.write_derived(&self.clock_path(), &json);
         }
     }
 
-    /// The times that the store has seen, as far as they left a trace: of snapshots, of what
-    /// is in the trash, and of the last record of the audit log.
+    /// The times that the store has recorded, as far as they remain: those of snapshots, of items
+    /// in the trash, and of the last record in the audit log.
     pub(crate) fn times(&self) -> Result<Vec<DateTime<Utc>>> {
         let snapshots = snapshot_files(&self.snapshots())?;
         let mut times: Vec<_> = snapshots.iter().map(|file| file.id.stamp.time).collect();
@@ -187,13 +188,13 @@ impl Store {
     }
 
     /// When a grace begins: now, or at the latest time that the store knows. If two clocks
-    /// disagree, either may be wrong, so the later one counts.
+    /// disagree, either may be wrong. The later time counts, because a longer grace loses nothing.
     pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>> {
         let _locked = self.lock()?;
         Ok(self.grace_would_begin())
     }
 
-    /// The same without a lock, as far as possible. The store must exist.
+    /// The same without a lock, as far as it can be read. The store must exist.
     pub(crate) fn grace_would_begin(&self) -> DateTime<Utc> {
         let now = self.now();
         now.max(self.latest_time().unwrap_or(now))
@@ -220,7 +221,7 @@ mod tests {
         judged.jumped.is_some()
     }
 
-    /// Whether the runs at these hours are stopped, one after the other.
+    /// For each of the runs at these hours, one after the other, whether it is stopped.
     fn stopped(seen: &[i64], runs: &[i64]) -> Vec<bool> {
         let mut record = ClockRecord::default();
         let runs = runs.iter().map(|hour| run(&mut record, seen, *hour));
@@ -234,7 +235,7 @@ mod tests {
     }
     use Event::{Run, Seen};
 
-    /// Whether the runs among these are stopped, each of which knows what was seen before it.
+    /// For each run among these events, whether it is stopped. A run knows the events before it.
     fn stopped_among(events: impl IntoIterator<Item = Event>) -> Vec<bool> {
         let (mut record, mut seen, mut stopped) = (ClockRecord::default(), Vec::new(), Vec::new());
         for event in events {
@@ -250,20 +251,20 @@ mod tests {
     fn a_clock_is_believed_when_something_was_seen_within_a_day() {
         let far = 400 * 24;
         for (seen, runs, expected) in [
-            // Nothing is known about an empty store.
+            // In an empty store there is nothing to compare with.
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),
-            // It was slow, or is.
+            // The clock was slow before, or is slow now.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),
-            // Doubted, and right again: nothing is left of it.
+            // Doubted, then right again: the doubt is forgotten.
             (vec![0], vec![far, 1, far], vec![true, false, true]),
-            // Doubted, and an hour later still so.
+            // Doubted, and unchanged an hour later.
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
-            // Doubted, and then it jumps once more.
+            // Doubted, and then it jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
-            // Once a week, and once a month.
+            // Weekly runs, then a monthly one.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
             (vec![0], vec![720, 1440, 2160], vec![true, false, true]),
         ] {
@@ -271,7 +272,7 @@ mod tests {
         }
     }
 
-    /// The steps from one run to the next count only with everything between them.
+    /// Steps from one run to the next count only with all events between them.
     #[test]
     fn what_was_seen_after_a_jump_does_not_hide_it() {
         let day = |days: i64| days * 24;
@@ -282,9 +283,9 @@ mod tests {
                 vec![Seen(day(-7)), Seen(day(-7)), Run(day(-7)), Seen(0), Run(0), Run(1)],
                 vec![false, true, false],
             ),
-            // It was known to be slow: the grace began with the earlier times.
+            // The clock was known to be slow, so the grace began with the earlier times.
             (vec![Seen(0), Run(day(-7)), Seen(1), Run(1)], vec![false; 2]),
-            // The jump is some days old, and more was seen each day.
+            // The jump is some days old, and events were seen on each day since.
             (
                 [Seen(0), Run(0)]
                     .into_iter()
@@ -294,21 +295,21 @@ mod tests {
                     .collect(),
                 vec![false, true, false],
             ),
-            // A month of snapshots each day, from one run to the next.
+            // Between two runs, there is a snapshot on each day of a month.
             (
                 [Run(0)].into_iter().chain(daily(0, 30)).chain([Run(day(30))]).collect(),
                 vec![false; 2],
             ),
-            // Until a run was believed, the latest time is enough.
+            // Before the first believed run, comparing with the latest time is enough.
             (vec![Seen(0), Seen(day(40)), Run(day(40))], vec![false]),
-            // The last run was under a clock that was fast.
+            // The clock was fast at the last run.
             (vec![Seen(0), Seen(day(40)), Run(day(40)), Run(2)], vec![false; 2]),
         ] {
             assert_eq!(stopped_among(events.clone()), expected, "{events:?}");
         }
     }
 
-    /// A snapshot before each run, or after it, is no reason to doubt once more.
+    /// A snapshot before or after each run is not a reason for another doubt.
     #[test]
     fn pauses_are_learned_whatever_is_seen_at_their_ends() {
         let every = |hours: i64, before: &[i64], after: &[i64]| {
@@ -329,7 +330,7 @@ mod tests {
             let monthly = [false, true, false, true, false, true];
             assert_eq!(every(720, before, after), monthly, "{before:?} {after:?}");
         }
-        // After the doubt each day, but no run for longer than the pause was.
+        // Events on each day after the doubt, but no run for longer than the pause was.
         let days = (10..=40).map(|day| Seen(day * 24));
         let events = [Run(0), Run(240)].into_iter().chain(days).chain([Run(960)]);
         assert_eq!(stopped_among(events), [false, true, false]);

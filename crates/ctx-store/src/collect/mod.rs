@@ -1,5 +1,5 @@
-//! Garbage collection: what has been in the trash for long enough is deleted. Snapshots that
-//! no rule keeps, and offloaded files that nothing names, go into the trash.
+//! Garbage collection: deletes items whose grace in the trash has ended, and moves snapshots that
+//! no rule keeps, and offloaded files that nothing names, to the trash.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,25 +22,25 @@ mod report;
 
 pub use report::ActionJson;
 
-/// How many sessions are locked at the same time: each lock is an open file, of which a
-/// process may have only so many.
+/// The number of sessions that are locked at the same time. Each lock is an open file, and a
+/// process may have only a limited number.
 const SESSIONS_AT_ONCE: usize = 100;
 
 /// What to collect, and by which rules.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectPlan<'a> {
-    /// Only this session is looked at; the trash is emptied for all.
+    /// Collects only this session. The trash is emptied for all sessions.
     pub session: Option<&'a SessionId>,
-    /// Which snapshots stay.
+    /// Decides which snapshots stay.
     pub policy: &'a Policy,
-    /// Items that were moved to the trash at this time or before are deleted; offloaded files that
-    /// were used after it, or within a day, stay.
+    /// Deletes items that were moved to the trash at this time or before. Offloaded files that were
+    /// used after it, or within a day, stay.
     pub deadline: DateTime<Utc>,
-    /// Go on although the clock is far beyond all that the store has seen.
+    /// Goes on even if the clock is far ahead of everything that the store has recorded.
     pub trust_clock: bool,
 }
 
-/// The action on an item, and the reason.
+/// The action on an item, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Keep it, for these reasons.
@@ -56,7 +56,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Its name.
+    /// The name of the action.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Keep(_) => "keep",
@@ -67,7 +67,7 @@ impl Action {
         }
     }
 
-    /// Why, as far as there is a reason of this thing's own.
+    /// The reasons, as far as this item has its own.
     pub fn reasons(&self) -> Vec<String> {
         match self {
             Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
@@ -81,14 +81,14 @@ impl Action {
     }
 }
 
-/// Why an item is moved to the trash.
+/// The reason to move an item to the trash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// No rule of retention keeps it.
     NoRule,
-    /// The same, and it is the newest snapshot of its session: with it all go.
+    /// The same, for the newest snapshot of a session, which loses its last snapshot with it.
     NoRuleAndLast,
-    /// The run that wrote it was killed before the commit.
+    /// The run that wrote it was killed before its commit.
     NeverCommitted,
     /// No transcript names it.
     Unreferenced,
@@ -105,49 +105,49 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The events of a collection.
+/// An event of a collection.
 #[derive(Debug)]
 pub enum Event {
-    /// An action was taken on an item, or would be in a dry run.
+    /// An action was taken on an item, or would be taken in a dry run.
     Done(Action, StoreItem),
-    /// A snapshot that no rule keeps stays: its session is being changed.
+    /// A snapshot that no rule keeps stays, because another run is changing its session.
     Locked(SnapshotId),
-    /// A process wrote to a file after it had been replaced; what it wrote was saved.
+    /// A process wrote to a file after its replacement; this snapshot has what it wrote.
     Late(SnapshotId),
     /// A replaced file is still open.
     StillOpen(PathBuf),
-    /// The offloaded files of a session stay, because not every place that may name them can be
+    /// The offloaded files of a session stay, because not all places that may name them can be
     /// searched.
     Unknown(SessionId, String),
-    /// The clock is more than a day behind the store. The grace of what was moved to the trash
-    /// begins at this time.
+    /// The clock is more than a day behind the store. The grace of items that were moved to the
+    /// trash begins at this time.
     SlowClock(DateTime<Utc>),
-    /// Something failed, and the rest went on.
+    /// Something failed; everything else continued.
     Failed(StoreError),
 }
 
-/// Snapshots that go into the trash, and why.
+/// Snapshots to move to the trash, and why.
 type Doomed = BTreeMap<SnapshotId, Cause>;
 
-/// Removes what is not to be kept, or reports what it would remove.
+/// Removes what the policy does not keep, or reports what it would remove.
 pub struct Collector<'a> {
     store: &'a Store,
     dry_run: bool,
-    /// The events so far, also if the collection failed later.
+    /// The events so far, also after a failure.
     pub events: Vec<Event>,
     /// The snapshots that stay.
     kept: Vec<Entry>,
-    /// The disk was too full for the audit log.
+    /// The disk was too full to write the audit log.
     pub unaudited: bool,
 }
 
 impl<'a> Collector<'a> {
-    /// A dry run changes nothing.
+    /// A collector that only reports if `dry_run` is set.
     pub fn new(store: &'a Store, dry_run: bool) -> Self {
         Self { store, dry_run, events: Vec::new(), kept: Vec::new(), unaudited: false }
     }
 
-    /// Whether anything was removed or saved so far.
+    /// Whether anything has been removed or saved so far.
     pub fn has_changed(&self) -> bool {
         let changes = |event: &Event| match event {
             Event::Done(action, _) => !self.dry_run && !matches!(action, Action::Keep(_)),
@@ -157,15 +157,14 @@ impl<'a> Collector<'a> {
         self.events.iter().any(changes)
     }
 
-    /// Whether anything was removed so far, or in a dry run would be.
+    /// Whether anything has been removed so far, or would be in a dry run.
     pub fn has_removed(&self) -> bool {
         let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
         self.events.iter().any(removes)
     }
 
-    /// Collects. When the clock went on by more than a day at once since the last
-    /// collection, by all that the store has seen, nothing is removed; that is an error where
-    /// something would have been.
+    /// Runs a collection. If the clock jumped by more than a day since the last one, nothing is
+    /// removed, and if something would have been, that is an error.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
@@ -189,8 +188,9 @@ impl<'a> Collector<'a> {
         Err(StoreError::ClockJumped { now, seen: jump.from, to: jump.to })
     }
 
-    /// Empties the trash first, because that frees space on a full disk. A failure does not stop
-    /// the rest; it is an error only if nothing was removed.
+    /// Collects, with the clock known to be right. Empties the trash first, because that frees
+    /// space on a full disk. A failure does not stop the rest; it is an error only if nothing was
+    /// removed.
     fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
         let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
@@ -222,14 +222,14 @@ impl<'a> Collector<'a> {
         let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut told = None;
         if !has_removed || errors.iter().all(is_done) {
-            // Nothing is done, or everything is and only the audit log lacks it.
+            // Either nothing is done, or everything is and only the audit log lacks it.
             told = errors.pop();
         }
         self.events.extend(errors.into_iter().map(Event::Failed));
         told.map_or(Ok(()), Err)
     }
 
-    /// Deletes at once what the collection has moved to the trash: for those who want no grace.
+    /// Deletes what this collection moved to the trash, for users who want no grace.
     pub fn purge_removed(&mut self) -> Result<()> {
         if !self.dry_run {
             return self.purge(Some(self.store.now()));
@@ -242,14 +242,13 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Deletes what has been in the trash since `deadline` or longer, or all of it.
+    /// Deletes items that were moved to the trash at `deadline` or before, or all of them.
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<()> {
         let would = |store: &Store| store.expired(deadline);
         self.act(&Action::Purge, would, |store| store.purge(deadline))
     }
 
-    /// Packs the snapshots that were taken at `before` or earlier, of those that the collection
-    /// has kept.
+    /// Packs the kept snapshots that were taken at `before` or earlier.
     pub fn pack(&mut self, before: DateTime<Utc>) {
         let kept = std::mem::take(&mut self.kept);
         let entries = match self.store.unpacked(kept, before) {
@@ -264,7 +263,7 @@ impl<'a> Collector<'a> {
         self.events.extend(failed.into_iter().map(Event::Failed));
     }
 
-    /// Deletes all that the store has of a session.
+    /// Deletes everything that the store has of a session.
     pub fn forget(&mut self, session: &SessionId) -> Result<()> {
         let would = |store: &Store| {
             let entries = store.catalog(Some(session))?.entries.into_iter();
@@ -275,8 +274,7 @@ impl<'a> Collector<'a> {
         self.act(&Action::Delete, would, |store| store.forget(session))
     }
 
-    /// Removes replaced files without a writer, and returns the snapshots that were taken of the
-    /// others.
+    /// Removes replaced files without a writer, and returns the snapshots of the others.
     fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
         if self.dry_run {
             return Vec::new();
@@ -295,14 +293,14 @@ impl<'a> Collector<'a> {
     fn discard_snapshots(&mut self, plan: &CollectPlan<'_>, open: &[SnapshotId]) -> Result<()> {
         let listed = self.store.now();
         let catalog = self.store.catalog(plan.session)?;
-        // They stay, which a list of removed items would not show.
+        // Report unreadable snapshots: they stay, so a list of removed items would not show them.
         let unknown = catalog.entries.iter().filter_map(|entry| entry.trusted_meta().err());
         self.events.extend(unknown.map(Event::Failed));
         let open: BTreeSet<&SnapshotId> = open.iter().collect();
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
         let verdicts = decide(&candidates, plan.policy, listed)?;
-        // They are in the order of their numbers.
+        // The catalog is in the order of sequence numbers.
         let numbers =
             catalog.entries.iter().map(|Entry { id, .. }| (id.session.clone(), id.stamp.sequence));
         let newest: BTreeMap<SessionId, u64> = numbers.collect();
@@ -326,7 +324,7 @@ impl<'a> Collector<'a> {
                 };
                 locks.insert(id.session.clone(), lock);
             }
-            // While a session is being changed, its snapshots are left for the next run.
+            // While another run changes a session, its snapshots wait for the next collection.
             if let Some(None) = locks.get(&id.session) {
                 self.events.push(Event::Locked(id));
                 continue;
@@ -365,7 +363,7 @@ impl<'a> Collector<'a> {
         sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
         let mut snapshots = None;
         let mut doomed = Vec::new();
-        // Results that a run has just offloaded are not named anywhere yet.
+        // A result that a run has just offloaded is not named anywhere yet, so keep it for a day.
         let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
         for session in sessions {
             let store = self.store;
@@ -383,7 +381,7 @@ impl<'a> Collector<'a> {
         self.act(&action, |_| Ok(items), discard)
     }
 
-    /// Carries an action out, or in a dry run lists what it would concern.
+    /// Carries out an action, or lists its items in a dry run.
     fn act(
         &mut self,
         action: &Action,
@@ -449,12 +447,12 @@ mod tests {
             session,
             policy: &LAST,
             deadline: store.now() - TimeDelta::days(7),
-            // Days without a run are not what these tests are about.
+            // These tests skip days without a run.
             trust_clock: true,
         }
     }
 
-    /// The events of a collection, in short.
+    /// The events of a collection, in short form.
     fn collect(store: &Store, session: Option<&SessionId>, dry_run: bool) -> Vec<String> {
         let mut collector = Collector::new(store, dry_run);
         collector.collect(&plan(store, session)).expect("collects");
@@ -521,7 +519,7 @@ mod tests {
         assert!(told.contains(&format!("Purge {}", ids[0])), "{told:?}");
         let failed = told.last().expect("an event");
         assert!(failed.starts_with("Failed: cannot open "), "{failed}");
-        // Now nothing is removed at all.
+        // Now nothing is removed.
         let error = Collector::new(&bench.store, false).collect(&plan(&bench.store, None));
         assert!(matches!(error, Err(StoreError::Io { .. })), "{error:?}");
     }
@@ -563,7 +561,7 @@ mod tests {
 
         let file = bench.offload("demo", "another", &live);
         fs::remove_file(&live).expect("removed");
-        // Its time of use is that of the machine's clock.
+        // The time of its last use comes from the machine's clock.
         bench.wait_days(8);
         let told = collect(&bench.store, None, false);
         let unknown = told.last().expect("an event");

@@ -1,4 +1,4 @@
-//! The report of an action: a line for people, and an object for programs.
+//! The report of an action: a line for people, and a JSON object for programs.
 
 use ctx_format::counted;
 use serde::Serialize;
@@ -7,19 +7,19 @@ use crate::collect::{Action, Cause};
 use crate::snapshot::pack::Packing;
 use crate::trash::removal::StoreItem;
 
-/// The object of a thing. The keys are a contract: new ones may come, none goes.
+/// The JSON object of an item. Its keys are a contract: keys may be added, none is removed.
 #[derive(Serialize)]
 pub struct ActionJson {
     id: String,
     keep: bool,
-    /// Why it stays.
+    /// The reasons to keep it.
     reasons: Vec<String>,
     kind: &'static str,
     action: &'static str,
-    /// Whether all snapshots of its session go with it.
+    /// Whether its session loses all of its snapshots.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     last_of_session: bool,
-    /// For a packed snapshot: its size, and that of the packed file.
+    /// The size of a packed snapshot, and that of its packed file.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +27,7 @@ pub struct ActionJson {
 }
 
 impl Action {
-    /// For people: `removed ID: no rule keeps it`; in a dry run `would remove …`.
+    /// The line for people: `removed ID: no rule keeps it`, or in a dry run `would remove …`.
     pub fn say(&self, item: &StoreItem, dry_run: bool) -> String {
         let name = self.as_str();
         let verb = match self {
@@ -45,7 +45,7 @@ impl Action {
         format!("{verb} {item}{colon}{}", why.join(", "))
     }
 
-    /// For programs.
+    /// The object for programs.
     pub fn json(&self, item: &StoreItem) -> ActionJson {
         let keep = !self.removes();
         let (bytes, packed_bytes) = match self {

@@ -1,17 +1,17 @@
-//! A record of a session without its text, so that two sessions of any size can be compared, and
-//! the changes within a message.
+//! Records of a session without their text, so that two sessions of any size can be compared; and
+//! the differences between two versions of a message.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
 use ctx_format::{Dialect, Handle, Message, Options, Part, Record, Records, Role, counted};
 
-/// A record: mostly a message.
+/// A record, which is usually a message.
 #[derive(Clone, Debug)]
 pub struct Brief {
-    /// Its line, from 1.
+    /// Its line number, from 1.
     pub line: u64,
-    /// Its bytes, without the line end.
+    /// Its length in bytes, without the line end.
     pub bytes: u64,
     /// The role; `None` if it is not a message.
     pub role: Option<Role>,
@@ -19,7 +19,7 @@ pub struct Brief {
     pub words: String,
     pub(super) hash: u64,
     pub(super) parts: Vec<PartBrief>,
-    /// Hashes of the ids by which it can be known again.
+    /// Hashes of the ids that identify the record in another session.
     pub(super) keys: Vec<u64>,
 }
 
@@ -27,24 +27,24 @@ pub struct Brief {
 #[derive(Clone, Debug)]
 pub(super) struct PartBrief {
     pub(super) kind: &'static str,
-    /// The hash of the id of the call, or 0.
+    /// The hash of the call's id, or 0.
     pub(super) id: u64,
     pub(super) characters: usize,
     pub(super) hash: u64,
-    /// Whether its end is a handle, by which the original can be had back.
+    /// Whether it ends with a handle that restores the original.
     pub(super) has_handle: bool,
 }
 
-/// The kinds of parts, in the order in which their changes are told.
+/// The kinds of parts, in the order in which their changes are listed.
 const KINDS: [&str; 5] = ["text", "reasoning", "arguments", "result", "other part"];
 
-/// How many characters of the text are kept.
+/// The number of characters of the text to keep.
 const WORDS: usize = 80;
 
-/// Reads all records of a session; `hasher` is one for both sessions.
+/// Reads all records of a session. Both sessions need the same `hasher`.
 pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
     let options = Options {
-        // Everything in the file is compared, whether or not it is in the context.
+        // The comparison covers all records of the file, also those outside the context.
         unseen: true,
         ..Options::default()
     };
@@ -54,7 +54,7 @@ pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Bri
     while let Some(record) = records.next()? {
         let brief = Brief::of(&record, dialect, hasher);
         match briefs.last_mut() {
-            // The pieces of a line that is too long for a record.
+            // The record is another piece of a line that is too long for one record.
             Some(last) if last.line == brief.line && record.message(dialect).is_none() => {
                 last.bytes += brief.bytes;
                 last.hash = hasher.hash_one((last.hash, brief.hash));
@@ -93,7 +93,7 @@ fn kind(record: &Record<'_>) -> String {
     kind.unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Its own id, or else those of its calls and results.
+/// The record's own id, or the ids of its calls and results.
 fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u64> {
     let object = record.object();
     let own = object.and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
@@ -122,7 +122,7 @@ impl PartBrief {
             Part::Opaque(raw) => (other, 0, raw.as_ref()),
         };
         let hash = match part {
-            // Also what no text can stand for.
+            // Hash the debug form, because not every part has a text.
             Part::Result(result) => hasher.hash_one(format!("{:?}", result.parts)),
             _ => hasher.hash_one(text),
         };
@@ -131,7 +131,7 @@ impl PartBrief {
     }
 }
 
-/// The first words of the text, or else the name of the call or the id of the result.
+/// The first words of the text. If there is none, the name of the call or the id of the result.
 fn first_words(message: &Message<'_>) -> String {
     let mut said = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),
@@ -150,7 +150,7 @@ fn first_words(message: &Message<'_>) -> String {
     line(&other.unwrap_or_default())
 }
 
-/// The beginning of a text, as one line.
+/// The start of a text, on one line.
 fn line(text: &str) -> String {
     let begin: String = text.chars().take(4 * WORDS).collect();
     let words: Vec<&str> = begin.split_whitespace().collect();
@@ -162,7 +162,7 @@ fn line(text: &str) -> String {
     cut.trim_end().to_owned() + "…"
 }
 
-/// The differences in words: `result: 12000 → 900 characters, a handle at its end`.
+/// Lists the differences in words: `result: 12000 → 900 characters, a handle at its end`.
 pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     let mut changes = Vec::new();
     if old.role != new.role {
@@ -178,7 +178,7 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     changes
 }
 
-/// Parts of one kind, paired by the ids of their calls, else by their order.
+/// Compares parts of one kind. Pairs them by the ids of their calls, or else by their order.
 fn changes_of_kind(kind: &str, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
     let is_of_kind = |part: &&PartBrief| part.kind == kind;
     let mut left: Vec<&PartBrief> = new.iter().filter(is_of_kind).collect();

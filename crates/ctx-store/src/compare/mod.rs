@@ -1,5 +1,5 @@
-//! Which messages and lines two sessions do not share, and what changed within the messages that they
-//! do share.
+//! Compares two sessions: which messages and lines only one of them has, and what changed within
+//! the messages that both have.
 
 mod brief;
 
@@ -36,7 +36,7 @@ pub enum Change {
     },
     /// It moved, byte for byte the same.
     Moved {
-        /// The line that it had.
+        /// Its old line number.
         from: u64,
         /// The new record.
         new: Brief,
@@ -48,11 +48,11 @@ pub enum Change {
 pub struct Comparison {
     /// The differences, in the order of the new session.
     pub changes: Vec<Change>,
-    /// How many messages, and other lines, both have in the same order.
+    /// The number of records that both have in the same order.
     pub same: usize,
 }
 
-/// Compares two sessions by their messages. Records that are no messages are compared, too.
+/// Compares two sessions by their messages. Also compares records that are not messages.
 pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
     let hasher = RandomState::new();
     let old = brief::read(old, &hasher)?;
@@ -60,11 +60,11 @@ pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
     Ok(Pairing::of(&old, &new, &hasher).comparison())
 }
 
-/// Which records of two sessions are the same ones.
+/// Matches the records of two sessions.
 struct Pairing<'a> {
     old: &'a [Brief],
     new: &'a [Brief],
-    /// For each new record its old one, and whether it kept its place.
+    /// For each new record, its old one and how it changed.
     pairs: Vec<Option<(usize, LineChange)>>,
     /// For each old record, whether it has a new one.
     is_paired: Vec<bool>,
@@ -84,15 +84,15 @@ impl<'a> Pairing<'a> {
         pairing.in_order();
         pairing.by(LineChange::Moved, |brief, _| vec![brief.hash]);
         pairing.by(LineChange::Changed, |brief, _| brief.keys.clone());
-        // Between the same neighbours, of one role, with the same beginning.
+        // Pair records with the same role and start if they are between the same neighbours.
         pairing.by(LineChange::Changed, |brief, gap| {
             alike(brief).map(|alike| hasher.hash_one((gap, alike))).into_iter().collect()
         });
         pairing
     }
 
-    /// Equal ones that both have in the same order. Only those that are in both are aligned:
-    /// a compaction takes thousands out, and that many would take long.
+    /// Pairs equal records that both sessions have in the same order. Aligns only records that are
+    /// in both: a compaction removes thousands, and the alignment would take long with them.
     fn in_order(&mut self) {
         let common = |these: &[Brief], others: &[Brief]| -> Vec<usize> {
             let others: HashSet<u64> = others.iter().map(|brief| brief.hash).collect();
@@ -118,8 +118,8 @@ impl<'a> Pairing<'a> {
         self.is_paired[old] = true;
     }
 
-    /// Pairs the remaining records with a common key, first ones first. A key may depend on the
-    /// number of kept records before a record.
+    /// Pairs the remaining records with a common key, in order. A key may depend on the number of
+    /// kept records before the record.
     fn by(&mut self, place: LineChange, keys: impl Fn(&Brief, usize) -> Vec<u64>) {
         let (old, new) = (self.old, self.new);
         let (old_gaps, new_gaps) = self.gaps();
@@ -166,7 +166,8 @@ impl<'a> Pairing<'a> {
         (count(old_kept), count(new_kept))
     }
 
-    /// In the order of the new session. Removed records come before those that replaced them.
+    /// Lists the differences in the order of the new session. A removed record comes before the one
+    /// that replaced it.
     fn comparison(&self) -> Comparison {
         let (old_gaps, new_gaps) = self.gaps();
         let mut changes: Vec<((usize, bool, usize), Change)> = Vec::new();
@@ -199,17 +200,16 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// How many characters two messages have to begin with alike.
+/// The number of characters that must be equal at the start of two messages.
 const BEGIN: usize = 24;
 
-/// The role of a message and how it begins.
+/// The role and the start of a message.
 fn alike(brief: &Brief) -> Option<(&'static str, &str)> {
     let (end, _) = brief.words.char_indices().nth(BEGIN)?;
     Some((brief.role?.as_str(), &brief.words[..end]))
 }
 
-/// Lines of the old session and the lines that the new one has in their place, counted
-/// from 0.
+/// Lines of the old session and the lines of the new one that replace them, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
     /// The lines that are gone.
@@ -220,24 +220,24 @@ pub struct Hunk {
 
 /// Two sessions, compared line by line.
 pub struct Diff {
-    /// The one that is there before.
+    /// The lines of the old session.
     pub old: Lines,
-    /// The one that is compared with it.
+    /// The lines of the new session.
     pub new: Lines,
     /// The differences, in order.
     pub hunks: Vec<Hunk>,
 }
 
-/// The lines of a file. Only their hashes are in memory: two sessions may not fit into it.
+/// The lines of a file. Only their hashes are in memory, because two sessions may not fit.
 pub struct Lines {
     file: File,
-    /// Where each line begins, and where the last one ends.
+    /// The offset of each line, and of the end of the last one.
     bounds: Vec<u64>,
     hashes: Vec<u64>,
 }
 
 impl Store {
-    /// The bytes of a snapshot, checked, in a file to go back and forth in.
+    /// Opens the bytes of a snapshot, checked, as a file in which one can seek.
     pub fn open_to_compare(&self, entry: &Entry) -> Result<File> {
         let (bytes, _) = self.open_verified(entry)?;
         bytes.into_file().or_cannot("read", &self.data_path(&entry.id))
@@ -245,7 +245,7 @@ impl Store {
 }
 
 impl Diff {
-    /// Compares two files, of which the bytes of snapshots were checked.
+    /// Compares two files. The bytes of snapshots must have been checked.
     pub fn of_files(old: File, new: File) -> io::Result<Self> {
         let hasher = RandomState::new();
         let (old, new) = (Lines::of(old, &hasher)?, Lines::of(new, &hasher)?);
@@ -270,7 +270,7 @@ impl Lines {
         Ok(Self { file: reader.into_inner(), bounds, hashes: measured })
     }
 
-    /// The bytes of a line, with its end.
+    /// The bytes of a line, including its end.
     pub fn read(&mut self, line: usize) -> io::Result<Vec<u8>> {
         let (from, to) = (self.bounds[line], self.bounds[line + 1]);
         self.file.seek(SeekFrom::Start(from))?;
@@ -288,7 +288,7 @@ mod tests {
         format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n")
     }
 
-    /// The differences in short, and the number of equal records.
+    /// The differences in short form, and the number of equal records.
     fn diff(old: &[String], new: &[String]) -> (Vec<String>, usize) {
         let compared = compare(old.concat().as_bytes(), new.concat().as_bytes()).expect("reads");
         let told = compared.changes.iter().map(|change| match change {
@@ -312,7 +312,7 @@ mod tests {
         ]
     }
 
-    /// 15 C4: what is equal has no changes.
+    /// 15 C4: equal sessions have no changes.
     #[test]
     fn equal_sessions_have_no_changes() {
         assert_eq!(diff(&session(), &session()), (vec![], 5));
@@ -333,8 +333,8 @@ mod tests {
         assert_eq!(diff(&old, &new), (vec![">5,1".into()], 4));
     }
 
-    /// 15 C4: a result that was shortened is the same message, by the id of its call; so is a
-    /// text that begins alike between the same neighbours.
+    /// 15 C4: a shortened result is the same message if its call has the same id. So is a text with
+    /// the same start between the same neighbours.
     #[test]
     fn what_changed_within_a_message_is_told() {
         let old = session();
@@ -358,7 +358,8 @@ mod tests {
         assert_eq!(changes[2], "~5,5: only members outside the message");
     }
 
-    /// 15 C4: an agent's own log is compared by its records; what is no message has its type.
+    /// 15 C4: an agent's own log is compared by its records. A record that is not a message is
+    /// shown by its type.
     #[test]
     fn an_agents_own_file_is_compared_by_its_records() {
         let record = |id: &str, text: &str| {
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(changes, ["~2,2: text: 2 → 5 characters", "+4"]);
     }
 
-    /// 15 C4: sessions that share nothing are compared in no time.
+    /// 15 C4: comparing sessions without anything in common is fast.
     #[test]
     fn many_messages_are_compared_fast() {
         let many = |of: &str| -> Vec<String> {

@@ -1,11 +1,16 @@
-//! Files that appear whole or not at all, and the exchange of names.
+//! Files that appear completely or not at all, and the exchange of two names.
 //!
-//! A new file is written next to its target, flushed to the disk and renamed. To replace a session
-//! file, the two exchange names: the new file first gets a name that no run takes for an unfinished
-//! file. The file that comes out is checked afterwards. If an agent put another file in place since
-//! the last check, the names are exchanged back; nothing is removed before it is known.
+//! A new file is written next to its target, flushed to the disk and renamed. A reader therefore
+//! sees the old file or the complete new one, also after a power cut.
 //!
-//! The names of temporary files show whether their writer is dead, so that they can be removed.
+//! A session file is replaced by exchanging its name with that of the new file, because an exchange
+//! loses neither file. First the new file gets a name that no run takes for an unfinished file, so
+//! that no other run removes it. The file that comes out is checked afterwards: if an agent put
+//! another file in place since the last check, the names are exchanged back. Nothing is removed
+//! before it is known.
+//!
+//! The names of temporary files show whether their writer is dead, so that later runs can remove
+//! them.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -28,10 +33,10 @@ use crate::fs::{
 };
 use crate::os;
 
-/// How many exchanges are tried if other processes interfere.
+/// The number of exchanges to try if other processes interfere.
 const ROUNDS: usize = 16;
 
-/// Gives a file its name, which must be free.
+/// Gives a finished file its name, which must be free.
 pub(crate) fn create(temp: TempFile, path: &Path) -> Result<()> {
     rename_to_free(temp.path(), path)?;
     temp.keep();
@@ -40,9 +45,9 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<()> {
 
 fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     match os::rename_to_free_name(from, path) {
-        // Somebody made a file there meanwhile.
+        // Another process created a file with this name meanwhile.
         Err(Errno::EXIST) => Err(StoreError::Changed(path.to_owned())),
-        // This file system cannot refuse to replace a file: look first.
+        // This file system has no rename that refuses to replace a file, so check first.
         Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
             fs::rename(from, path).or_cannot("create", path)
         }
@@ -50,13 +55,13 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     }
 }
 
-/// Exchanges a finished file with the one at `path`, which gets the name `aside`. If that file is
-/// not the one that `is_expected` accepts, it goes back, and the result is [`StoreError::Changed`];
-/// the caller must then check what is left at `aside`. Returns `false` on a file system that cannot
+/// Exchanges a finished file with the one at `path`, which gets the name `aside`. If `is_expected`
+/// rejects that file, the names are exchanged back, and the result is [`StoreError::Changed`]; the
+/// caller must then check the file at `aside`. Returns `false` on a file system that cannot
 /// exchange names.
 ///
-/// `taken_out` is called with each foreign file before it goes back, because an agent that has read
-/// our file, or has not, may soon put another one in its place.
+/// Calls `taken_out` with each foreign file before it is put back. An agent may have read our file
+/// meanwhile, and may soon replace the foreign one with what it made of ours.
 pub(crate) fn take_the_place(
     new: &mut TempName,
     aside: PathBuf,
@@ -69,7 +74,8 @@ pub(crate) fn take_the_place(
     match change_places(&new.path, path) {
         Ok(()) if is_expected(&new.path) => Ok(true),
         Ok(()) => {
-            // Others may have written to our file while it stood there.
+            // Other processes may have written to our file while it had the session's name, so keep
+            // it.
             new.keep = true;
             let what = || format!("the replacement of {}", path.display());
             taken_out(&new.path);
@@ -81,14 +87,14 @@ pub(crate) fn take_the_place(
             new.path = unfinished;
             Ok(false)
         }
-        // It was removed meanwhile.
+        // Another process removed the file meanwhile.
         Err(Errno::NOENT) => Err(StoreError::Changed(path.to_owned())),
         Err(error) => Err(error).or_cannot("replace", path),
     }
 }
 
-/// Exchanges the names again until the file that comes out is the one that went in before. Then the
-/// newest file is at `path`, and no other process has interfered.
+/// Exchanges the names again until the file that comes out is the one that was put in before. Then
+/// the newest file is at `path`, and no other process has interfered.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -97,7 +103,7 @@ fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Re
         let out = id(aside)?;
         match change_places(aside, path) {
             Ok(()) => {}
-            // Somebody removed it, who would not have it back.
+            // Another process removed the file, so there is nothing to put back.
             Err(Errno::NOENT) if matches!(is_there(path), Ok(false)) => return Ok(()),
             Err(error) => return Err(error).or_cannot("put back", path),
         }
@@ -119,20 +125,20 @@ fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
     done
 }
 
-/// How many bytes are gathered before they are written.
+/// The number of bytes to gather before a write.
 const BUFFER: usize = 128 * 1024;
 
-/// The target of a new file, and what was there at the first check.
+/// The target of a new file, and the file that had its name at the first check.
 #[derive(Debug)]
 pub struct OutputTarget {
     target: PathBuf,
-    /// A file, whose mode and owner are taken over, or a link that leads nowhere.
+    /// The existing file, whose mode and owner the new one gets, or a link to a missing file.
     replaced: Option<fs::Metadata>,
 }
 
 impl OutputTarget {
-    /// Looks at `target`. A symbolic link is followed: the file it names will be replaced,
-    /// not the link.
+    /// Checks `target`. Follows a symbolic link: the file that it names will be replaced, not the
+    /// link.
     pub fn look(target: &Path) -> Result<Self> {
         let look = || match fs::metadata(target) {
             Ok(meta) if meta.is_file() => Ok((fs::canonicalize(target)?, Some(meta))),
@@ -146,7 +152,7 @@ impl OutputTarget {
         Ok(Self { target, replaced })
     }
 
-    /// The file that was there.
+    /// The existing file.
     pub fn file(&self) -> Option<&fs::Metadata> {
         self.replaced.as_ref().filter(|replaced| replaced.is_file())
     }
@@ -163,7 +169,7 @@ impl OutputTarget {
 
 /// A file that is written completely or not at all.
 ///
-/// Until [`AtomicFile::commit`] the target does not change. A value dropped before that removes
+/// The target does not change until [`AtomicFile::commit`]. A value dropped before that removes
 /// what it wrote. The next [`AtomicFile::create`] for the same target removes what a killed run
 /// left next to it.
 #[derive(Debug)]
@@ -175,8 +181,8 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Creates the temporary file.
     pub fn create(output: OutputTarget) -> Result<Self> {
-        // A new file gets the mode that a shell would give it. A replacement is private until
-        // it takes over the mode of the old file.
+        // A new file gets the mode that a shell would give it. A replacement stays private until it
+        // gets the mode of the old file.
         let mode = output.file().map_or(0o666, |_| 0o600);
         let temp = TempFile::beside(&output.target, mode).or_not_written(&output.target)?;
         let writer = BufWriter::with_capacity(BUFFER, temp);
@@ -188,8 +194,9 @@ impl AtomicFile {
         &self.output.target
     }
 
-    /// Flushes, syncs, renames, and syncs the directory. If another process has created or changed
-    /// the target since the first check, that file stays and the new one is removed.
+    /// Flushes and syncs the file, renames it, and syncs the directory. If another process has
+    /// created or changed the target since the first check, that file stays and the new one is
+    /// removed.
     pub fn commit(mut self) -> Result<()> {
         let target = &self.output.target;
         self.writer.flush().or_not_written(target)?;
@@ -198,7 +205,7 @@ impl AtomicFile {
             inherit(&temp.file, replaced).or_not_written(target)?;
         }
         os::sync(&temp.file).or_not_written(target)?;
-        // A change between this check and the rename is not noticed.
+        // A change between this check and the rename goes unnoticed.
         if !self.output.is_as_seen()? {
             return Err(StoreError::Changed(target.clone()));
         }
@@ -223,7 +230,8 @@ impl Write for AtomicFile {
     }
 }
 
-/// fsync, rename over `target`, fsync of the directory.
+/// Syncs the file, renames it over `target`, and syncs the directory, so that the name never
+/// survives a power cut without the bytes.
 pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
     os::sync(&temp.file).or_not_written(target)?;
     rename_over(temp, target)
@@ -235,25 +243,25 @@ fn rename_over(temp: TempFile, target: &Path) -> Result<()> {
     sync_name(target)
 }
 
-/// Gives a file the mode and owner of the one that it replaces; it is never readable by more
-/// users than that one was.
+/// Gives a file the mode and owner of the file that it replaces. It is never readable by more users
+/// than the old file was.
 pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     let mut mode = replaced.mode() & 0o777;
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
-        // With another owner, "group" and "others" would be other people.
+        // If the owner differs, "group" and "others" would be different people.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// The mark in the names of unfinished files, after a dot and the target's name.
+/// The mark in the names of unfinished files. It follows a dot and the target's name.
 const MARK: &str = ".ctx-tmp-";
 
-/// A name of a file, which is removed when this is dropped, unless `keep` is set, or the
-/// name is another file's by then.
+/// The name of a file. Dropping it removes the file, unless `keep` is set or the name belongs to
+/// another file by then.
 #[derive(Debug)]
 pub(crate) struct TempName {
     pub(crate) path: PathBuf,
@@ -273,32 +281,32 @@ impl Drop for TempName {
         if !self.keep
             && remove().is_err_and(|error: io::Error| error.kind() != io::ErrorKind::NotFound)
         {
-            // There is nowhere to report this; the next run tries again.
+            // There is nowhere to report this. The next run tries again.
             LEFT.store(true, Ordering::Relaxed);
         }
     }
 }
 
-/// Whether this process could not remove one of its unfinished files.
+/// Set if this process could not remove one of its unfinished files.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Whether something of this process stays that the next run has to look for.
+/// Whether this process leaves a file that the next run must look for.
 pub(crate) fn is_left() -> bool {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// An unfinished file. It holds the kernel's lock on it as long as its writer
-/// lives, so [`reap`] can tell a dead writer's file without guessing from age
-/// or process ids. Dropped without [`TempFile::keep`], it is removed.
+/// An unfinished file. It holds a kernel lock for as long as its writer lives. So [`reap`] can
+/// recognize the file of a dead writer without guessing from its age or from process ids. Dropping
+/// it removes the file, unless [`TempFile::keep`] was called.
 #[derive(Debug)]
 pub(crate) struct TempFile {
-    // Dropped before the file is closed: until then no other file gets its number.
+    // Must be dropped before the file is closed: until then, no other file gets its inode number.
     pub(crate) name: TempName,
     pub(crate) file: File,
 }
 
 impl TempFile {
-    /// Creates a file next to `target` and removes what killed runs left there.
+    /// Creates a file next to `target`, after removing what killed runs left there.
     pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Self> {
         let name = target.file_name();
         let name = name.ok_or_else(|| io::Error::other("it names no file"))?;
@@ -306,11 +314,11 @@ impl TempFile {
         Self::create(parent(target), name, mode)
     }
 
-    /// A new file `.STEM.ctx-tmp-…` in `dir`, of at most `mode` less the umask.
+    /// Creates the file `.STEM.ctx-tmp-…` in `dir`. Its mode is `mode` less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
-            // A name that was never used before: a reaper that has read an old one must not find a
-            // new file under it.
+            // The name has never been used: another run that has just read an old name, and is
+            // about to remove that file, must not find a new file under it.
             let path = dir.join(marked(stem, MARK, &never_used()));
             let opened = careful().write(true).create_new(true).mode(mode).open(&path);
             let file = match opened {
@@ -318,12 +326,12 @@ impl TempFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            // On a file system without locks, nothing is removed either.
+            // A file system without locks has no cleanup either, so ignore the failure.
             let _ = try_lock(&file, PATIENCE);
             let meta = file.metadata();
             let meta = meta.inspect_err(|_| LEFT.store(true, Ordering::Relaxed))?;
             let name = TempName { path, keep: false, id: id_of(&meta) };
-            // A reaper may have come between open and lock.
+            // Another run may have removed the file between open and lock.
             if meta.nlink() > 0 {
                 return Ok(Self { name, file });
             }
@@ -334,7 +342,7 @@ impl TempFile {
         &self.name.path
     }
 
-    /// The file; its name here is not removed, because it was renamed, or is not ours now.
+    /// Returns the file and leaves its name alone, because it was renamed or is no longer ours.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
         self.file
@@ -351,7 +359,7 @@ impl Write for TempFile {
     }
 }
 
-/// `.STEM` with a mark and what follows it.
+/// The name `.STEM`, the mark and `end`.
 pub(crate) fn marked(stem: &OsStr, mark: &str, end: &str) -> OsString {
     let mut name = OsString::from(".");
     name.push(OsStr::from_bytes(short(stem)));
@@ -368,19 +376,20 @@ pub(crate) fn never_used() -> String {
     format!("{}-{nanos:x}-{count}", std::process::id())
 }
 
-/// The first 180 bytes of a target's name: with the mark, a name may have 255.
+/// The first 180 bytes of a target's name. With the mark, the name then fits into the 255 bytes
+/// that are allowed.
 fn short(stem: &OsStr) -> &[u8] {
     let bytes = stem.as_bytes();
     &bytes[..bytes.len().min(180)]
 }
 
-/// Removes unfinished files of dead writers in `dir`; returns how many. What cannot be opened or
-/// removed is left for a later run.
+/// Removes unfinished files of dead writers in `dir` and returns their number. Files that cannot be
+/// opened or removed are left for a later run.
 pub(crate) fn reap(dir: &Path) -> usize {
     reap_those(dir, |_| true)
 }
 
-/// The same for the files of these targets.
+/// Does the same, but only for files of these targets.
 pub(crate) fn reap_all(dir: &Path, targets: &HashSet<OsString>) -> usize {
     let stems: HashSet<&[u8]> = targets.iter().map(|name| short(name)).collect();
     reap_those(dir, |stem| stems.contains(stem))
@@ -401,8 +410,8 @@ fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
         .count()
 }
 
-/// The parts of a name before and after the mark of [`marked`]: the first one is the name of the
-/// target, or the beginning of it.
+/// Splits a name that [`marked`] made, at the mark. The first part is the name of the target or the
+/// start of it.
 fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     let rest = name.as_bytes().strip_prefix(b".")?;
     let at = memmem::rfind(rest, mark.as_bytes())?;
@@ -422,8 +431,9 @@ pub(crate) fn marked_in(
     Entries::of(dir)?.filter_map(|name| name.map(|name| is_of(&name)).transpose()).collect()
 }
 
-/// The locked file, unless it has a writer. Keep the lock until after the removal: a writer that
-/// waits for it in [`TempFile::create`] then sees that its file is gone and starts again.
+/// Opens and locks a file, unless its writer is alive. The caller keeps the lock until the file is
+/// removed: a writer that waits for it in [`TempFile::create`] then sees that its file is gone and
+/// starts again.
 fn abandoned(path: &Path) -> Option<File> {
     let file = open_plain(path).ok()?;
     try_lock(&file, Duration::ZERO).is_ok().then_some(file)
@@ -455,7 +465,7 @@ mod rename_tests {
         assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 1);
     }
 
-    /// An unfinished file next to `x`.
+    /// Creates an unfinished file next to `x`.
     fn unfinished(dir: &Path) -> TempFile {
         let mut temp = TempFile::create(dir, OsStr::new("x"), 0o600).expect("a file");
         temp.write_all(b"new").expect("written");
@@ -555,7 +565,7 @@ mod atomic_tests {
             if was_there {
                 fs::write(&target, "old").expect("writes");
             }
-            // The look is taken before the input is read, the file is begun after it.
+            // The target is checked before the input is read, and the file is created after that.
             let output = OutputTarget::look(&target).expect("a output");
             act(&target);
             let mut file = AtomicFile::create(output).expect("creates");

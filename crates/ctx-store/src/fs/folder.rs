@@ -1,5 +1,5 @@
 //! Lists and removes the contents of a folder. The standard library panics if it cannot close the
-//! folder, and gives up if a signal interrupts the open.
+//! folder, and fails if a signal interrupts the open.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -25,7 +25,7 @@ impl Entries {
         Ok(Self(Dir::new(opened)?))
     }
 
-    /// The entries of an open folder, from its beginning.
+    /// The entries of an open folder, from the start.
     pub(crate) fn of_open(folder: impl AsFd) -> io::Result<Self> {
         Ok(Self(retry_on_intr(|| Dir::read_from(&folder))?))
     }
@@ -48,7 +48,7 @@ impl Iterator for Entries {
     }
 }
 
-/// Removes a file, or a folder with all that is in it; no link is followed.
+/// Removes a file, or a folder with everything in it. Follows no link.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     remove_in(CWD, path.as_os_str())
 }
@@ -56,16 +56,17 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
 fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) => return Ok(()),
-        // For a folder Linux reports one, other systems the other.
+        // For a folder, Linux reports the first, other systems the second.
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
     let inner = open(folder, name, OFlags::NOFOLLOW)?;
-    // All names first: not every file system goes on rightly while they are removed.
+    // Read all names first: some file systems skip entries if files are removed while the folder is
+    // read.
     let names = Entries::of_open(&inner)?.collect::<io::Result<Vec<_>>>()?;
     for name in names {
         match remove_in(inner.as_fd(), &name) {
-            // Somebody else has removed it.
+            // Another process has removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
@@ -78,7 +79,7 @@ fn open(folder: BorrowedFd<'_>, name: &OsStr, more: OFlags) -> io::Result<OwnedF
     Ok(retry_on_intr(|| openat(folder, name, flags, Mode::empty()))?)
 }
 
-/// Creates a private directory and those above it, durably.
+/// Creates a private directory and its missing parents, durably.
 pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     let is_root = dir.parent().is_none();
     match fs::metadata(dir) {

@@ -1,6 +1,6 @@
-//! Calls of the file system: files are opened without following a link and without
-//! hanging on a FIFO, locks are waited for, new names are made durable.
-//! sha256 of what a reader gives.
+//! File-system calls that the rest of the crate uses. Files are opened without following a link and
+//! without blocking on a FIFO, locks have a time limit, new names are made durable. Also the hashes
+//! of what a reader returns.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -22,17 +22,17 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
 use crate::os::{self, is_link_error};
 
-/// How long a run waits for a lock that others hold for milliseconds.
+/// How long to wait for a lock that other runs hold for milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a lock is tried that others hold for as long as they run: a process that another thread
-/// has just forked can hold ours until it executes its program.
+/// How long to try a lock that other runs hold for as long as they live. It is not zero, because a
+/// process that another thread has just forked holds our lock until it executes its program.
 pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
-/// The time between two tries.
+/// The time between two attempts.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Opens for reading, without following a link and without hanging on a FIFO.
+/// Opens for reading, without following a link and without blocking on a FIFO.
 pub(crate) fn careful() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -40,14 +40,14 @@ pub(crate) fn careful() -> OpenOptions {
     options
 }
 
-/// Opens for reading as [`careful`] does. Another run that is about to give a file its place
-/// keeps everybody from opening it: that is waited for, as without the flag which keeps us
-/// from hanging on a FIFO.
+/// Opens for reading as [`careful`] does, but waits if another run holds a lease on the file, as a
+/// run does that is about to rename it. The flag that prevents blocking on a FIFO would make such
+/// an open fail.
 pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
     open_patiently(&careful(), path)
 }
 
-/// The same for other ways to open it.
+/// The same with other options.
 pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let begun = Instant::now();
     loop {
@@ -62,7 +62,7 @@ pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<F
     }
 }
 
-/// Opens a regular file for reading. Refuses anything else, without waiting for a FIFO.
+/// Opens a regular file for reading. Refuses anything else, without blocking on a FIFO.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     let file = open_careful(path)?;
     if file.metadata()?.is_file() {
@@ -72,8 +72,8 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Refuses a link, which was not followed when the file was opened, and everything else
-/// that is no regular file.
+/// Refuses a symbolic link, which the open did not follow, and anything else that is not a regular
+/// file.
 pub(crate) fn only_regular(
     opened: io::Result<File>,
     action: &'static str,
@@ -92,15 +92,15 @@ pub(crate) fn only_regular(
     }
 }
 
-/// The device and the number of a file: no other file has them while it is open, or has a
-/// name.
+/// The device and the inode number of a file. No other file has them while this one is open or has
+/// a name.
 pub(crate) type FileId = (u64, u64);
 
 pub(crate) fn id_of(meta: &Metadata) -> FileId {
     (meta.dev(), meta.ino())
 }
 
-/// Which file has this name; a link is not followed.
+/// The identity of the file with this name. Follows no link.
 pub(crate) fn file_id(path: &Path) -> io::Result<FileId> {
     fs::symlink_metadata(path).map(|meta| id_of(&meta))
 }
@@ -110,13 +110,13 @@ pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     id_of(one) == id_of(other)
 }
 
-/// Whether it is the same file without a change.
+/// Whether both describe the same file, unchanged.
 pub(crate) fn is_unchanged(now: &Metadata, then: &Metadata) -> bool {
     let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
     is_same_file(now, then) && state(now) == state(then)
 }
 
-/// Whether a line begins at this place of a file.
+/// Whether a line begins at this offset of a file.
 pub(crate) fn begins_line(file: &File, at: u64) -> io::Result<bool> {
     let mut last = [b'\n'];
     if at > 0 {
@@ -130,7 +130,7 @@ pub(crate) fn ends_line(file: &File) -> io::Result<bool> {
     begins_line(file, file.metadata()?.len())
 }
 
-/// Turns the error that nothing has a name into `None`.
+/// Turns the error for a missing file into `None`.
 pub(crate) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -138,13 +138,13 @@ pub(crate) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Whether something has this name; a link is not followed.
+/// Whether this name exists. Follows no link.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     let found = if_there(fs::symlink_metadata(path).or_cannot("read", path))?;
     Ok(found.is_some())
 }
 
-/// The directory of `path`; `Path::parent` of a bare name is empty, which is no directory.
+/// The directory of `path`. `Path::parent` of a bare name is empty, which is not a directory.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
@@ -152,7 +152,7 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Makes the names in `dir` durable.
+/// Makes the names in `dir` durable, so that they survive a power cut.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
     let synced = File::open(dir).and_then(|dir| os::sync(&dir));
     synced.or_cannot("sync", dir)
@@ -164,7 +164,7 @@ pub(crate) fn sync_name(path: &Path) -> Result<()> {
     synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
 }
 
-/// The names in a folder that are text; none without a folder.
+/// The names in a folder that are UTF-8; an empty list if there is no folder.
 pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = if_there(Entries::of(folder).or_cannot("read", folder))?;
@@ -174,8 +174,8 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Locks a file. If another process has locked it, tries again for as long as `patience` says; a
-/// signal does not end the attempt.
+/// Locks a file. If another process holds the lock, tries again until `patience` is over. A signal
+/// does not end the attempt.
 pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockError> {
     let begun = Instant::now();
     loop {
@@ -189,7 +189,7 @@ pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockErr
     }
 }
 
-/// Locks the file at `path`, as [`try_lock`] does; `busy` is the message when it stays locked.
+/// Locks the file at `path` like [`try_lock`]; `busy` is the message if it stays locked.
 pub(crate) fn lock(
     file: &File,
     path: &Path,
@@ -202,7 +202,7 @@ pub(crate) fn lock(
     })
 }
 
-/// Waits for as long as a run that wants a lock needs to see that it is free.
+/// Waits long enough for a run that wants a lock to notice that it is free.
 pub(crate) fn let_others_in() {
     std::thread::sleep(2 * POLL);
 }
@@ -216,33 +216,33 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// sha256 of what is left of `reader`.
+/// The sha256 of the rest of `reader`.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     let mut hasher = Sha256::new();
     hash_into(&mut hasher, reader)?;
     Ok(hex(&hasher.finalize()))
 }
 
-/// Begins a fingerprint, by which this run recognizes bytes that it has seen. The seed is random for
-/// each run, so nobody can write other bytes with the same fingerprint.
+/// Starts a fingerprint, by which this run recognizes bytes that it has seen. The seed is random
+/// for each run, so nobody can make other bytes with the same fingerprint.
 pub(crate) fn fingerprint() -> Xxh3 {
     static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
     Xxh3::with_seed(*SEED)
 }
 
-/// The fingerprint of what is left of `reader`.
+/// The fingerprint of the rest of `reader`.
 pub(crate) fn fingerprint_of(reader: &mut impl Read) -> io::Result<u128> {
     let mut fingerprint = fingerprint();
     read_through(reader, |bytes| fingerprint.update(bytes))?;
     Ok(fingerprint.digest128())
 }
 
-/// Hashes what is left of `reader`; returns its length.
+/// Hashes the rest of `reader` and returns its length.
 pub(crate) fn hash_into(hasher: &mut Sha256, reader: &mut impl Read) -> io::Result<u64> {
     read_through(reader, |bytes| hasher.update(bytes))
 }
 
-/// Calls `add` with what is left of `reader`, block by block; returns its length.
+/// Calls `add` with the rest of `reader`, block by block, and returns its length.
 pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
     let add = |bytes: &[u8]| {
         add(bytes);
@@ -251,7 +251,7 @@ pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -
     each_block(reader, |read| read, add)
 }
 
-/// The same where `add` may fail; `named` says what a failure of reading is for the caller.
+/// The same if `add` may fail; `named` turns a read error into the error of the caller.
 pub(crate) fn each_block<E>(
     reader: &mut (impl Read + ?Sized),
     named: impl Fn(io::Result<usize>) -> Result<usize, E>,
@@ -271,7 +271,7 @@ pub(crate) fn each_block<E>(
 }
 
 /// A reader that hashes its input, for input that can be read only once. Its clones share the
-/// input: one can be given away, another has the hash.
+/// input, so one clone can be handed over while another returns the hash.
 #[derive(Clone)]
 pub struct HashingReader(Arc<Mutex<Input>>);
 
@@ -281,13 +281,13 @@ struct Input {
 }
 
 impl HashingReader {
-    /// Hashes what is read from `reader`.
+    /// Hashes everything that is read from `reader`.
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
         let hasher = Sha256::new();
         Self(Arc::new(Mutex::new(Input { reader, hasher })))
     }
 
-    /// The sha256 of the whole input. Reads what has not been read yet.
+    /// The sha256 of the whole input. Reads the rest of it first.
     pub fn finish(mut self) -> io::Result<String> {
         io::copy(&mut self, &mut io::sink())?;
         let input = self.0.lock().unwrap_or_else(PoisonError::into_inner);

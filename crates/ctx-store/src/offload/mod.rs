@@ -1,8 +1,8 @@
 //! Large tool results as files. A file is named after the hash of its content, so equal results
-//! share one. A result becomes a file that an agent can read, and the file becomes the same JSON
-//! again, byte for byte.
+//! share one file. An agent can read the file, and the tools can restore the same JSON from it,
+//! byte for byte.
 //!
-//! The folders of these files are opened step by step: no link on the way is followed, so that no
+//! These folders are opened one path component after the other without following a link, so that no
 //! path leads out of the store. A transcript names a file by its path.
 
 pub(crate) mod unreferenced;
@@ -26,7 +26,7 @@ use crate::id::SessionId;
 use crate::os;
 use crate::store::Store;
 
-/// The name of an offloaded file: `{sha256}.txt`, or another ending by its [`Form`].
+/// The name of an offloaded file: `{sha256}.txt`, or with another suffix for another [`Form`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OffloadName {
     /// The sha256 of the file's bytes in lower-case hex digits.
@@ -35,12 +35,12 @@ pub struct OffloadName {
 }
 
 impl OffloadName {
-    /// The name of a file with these bytes.
+    /// The name for a file with these bytes.
     pub fn of(bytes: &[u8], form: Form) -> Self {
         Self { sha256: hex(&Sha256::digest(bytes)), form }
     }
 
-    /// Reads what `Display` writes; never a path.
+    /// Parses what `Display` writes. Never accepts a path.
     pub fn parse(text: &str) -> Option<Self> {
         let (sha256, suffix) = text.split_at_checked(64)?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -76,19 +76,19 @@ impl fmt::Display for OffloadedFile {
 }
 
 impl OffloadedFile {
-    /// Whether `wanted` is its hash, its name, or the beginning of one of them.
+    /// Whether `wanted` is its hash, its name, or the start of one of them.
     pub fn begins_with(&self, wanted: &str) -> bool {
         self.name.to_string().starts_with(wanted) || self.to_string() == wanted
     }
 }
 
-/// The names in a folder; none without a folder.
+/// The names in a folder; an empty list if there is no folder.
 fn names_in(folder: Result<Folder>) -> Result<Vec<String>> {
     if_there(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
 }
 
 impl Store {
-    /// Sessions that have a folder of offloaded files.
+    /// The sessions that have a folder of offloaded files.
     pub fn offload_sessions(&self) -> Result<Vec<SessionId>> {
         let names = names_in(Folder::of_all(self))?;
         let ids = names.iter().filter_map(|name| name.parse().ok());
@@ -125,7 +125,7 @@ impl Store {
         Err(missing).or_cannot("read", &self.offloaded_path(file))
     }
 
-    /// Moves an offloaded file, if it is there, into a folder of the trash.
+    /// Moves an offloaded file, if it exists, into a folder of the trash.
     pub(crate) fn move_offloaded(&self, file: &OffloadedFile, to: &Path) -> Result<()> {
         match if_there(Folder::of_session(self, &file.session))? {
             Some(folder) => folder.give(&file.name, to),
@@ -133,7 +133,7 @@ impl Store {
         }
     }
 
-    /// Brings an offloaded file back from the trash; it counts as used now.
+    /// Moves an offloaded file back from the trash. This counts as a use of the file.
     pub(crate) fn bring_back_offloaded(
         &self,
         file: &OffloadedFile,
@@ -147,7 +147,7 @@ impl Store {
         folder.sync().map_err(|error| error.after("undelete"))
     }
 
-    /// The folder of a session's offloaded files, which need not exist yet.
+    /// The folder for a session's offloaded files, which need not exist yet.
     pub fn offload_folder(&self, session: &SessionId) -> Result<OffloadFolder> {
         let root = real(self.root()).or_cannot("find", self.root())?;
         let folder = root.join("offloaded").join(session.as_str());
@@ -159,18 +159,18 @@ impl Store {
     }
 }
 
-/// What the bytes of an offloaded file are: the text of a result, and how the
-/// record had written it, or the JSON value as it stood.
+/// The kind of bytes in an offloaded file: the text of a result, with the way in which the record
+/// had escaped it, or the JSON value exactly as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u8);
 
 /// A way to write a text as JSON.
 struct Spelling {
-    /// How the file's name ends.
+    /// The end of the file's name.
     suffix: &'static str,
-    /// What stands around the string.
+    /// The JSON before and after the string.
     around: (&'static str, &'static str),
-    /// Whether all but printable ASCII is escaped.
+    /// Whether everything except printable ASCII is escaped.
     ascii: bool,
 }
 
@@ -178,8 +178,8 @@ const STRING: (&str, &str) = ("", "");
 const PART: (&str, &str) = ("[{\"type\":\"text\",\"text\":", "}]");
 const SPACED: (&str, &str) = ("[{\"type\": \"text\", \"text\": ", "}]");
 
-/// How the JSON libraries of most languages write a string, and a list of one
-/// text part.
+/// The ways in which the JSON libraries of most languages write a string, or a list with one text
+/// part.
 #[rustfmt::skip]
 const SPELLINGS: [Spelling; 6] = [
     Spelling { suffix: ".txt", around: STRING, ascii: false },
@@ -191,23 +191,23 @@ const SPELLINGS: [Spelling; 6] = [
 ];
 
 impl Form {
-    /// The text of a JSON string that escapes only what must be escaped.
+    /// A JSON string in which only the necessary characters are escaped.
     pub const TEXT: Self = Self(0);
-    /// The JSON value as it stood: several parts, no text, or a text that was
-    /// written in a way of its own.
+    /// The JSON value exactly as it was: it has several parts, is not a text, or is escaped in an
+    /// unusual way.
     pub const JSON: Self = Self(6);
 
-    /// All of them.
+    /// All forms.
     pub fn all() -> impl Iterator<Item = Self> {
         (Self::TEXT.0..=Self::JSON.0).map(Self)
     }
 
-    /// How the name of such a file ends.
+    /// The end of the name of a file in this form.
     pub fn suffix(self) -> &'static str {
         self.spelling().map_or(".json", |spelling| spelling.suffix)
     }
 
-    /// `None` for the JSON value itself.
+    /// The way to write the text; `None` for a JSON value.
     fn spelling(self) -> Option<&'static Spelling> {
         SPELLINGS.get(usize::from(self.0))
     }
@@ -223,7 +223,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// From the raw JSON value in the record.
+    /// Takes the content from the raw JSON value in the record.
     pub fn of(json: &str) -> Self {
         for form in Form::all() {
             if let Some(text) = form.spelling().and_then(|spelling| spelling.read(json)) {
@@ -233,7 +233,7 @@ impl Content {
         Self { form: Form::JSON, text: json.to_owned() }
     }
 
-    /// The raw JSON value, as it stood in the record.
+    /// The raw JSON value, exactly as it was in the record.
     pub fn into_json(self) -> String {
         match self.form.spelling() {
             Some(spelling) => spelling.write(&self.text),
@@ -250,7 +250,7 @@ impl Spelling {
         format!("{before}{string}{after}")
     }
 
-    /// The text that is written in exactly this way.
+    /// The text, if `json` is the text written in exactly this way.
     fn read(&self, json: &str) -> Option<String> {
         let (before, after) = self.around;
         let string = json.strip_prefix(before)?.strip_suffix(after)?;
@@ -259,7 +259,7 @@ impl Spelling {
     }
 }
 
-/// JSON with escapes in the place of all that is not printable ASCII.
+/// Escapes everything except printable ASCII.
 fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -294,12 +294,12 @@ impl Folder {
         Self { handle, path }.folder("offloaded")
     }
 
-    /// A session's folder.
+    /// Opens the folder of a session.
     fn of_session(store: &Store, session: &SessionId) -> Result<Self> {
         Self::of_all(store)?.folder(session.as_str())
     }
 
-    /// A session's folder, made if need be.
+    /// Opens the folder of a session, and creates it if it does not exist.
     fn create(store: &Store, session: &SessionId) -> Result<Self> {
         make_dirs(&store.offloaded())?;
         let missing = || StoreError::Changed(store.offloaded());
@@ -322,7 +322,7 @@ impl Folder {
         }
     }
 
-    /// The names in it that are text, in order.
+    /// The names in the folder that are UTF-8, sorted.
     fn names(&self) -> Result<Vec<String>> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
@@ -335,7 +335,7 @@ impl Folder {
         read().or_cannot("read", &self.path)
     }
 
-    /// Opens a regular file of it: no link, and no FIFO that would hang.
+    /// Opens a regular file in the folder, without following a link or blocking on a FIFO.
     fn open(&self, name: &str, flags: OFlags) -> Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
@@ -344,7 +344,7 @@ impl Folder {
         only_regular(opened, "read", &self.path.join(name))
     }
 
-    /// The content of a file, checked against its name.
+    /// Reads a file and checks the content against its name.
     fn read(&self, name: &OffloadName) -> Result<Content> {
         let path = self.path.join(name.to_string());
         let mut file = self.open(&name.to_string(), OFlags::RDONLY)?;
@@ -360,7 +360,7 @@ impl Folder {
         }
     }
 
-    /// Whether the file is there and undamaged; then it counts as used now.
+    /// Whether the file exists and is undamaged. If so, this counts as a use of it.
     fn freshen(&self, name: &OffloadName) -> bool {
         self.read(name).is_ok()
             && self
@@ -368,26 +368,26 @@ impl Folder {
                 .is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
     }
 
-    /// Moves a file from elsewhere into the folder; one that has its name is replaced.
+    /// Moves a file from elsewhere into the folder. It replaces a file of the same name.
     fn adopt(&self, from: &Path, name: &OffloadName) -> io::Result<()> {
         Ok(renameat(CWD, from, &self.handle, name.to_string())?)
     }
 
-    /// Moves a file into a folder of the trash.
+    /// Moves a file from the folder into a folder of the trash.
     fn give(&self, name: &OffloadName, to: &Path) -> Result<()> {
         let name = name.to_string();
         let moved = renameat(&self.handle, &name, CWD, to.join(&name));
         moved.or_cannot("move to the trash", &self.path.join(&name))
     }
 
-    /// Makes the names in it durable.
+    /// Makes the names in the folder durable.
     fn sync(&self) -> Result<()> {
         os::sync(&self.handle).or_cannot("sync", &self.path)
     }
 }
 
-/// The folder of a session's offloaded files, by its real and absolute path: an
-/// agent can read it from wherever it runs.
+/// The folder of a session's offloaded files. Its path is absolute and has no links, so an agent
+/// can read the files from any working directory.
 #[derive(Clone, Debug)]
 pub struct OffloadFolder {
     session: SessionId,
@@ -395,24 +395,24 @@ pub struct OffloadFolder {
 }
 
 impl OffloadFolder {
-    /// Its path, without a slash at the end.
+    /// Its path, without a final slash.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// How a transcript names a file in it.
+    /// The path by which a transcript names a file of the folder.
     pub fn path_of(&self, name: &OffloadName) -> String {
         format!("{}/{name}", self.path)
     }
 
-    /// The file that a path names, if it is in this folder. Compares text, so neither `..` nor a
-    /// link leads elsewhere.
+    /// The file at `path`, if it is in this folder. Compares only text, so neither `..` nor a link
+    /// can lead elsewhere.
     pub fn file(&self, path: &str) -> Option<OffloadedFile> {
         let name = path.strip_prefix(&self.path)?.strip_prefix('/')?;
         Some(OffloadedFile { session: self.session.clone(), name: OffloadName::parse(name)? })
     }
 
-    /// The files of this folder that a text names by their paths.
+    /// The files of this folder whose paths occur in a text.
     pub fn files_in(&self, text: &str) -> HashSet<OffloadedFile> {
         let starts = text.match_indices(&self.path);
         let file = |(at, _): (usize, &str)| {
@@ -423,7 +423,7 @@ impl OffloadFolder {
     }
 }
 
-/// The length of the file name at the start of a text. A full stop after it belongs to the
+/// The length of the file name at the start of a text. A full stop after the name belongs to the
 /// sentence.
 fn name_length(text: &str) -> usize {
     let belongs = |c: char| matches!(c, '/' | '.') || c.is_ascii_alphanumeric();
@@ -431,7 +431,7 @@ fn name_length(text: &str) -> usize {
     text[..length].trim_end_matches('.').len()
 }
 
-/// The real path of a folder, which need not exist yet.
+/// The real path of a folder that need not exist yet.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
@@ -550,8 +550,8 @@ mod place_tests {
         assert_eq!(Path::new(folder.path()), expected);
     }
 
-    /// The real path of an unmounted target is unknown, so the paths in a session would seem to be
-    /// elsewhere.
+    /// The real path of an unmounted target is unknown, so the paths in a session would seem to
+    /// point elsewhere.
     #[test]
     fn a_store_behind_a_link_to_nowhere_has_no_path() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,7 @@
-//! Which offloaded files may go: those that no transcript of their session names,
-//! live or in a snapshot. When one of them cannot be looked into, all stay.
-//! Which offloaded files a transcript names: found by the beginning of their
-//! hash, whatever stands around it.
+//! Decides which offloaded files may be removed: those that no transcript of their session names,
+//! live or in a snapshot. If one transcript cannot be read, all files stay.
+//!
+//! A transcript names a file if it contains the first digits of its hash, whatever is around them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
@@ -25,18 +25,18 @@ use crate::trash::removal::{RemovalReport, StoreItem};
 /// The snapshots of a session.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    /// Their bytes, also of those in the trash, which may be brought back.
+    /// The files with their bytes, including those in the trash, which may be moved back.
     data: Vec<PathBuf>,
-    /// Snapshots outside the trash.
+    /// The snapshots that are not in the trash.
     entries: Vec<Entry>,
 }
 
-/// The snapshots of each session, found in one look at the store.
+/// The snapshots of each session, found in one pass over the store.
 pub(crate) type SnapshotsBySession = BTreeMap<SessionId, Snapshots>;
 
 impl Store {
-    /// The offloaded files of a session that were last used at `deadline` or before and that
-    /// nothing names.
+    /// The offloaded files of a session that nothing names and that were last used at `deadline` or
+    /// before.
     pub fn unreferenced(
         &self,
         session: &SessionId,
@@ -45,8 +45,8 @@ impl Store {
         self.unreferenced_among(&mut None, Some(session), session, deadline)
     }
 
-    /// The same with the snapshots of `searched`, of one session or of all, which are looked for
-    /// when the first session has such files.
+    /// The same for several sessions. The snapshots of `searched`, one session or all, are found
+    /// once, when the first session has such files.
     pub(crate) fn unreferenced_among(
         &self,
         snapshots: &mut Option<SnapshotsBySession>,
@@ -65,15 +65,15 @@ impl Store {
         self.unnamed(session, files, all.entry(session.clone()).or_default())
     }
 
-    /// Looks for the snapshots of one session, or of all. The trash comes last, because a
-    /// snapshot may be moved there meanwhile.
+    /// Finds the snapshots of one session, or of all. Reads the trash last, because a snapshot may
+    /// be moved there meanwhile.
     fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession> {
         let mut found = SnapshotsBySession::new();
         for entry in self.catalog(session)?.entries {
             found.entry(entry.id.session.clone()).or_default().entries.push(entry);
         }
         let mut dirs = vec![self.snapshots()];
-        // Damaged files may still be repaired by hand.
+        // Damaged files count, because they may still be repaired by hand.
         dirs.extend(bins(&self.damaged(), None)?);
         dirs.extend(bins(&self.trash(), None)?);
         for dir in dirs {
@@ -94,7 +94,7 @@ impl Store {
         Ok(files)
     }
 
-    /// Those of these files of a session that nothing names.
+    /// The files among these that nothing names.
     fn unnamed(
         &self,
         session: &SessionId,
@@ -113,7 +113,7 @@ impl Store {
         Ok(search.unreferenced())
     }
 
-    /// The live files of a session, when all of them are known.
+    /// The live transcripts of a session. Fails if not all of them are known.
     fn live_files(&self, session: &SessionId, snapshots: &Snapshots) -> Result<Vec<PathBuf>> {
         let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
         let live = read_sources(&Folder::of_session(self, session)?)?;
@@ -148,8 +148,8 @@ impl Store {
     }
 }
 
-/// A file that cannot be unpacked may name anything. A missing one was moved into the trash, which
-/// is searched as well, or it was packed.
+/// A file that cannot be unpacked may name any offloaded file, so it is an error. A missing file is
+/// not: it was moved into the trash, which is searched later, or it was packed.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
@@ -174,8 +174,8 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// How many digits of its hash name a file: a path has all 64, a handle has 8, one of an
-/// older version 12.
+/// The number of digits of a hash that name a file. A path has all 64, a handle has 8, and a handle
+/// of older versions has 12.
 const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
@@ -195,7 +195,7 @@ impl Search {
         Self { unnamed }
     }
 
-    /// Drops the files that `reader` names.
+    /// Drops the files that the text of `reader` names.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
         // The last digits as a number, and the length of the current run of digits.
         let (mut window, mut run) = (0, 0_u32);
@@ -215,7 +215,7 @@ impl Search {
         Ok(())
     }
 
-    /// The files that nothing named.
+    /// The files that no text has named.
     pub(super) fn unreferenced(self) -> Vec<OffloadedFile> {
         let mut files: Vec<OffloadedFile> = self.unnamed.into_values().flatten().collect();
         files.sort();

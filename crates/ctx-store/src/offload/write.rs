@@ -1,12 +1,12 @@
-//! Moves results out of a session. Each becomes a file, and all files are on disk before a session
-//! names them.
+//! Moves results out of a session. Each result becomes a file. All files are on disk before a
+//! session names them, because a session must never refer to a missing file.
 //!
-//! `taken.jsonl` records which results were moved out, and how often. Anybody who can write to a
-//! session can write something that looks like a reference. A result therefore gets back only what
-//! was moved out of it; otherwise a few lines could become gigabytes.
+//! `taken.jsonl` records which results were moved out, and how often. Anyone who can write to a
+//! session can write something that looks like a reference. So a result gets back only what was
+//! moved out of it; otherwise a few lines could become gigabytes.
 //!
-//! `sources.jsonl` lists the transcripts that name the files of a session, as far as they are
-//! known.
+//! `sources.jsonl` lists the known transcripts that name the files of a session. Garbage collection
+//! searches them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read, Write};
@@ -23,8 +23,7 @@ use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
 use crate::os;
 use crate::store::Store;
 
-/// Writes offloaded files of one session. Before the first of them nothing is created and
-/// nothing is recorded in the audit log.
+/// Writes offloaded files of one session. It creates and records nothing before the first file.
 pub struct OffloadWriter<'a> {
     store: &'a Store,
     session: SessionId,
@@ -47,14 +46,14 @@ impl Store {
         }
     }
 
-    /// What was moved out of the results of a session.
+    /// The record of the results that were moved out of a session.
     pub fn taken(&self, session: &SessionId) -> Result<TakenResults> {
         let mut taken = TakenResults::default();
         let Some(folder) = if_there(Folder::of_session(self, session))? else {
             return Ok(taken);
         };
         let text = read_text(&folder, TAKEN)?;
-        // A torn line describes results that never were in a session.
+        // An incomplete line describes results that no session has referred to.
         let lines = text.lines().map(serde_json::from_str::<TakenLine>);
         for line in lines.filter_map(Result::ok) {
             let calls = taken.calls.entry(line.file).or_default();
@@ -65,11 +64,11 @@ impl Store {
 }
 
 impl OffloadWriter<'_> {
-    /// Writes `content`, which the result of `call` has, into a file, unless there is one with
-    /// it. That one is checked and counts as used now, so that garbage collection leaves it
-    /// alone.
+    /// Writes `content`, the result of `call`, into a file. If there is such a file already, checks
+    /// it and counts this as a use, so that garbage collection leaves it alone.
     pub fn put(&mut self, content: &Content, call: Option<&str>) -> Result<OffloadedFile> {
-        // Even a failure after the rename counts for nothing: no transcript names the file yet.
+        // Even a failure after the rename changed nothing that matters: no transcript names the
+        // file yet.
         let file = self.write(content).map_err(StoreError::before)?;
         let from = (file.name.clone(), call.map(str::to_owned));
         *self.taken.entry(from).or_default() += 1;
@@ -86,8 +85,8 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. Either it removed the file before this, and
-        // a new one is made, or it will see that the file was used just now.
+        // Garbage collection takes the same lock. Either it has removed the file before this, and a
+        // new one is written, or it will see that the file was just used.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)
@@ -106,8 +105,8 @@ impl OffloadWriter<'_> {
         Ok(OffloadedFile { session: self.session.clone(), name })
     }
 
-    /// Makes the names of all files durable. `transcripts` are the sessions that name them; garbage
-    /// collection searches these. `None` is a transcript without a path, because it goes to a pipe.
+    /// Makes the names of all files durable. `transcripts` are the sessions that name them, which
+    /// garbage collection searches; `None` is a transcript that goes into a pipe and has no path.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<()> {
         let Some((folder, operation)) = &self.begun else {
             return Ok(());
@@ -126,14 +125,14 @@ impl OffloadWriter<'_> {
 
 const TAKEN: &str = "taken.jsonl";
 
-/// A line of the file.
+/// A line of `taken.jsonl`.
 #[derive(Serialize, Deserialize)]
 struct TakenLine {
-    /// The name of the file that holds it.
+    /// The name of the offloaded file.
     file: String,
-    /// The id of the call whose result it was, where the format has one.
+    /// The id of the call that had the result, if the format has such ids.
     call: Option<String>,
-    /// How often, in one run.
+    /// How often one run moved it out.
     times: u64,
 }
 
@@ -144,7 +143,7 @@ type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
 #[derive(Debug, Default)]
 pub struct TakenResults {
     calls: HashMap<String, HashMap<Option<String>, Times>>,
-    /// Contents that were put back without a record.
+    /// Contents without a record that were put back.
     unknown: HashSet<String>,
 }
 
@@ -154,17 +153,17 @@ struct Times {
     put_back: u64,
 }
 
-/// Adds what a run took out.
+/// Records what a run moved out.
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
     let lines = takings.iter().map(|((name, call), times)| {
         let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
-        // Texts and a number are always JSON.
+        // These values can always be written as JSON.
         serde_json::to_string(&line).unwrap_or_default()
     });
     add_lines(folder, TAKEN, lines)
 }
 
-/// Adds lines to a file of the folder.
+/// Appends lines to a file of the folder.
 fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> Result<()> {
     let path = folder.path.join(name);
     let mut file = folder.open(name, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
@@ -175,7 +174,7 @@ fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -
     written.and_then(|()| os::sync(&file)).or_cannot("write", &path)
 }
 
-/// The text of a file of the folder; empty without one.
+/// The text of a file of the folder; empty if there is no file.
 fn read_text(folder: &Folder, name: &str) -> Result<String> {
     let mut text = String::new();
     if let Some(mut file) = if_there(folder.open(name, OFlags::RDONLY))? {
@@ -185,21 +184,21 @@ fn read_text(folder: &Folder, name: &str) -> Result<String> {
 }
 
 impl TakenResults {
-    /// Counts one more result, without writing anything: this is a preview.
+    /// Counts one more result without writing anything, for a preview.
     pub fn take(&mut self, file: &OffloadedFile, call: Option<&str>) {
         let calls = self.calls.entry(file.name.to_string()).or_default();
         calls.entry(call.map(str::to_owned)).or_default().taken += 1;
     }
 
-    /// Starts over at the beginning of the session.
+    /// Starts again at the start of the session.
     pub fn begin(&mut self) {
         self.unknown.clear();
         let times = self.calls.values_mut().flat_map(HashMap::values_mut);
         times.for_each(|times| times.put_back = 0);
     }
 
-    /// Whether the content may be put into one more result of that call: as often as it was moved
-    /// out of such results, or once if there is no record.
+    /// Whether the content may be put into one more result of this call. It may be put back as
+    /// often as it was moved out of such results, or once if there is no record.
     pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
         let name = file.name.to_string();
         let Some(calls) = self.calls.get_mut(&name) else {
@@ -215,18 +214,18 @@ impl TakenResults {
 
 const SOURCES: &str = "sources.jsonl";
 
-/// Adds transcripts that are not listed yet. Each has a line: its path as a JSON string, or
-/// `null` when that is not known.
+/// Adds transcripts that are not listed yet. Each line has a path as a JSON string, or `null` if
+/// the path is unknown.
 fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<()> {
     let text = read_text(folder, SOURCES)?;
     let mut known: HashSet<String> = text.lines().map(str::to_owned).collect();
-    // A path that is not UTF-8 cannot be written down, so it counts as unknown.
+    // A path that is not UTF-8 cannot be written as JSON, so it counts as unknown.
     let paths = transcripts.iter().map(|path| path.and_then(Path::to_str));
     let lines = paths.map(|path| serde_json::Value::from(path).to_string());
     add_lines(folder, SOURCES, lines.filter(|line| known.insert(line.clone())))
 }
 
-/// The transcripts; `None` when the path of one is not known.
+/// The listed transcripts; `None` if the path of one is unknown.
 pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>> {
     let text = read_text(folder, SOURCES)?;
     Ok(text.lines().map(|line| serde_json::from_str(line).ok()).collect())

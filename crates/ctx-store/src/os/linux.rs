@@ -14,7 +14,7 @@ use super::Excluded;
 use crate::fs::folder::Entries;
 use crate::fs::is_same_file;
 
-/// From linux/fcntl.h; the libc crate has it for other systems only.
+/// From linux/fcntl.h. The libc crate defines it for other systems only.
 const F_SETSIG: libc::c_int = 10;
 
 fn lease_type(excluded: Excluded) -> libc::c_int {
@@ -30,7 +30,7 @@ fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> libc::c_in
     unsafe { libc::fcntl(file.as_raw_fd(), command, argument) }
 }
 
-/// Whether the lease is granted; `None` if the file can have none.
+/// Whether the kernel grants the lease; `None` if the file cannot have one.
 pub(super) fn set_lease(file: &File, excluded: Excluded) -> Option<bool> {
     // The kernel signals us when a process opens the file. SIGURG is ignored by default; SIGIO
     // would kill us.
@@ -51,7 +51,7 @@ pub(super) fn release_lease(file: &File) {
     fcntl(file, libc::F_SETLEASE, libc::F_UNLCK);
 }
 
-/// The first process seen that has `file` open for writing: `codex (pid 4711)`.
+/// The first process found that has `file` open for writing: `codex (pid 4711)`.
 pub(super) fn writer_of(file: &File) -> Option<String> {
     let wanted = file.metadata().ok()?;
     let is_wanted = |meta: Metadata| is_same_file(&meta, &wanted);
@@ -76,7 +76,7 @@ pub(super) fn writer_of(file: &File) -> Option<String> {
     None
 }
 
-/// The access mode is the lowest two bits of the octal `flags:`.
+/// Reads the access mode, the lowest two bits of the octal `flags:`.
 fn is_for_writing(info: &Path) -> bool {
     let info = fs::read_to_string(info).unwrap_or_default();
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -84,17 +84,17 @@ fn is_for_writing(info: &Path) -> bool {
     flags.is_some_and(|flags| flags & 3 != 0)
 }
 
-/// Renames a file unless the name is taken.
+/// Renames a file unless the new name is taken.
 pub(crate) fn rename_to_free_name(from: &Path, to: &Path) -> Result<(), Errno> {
     rename(from, to, RenameFlags::NOREPLACE)
 }
 
-/// Gives each of two files the name of the other, in one step.
+/// Exchanges the names of two files in one step.
 pub(crate) fn exchange_names(one: &Path, other: &Path) -> Result<(), Errno> {
     rename(one, other, RenameFlags::EXCHANGE)
 }
 
-/// A signal does not end it, as it may on a file system in user space.
+/// Renames, and tries again if a signal interrupts it, as can happen on a FUSE file system.
 fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
     retry_on_intr(|| renameat_with(CWD, from, CWD, to, flags))
 }

@@ -1,8 +1,8 @@
 //! Everything that differs between operating systems; the rest of the crate is POSIX.
 //!
-//! `linux.rs` and `portable.rs` have the same functions. `portable.rs` is what any Unix can do: it
-//! has no leases, cannot look at other processes and cannot exchange names. A network file system
-//! gives the same answers on Linux, so that callers know them all.
+//! `linux.rs` and `portable.rs` have the same functions. `portable.rs` does only what any Unix can:
+//! it has no leases, cannot look at other processes and cannot exchange names. Network file systems
+//! have the same limits on Linux, so callers must handle them anyway.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -23,12 +23,13 @@ use portable as system;
 
 pub(crate) use system::{exchange_names, rename_to_free_name};
 
-/// Whom a lease keeps waiting when they open the file.
+/// Which other processes a lease delays when they open the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excluded {
-    /// Whoever opens it for writing.
+    /// Processes that open it for writing.
     Writers,
-    /// Whoever opens it. Only the one handle that is open for writing can ask for that.
+    /// All processes that open it. The kernel grants this only if our handle is open for writing
+    /// and is the only one.
     Everyone,
 }
 
@@ -36,7 +37,7 @@ pub(crate) enum Excluded {
 pub(crate) enum LeaseAnswer<'f> {
     /// No other process has the file open, and none can open it until the lease is dropped.
     Granted(Lease<'f>),
-    /// Somebody has it open.
+    /// Another process has the file open.
     InUse,
     /// The file has another owner, or the file system or the kernel has no leases.
     Unknown,
@@ -44,9 +45,10 @@ pub(crate) enum LeaseAnswer<'f> {
 
 /// A lease: the kernel delays other processes that open the file until the lease is dropped. It
 /// grants the lease only if no process has the file open in that way, so the request is also an
-/// atomic check. Looking at processes cannot be atomic.
+/// atomic check. A search through the list of processes could not be atomic.
 ///
-/// A lease ends with its process. The kernel revokes it after 45 seconds by default.
+/// A lease ends with its process. By default, the kernel revokes it after a process has waited for
+/// 45 seconds.
 pub(crate) struct Lease<'f> {
     file: &'f File,
     excluded: Excluded,
@@ -66,7 +68,7 @@ impl<'f> Lease<'f> {
         }
     }
 
-    /// A lease that keeps everybody out; `None` if it is not granted.
+    /// Requests a lease that keeps every other process out; `None` if it is not granted.
     pub(crate) fn on_everyone(file: &'f File) -> Option<Self> {
         match Self::request(file, Excluded::Everyone) {
             LeaseAnswer::Granted(lease) => Some(lease),
@@ -74,7 +76,7 @@ impl<'f> Lease<'f> {
         }
     }
 
-    /// Whether another process is waiting for the end of the lease.
+    /// Whether another process is waiting for the lease to end.
     pub(crate) fn is_waited_for(&self) -> bool {
         !system::is_lease_intact(self.file, self.excluded)
     }
@@ -98,16 +100,16 @@ pub(crate) fn has_no_writer(file: &File) -> Option<bool> {
 /// Whether other processes have a file open for writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
-    /// No process has: the kernel said so at that moment.
+    /// No process has it open for writing, says the kernel.
     None,
-    /// No visible process has. A process of another user or machine might.
+    /// No visible process has it open for writing. A process of another user or machine might.
     NoneSeen,
-    /// One has: its name and id, as far as we may know them.
+    /// A process has it open for writing: its name and id, if we are allowed to see them.
     Some(String),
 }
 
 impl Writers {
-    /// Asks the kernel, and looks at the processes if it does not tell.
+    /// Asks the kernel, and searches the processes if the kernel does not know.
     pub(crate) fn of(file: &File) -> Self {
         match has_no_writer(file) {
             Some(true) => Self::None,
@@ -121,8 +123,8 @@ impl Writers {
     }
 }
 
-/// Refuses a file that a process has open for writing. If the kernel grants a lease, it keeps
-/// writers out until that is dropped.
+/// Refuses a file that a process has open for writing. The returned lease, if the kernel grants
+/// one, keeps writers out until it is dropped.
 pub(crate) fn keep_writers_out<'f>(file: &'f File, path: &Path) -> Result<Option<Lease<'f>>> {
     let writers = match Lease::request(file, Excluded::Writers) {
         LeaseAnswer::Granted(lease) => return Ok(Some(lease)),
@@ -137,19 +139,18 @@ pub(crate) fn keep_writers_out<'f>(file: &'f File, path: &Path) -> Result<Option
     }
 }
 
-/// Waits until the bytes, the length and the mode of a file, or the names in a folder, are on the
-/// disk.
+/// Waits until a file's bytes, length and mode, or a folder's names, are on the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Waits until the bytes and the length of a file are on the disk.
+/// Waits until a file's bytes and length are on the disk.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
 /// Whether a file was not opened because it is a symbolic link.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
-    // FreeBSD says EMLINK.
+    // FreeBSD reports EMLINK.
     matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::MLINK))
 }

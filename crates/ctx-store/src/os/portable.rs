@@ -1,4 +1,4 @@
-//! Any Unix. The answers say that the system cannot tell, or cannot do it.
+//! Any Unix. The functions answer that the system does not know, or cannot do it.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,23 +1,24 @@
-//! Appends lines to a session file. The old lines stay in place, byte for byte, and agents find the
-//! file under its name.
+//! Appends lines to a session file. The existing bytes do not move, and the file keeps its name and
+//! its inode, so a running agent keeps writing to the right file.
 //!
-//! The steps: claim the file as for a replacement; take a snapshot, which describes the new file;
-//! record the lines in the store; append them in one write, if the file is exactly as it was read.
-//! An incomplete write is cut back by this run or by the next one.
+//! The steps: claim the file as for a replacement; take a snapshot, whose commit record describes
+//! the future content; record the lines in the store, so that a killed run can be repaired; append
+//! them in one write, if the file is still exactly as it was read. An incomplete write is cut off
+//! by this run or by the next one.
 //!
 //! If the kernel has leases and no process has the file open, none can open it between the check
-//! and the write. Otherwise an agent may write in these microseconds, and its line then follows
-//! ours, as if it had come a little later.
+//! and the write. Otherwise an agent may write in these microseconds. If its line follows ours,
+//! nothing is wrong; if it comes before ours, the check after the write reports it.
 //!
-//! After a run that was killed, the next run on the file finds the record in `appending/`, together
-//! with the snapshot of the file, and one of these:
+//! After a run was killed, the next run on the file finds the record in `appending/`. It compares
+//! the file with the record and with the snapshot, and finds one of these:
 //!
-//! - the old bytes alone, or the old bytes and all lines: nothing to do;
-//! - the old bytes and a part of the lines: the part is cut off;
-//! - the same, followed by lines that an agent has written since. The first of them is on the
-//!   same line as our part, so a new file without the part replaces this one, which becomes a
+//! - only the old bytes, or the old bytes and all lines: nothing to do;
+//! - the old bytes and a part of our lines: that part is cut off;
+//! - the same, followed by lines that an agent has written since. Its first line is glued to our
+//!   part, so cutting is not enough: a new file without our part replaces this one, which becomes a
 //!   snapshot;
-//! - anything else: another program has rewritten the file, and it stays as it is.
+//! - anything else: another program has rewritten the file, so it is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -47,15 +48,16 @@ pub struct Addition<'a> {
     pub lines: &'a [u8],
     /// The name of the operation in the audit log: `compact`.
     pub operation: &'static str,
-    /// The kind of the snapshot that is taken of what was there.
+    /// The kind of the snapshot that is taken before the change.
     pub kind: SnapshotKind,
     /// What the audit log records about the change.
     pub figures: Figures,
 }
 
 impl Replacement<'_> {
-    /// Takes a snapshot of the file and then appends lines, if the file is exactly as it was read.
-    /// If that fails, the snapshot is withdrawn. [`Replacement::commit_after`] explains `first`.
+    /// Takes a snapshot of the file and then appends the lines, if the file is still exactly as it
+    /// was read. If the append fails, the snapshot is withdrawn. [`Replacement::commit_after`]
+    /// explains `first`.
     pub fn append_after<E>(
         mut self,
         addition: Addition<'_>,
@@ -92,7 +94,7 @@ impl Replacement<'_> {
                 store.done(&operation, &facts)
             };
             let written = write();
-            // If the content of the file is uncertain, the next run checks it.
+            // If the state of the file is uncertain, keep the record: the next run checks the file.
             if !matches!(&written, Err(error) if error.severity() == Severity::Uncertain) {
                 Store::remove_note(&note);
             }
@@ -100,8 +102,8 @@ impl Replacement<'_> {
         })
     }
 
-    /// The lines as they are written: each one ends, and an unfinished line before them is ended
-    /// first.
+    /// The bytes to write. Ends each line, and first ends an unfinished line that is already in the
+    /// file.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
         let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
         let is_unfinished = self.draft.measured.tail > 0;
@@ -109,19 +111,20 @@ impl Replacement<'_> {
     }
 }
 
-const OTHER_CONTENT: &str = "does not end with what was written: another process has written it over, or the disk is at fault";
+const OTHER_CONTENT: &str = "does not end with what was written: another process has overwritten it, or the disk is at fault";
 
 const NOT_ALONE: &str = "another process has written after a part of it";
 
 /// The end of a session file, at which lines are appended or cut off.
 impl SessionFile {
-    /// Opens the file to be changed at its end. Refuses one that another process has open for
+    /// Opens the file for a change at its end. Refuses a file that another process has open for
     /// writing.
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
-        // The kernel counts all who have it open, so the handle for reading has to go. It goes first:
-        // we would wait for our own lease on it, where that could not be given back.
+        // The kernel counts every handle, so the one for reading must be closed before a lease on
+        // everyone can be granted. It is closed before the next open: if our lease could not be
+        // released, that open would wait for it.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;
@@ -130,13 +133,13 @@ impl SessionFile {
         Ok(tail)
     }
 
-    /// Appends bytes to a file that is exactly as it was read: all of them or none.
+    /// Appends all bytes, or none, to a file that is still exactly as it was read.
     pub(crate) fn append(self, bytes: &[u8]) -> Result<()> {
         let Self { file, path, meta } = &self;
         let alone = Lease::on_everyone(file);
         self.refuse_change()?;
         self.write(bytes)?;
-        // Waiting writers do not wait for the disk.
+        // Release writers before the sync, so that they do not wait for the disk.
         drop(alone);
         let finish = || {
             #[cfg(test)]
@@ -153,8 +156,8 @@ impl SessionFile {
         finish().map_err(|error: StoreError| error.after(what()))
     }
 
-    /// Truncates a file that is exactly as it was seen to `length` bytes, and restores its time of
-    /// change.
+    /// Truncates a file that is still exactly as it was seen to `length` bytes, and restores its
+    /// modification time.
     fn cut(self, length: u64, modified: Option<SystemTime>) -> Result<()> {
         let alone = Lease::on_everyone(&self.file);
         self.refuse_change()?;
@@ -169,7 +172,7 @@ impl SessionFile {
                 return Err(error);
             }
         }
-        // Else the next run would take this for the work of an agent.
+        // Otherwise the next run would take this change for the work of an agent.
         let _ = modified.map(|at| self.file.set_modified(at));
         Ok(())
     }
@@ -181,7 +184,7 @@ impl SessionFile {
         Err(StoreError::Changed(self.path.clone()))
     }
 
-    /// One write, where the system does all of it; what comes of a part of it is cut back.
+    /// Writes everything at once, if the system does; cuts a partial write off again.
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;
@@ -206,7 +209,7 @@ impl SessionFile {
         error.map_err(|error: StoreError| error.after(what))
     }
 
-    /// Our bytes must not follow anything that another process has written since.
+    /// Continues a partial write, unless another process has written to the file since.
     fn write_some(&self, bytes: &[u8], written: usize) -> io::Result<usize> {
         let bytes = part(bytes)?;
         if written > 0 && !self.ends_at(written) {
@@ -223,7 +226,7 @@ impl SessionFile {
 }
 
 #[cfg(not(test))]
-#[allow(clippy::unnecessary_wraps)] // A test may let it fail.
+#[allow(clippy::unnecessary_wraps)] // A test can make it fail.
 fn part(wanted: &[u8]) -> io::Result<&[u8]> {
     Ok(wanted)
 }
@@ -240,24 +243,24 @@ struct Head {
     modified: Option<Duration>,
 }
 
-/// How much of a note is read for its first line.
+/// The number of bytes of a note that are read to find its first line.
 const LONGEST_HEAD: u64 = 1024;
 
-/// The longest line that is searched for its end.
+/// The longest line in which a line end is searched for.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// What follows the bytes that the addition was to follow.
+/// What follows the old bytes of the file.
 enum AppendState {
-    /// Nothing to remove.
+    /// Nothing that must be removed.
     Nothing,
     /// A part of the addition.
     Part {
-        /// The length that the file had before it.
+        /// The length of the file before the addition.
         old: u64,
-        /// When it was changed before it.
+        /// Its modification time before the addition.
         modified: Option<SystemTime>,
     },
-    /// A part of the addition at this range, and more after it.
+    /// A part of the addition in this range, with other bytes after it.
     PartAndMore(Range<u64>),
 }
 
@@ -266,13 +269,13 @@ impl Store {
         self.root().join("appending")
     }
 
-    /// Two files of one session have separate records.
+    /// The file's path is part of the name, because two files of one session need separate records.
     fn note_of(&self, live: &SessionFile) -> Result<PathBuf> {
         let name = SessionId::of_path(&live.path)?;
         Ok(self.additions().join(name.as_str()))
     }
 
-    /// Durably records the lines that are about to be appended; returns the path of the note.
+    /// Records the lines durably before they are appended; returns the path of the note.
     pub(crate) fn note_addition(
         &self,
         before: &Snapshot,
@@ -290,7 +293,7 @@ impl Store {
         Ok(path)
     }
 
-    /// The rest of an earlier run's addition to the file.
+    /// Finds what an earlier run's addition left in the file.
     fn find(&self, live: &SessionFile, head: &Head, bytes: &[u8]) -> Result<AppendState> {
         let id = SnapshotId::parse(&head.snapshot);
         let before = id.and_then(|id| self.read_meta(&id).ok());
@@ -319,11 +322,11 @@ impl Store {
     }
 
     pub(crate) fn remove_note(note: &Path) {
-        // If the record remains, the next run finds the addition complete.
+        // If the note remains, the next run finds the addition complete.
         let _ = fs::remove_file(note);
     }
 
-    /// Removes the notes of a session that is forgotten.
+    /// Removes the notes of a session that is being forgotten.
     pub(crate) fn remove_notes(&self, session: &SessionId) {
         for name in file_names(&self.additions()).unwrap_or_default() {
             let path = self.additions().join(name);
@@ -335,8 +338,8 @@ impl Store {
         }
     }
 
-    /// Takes away what a killed run has left of an addition to a file that is claimed.
-    /// `None` where the file was changed by that.
+    /// Removes what a killed run left of an addition. The file must be claimed. Returns `None` if
+    /// that changed the file, so that it must be opened again.
     pub(crate) fn repair_addition(
         &self,
         session: &SessionId,
@@ -351,7 +354,7 @@ impl Store {
             Some((head, bytes)) => self.find(&live, &head, &bytes)?,
             None => AppendState::Nothing,
         };
-        // For who copies it.
+        // Rewind for the caller, who copies the file.
         (&live.file).rewind().or_cannot("read", &live.path)?;
         match found {
             AppendState::Nothing => {
@@ -386,9 +389,10 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
     Some((head, bytes))
 }
 
-/// Where an agent's line begins that was appended directly to a part of ours, which starts at
-/// `old`. Its first bytes may equal those that we did not write, so our part ends where a complete
-/// object begins. `None` if nothing of ours is there, or the end is unclear.
+/// Finds where an agent's line begins that is glued to a part of our addition, which starts at
+/// `old`. Its first bytes may equal the next bytes of ours, so comparing bytes is not enough: our
+/// part ends where a complete object begins. Returns `None` if none of our bytes are there, or the
+/// end is unclear.
 fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
     let path = &live.path;
     let mut file = &live.file;
@@ -413,7 +417,7 @@ fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>>
 /// The name of the operation in the audit log.
 const OPERATION: &str = "repair-addition";
 
-/// Removes our part. The lines that an agent has written after it stay.
+/// Replaces the file by one without our part. The lines that an agent wrote after it stay.
 fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()> {
     let path = replacement.live.path.clone();
     let copy = replacement.draft.path().to_owned();

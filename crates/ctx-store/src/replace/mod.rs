@@ -1,13 +1,14 @@
-//! Replaces a session file that an agent may be writing, without losing anything that was in it or
+//! Replaces a session file that an agent may be writing. Nothing is lost of what was in the file or
 //! is appended meanwhile.
 //!
 //! The steps: lock the session; refuse a file that another process has open for writing; copy its
 //! bytes (the caller makes the new content from them); write the new file next to the old one; turn
-//! the copy into a snapshot; carry over what was appended since; exchange the two files, which is
-//! the commit; carry over what is still written through an older handle.
+//! the copy into a snapshot, so that the old content is safe before any name changes; carry over
+//! what was appended since the copy; exchange the two files, which is the commit; carry over what
+//! is still written through an older handle.
 //!
-//! New content is checked against its hash while it is read. If the replacement fails, its snapshot
-//! is withdrawn, so a job that fails every night does not fill the disk.
+//! The new content is checked against its hash while it is read. If the replacement fails, its
+//! snapshot is withdrawn, so a job that fails every night does not fill the disk.
 
 pub(crate) mod append;
 pub(crate) mod restore;
@@ -42,36 +43,37 @@ use crate::trash::sync_removal;
 /// How a replacement ended.
 #[derive(Debug)]
 pub enum ReplaceOutcome {
-    /// The file had that content already; nothing was done.
+    /// The file already had this content; nothing was done.
     Same,
-    /// There was no file; there is one now.
+    /// There was no file; it was created.
     Created,
-    /// The content is new.
+    /// The file has the new content.
     New {
-        /// The snapshot of what was there.
+        /// The snapshot of the old content.
         before: Box<Snapshot>,
         /// The number of bytes that were appended meanwhile and now follow the new content.
         late_bytes: u64,
-        /// The second name of the old file, when a process may still be writing to it.
+        /// The second name of the old file, if a process may still be writing to it.
         retained: Option<PathBuf>,
     },
 }
 
-/// A session file that is about to be replaced: locked, without a writer, and copied. If it is
-/// dropped without [`Replacement::commit`], nothing remains.
+/// A session file that is about to be replaced: locked, without a writer, and copied. Dropped
+/// without [`Replacement::commit`], it leaves nothing behind.
 pub struct Replacement<'s> {
     pub(crate) store: &'s Store,
     pub(crate) session: SessionId,
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether what is appended meanwhile may follow the new content; else it stops all.
+    /// Whether lines that are appended meanwhile may follow the new content. If not, they stop the
+    /// replacement.
     pub(crate) may_grow: bool,
 }
 
 impl Store {
-    /// Replaces the content of a session file that has been left alone for `min_idle`, or
-    /// creates it.
+    /// Replaces the content of a session file that has been idle for `min_idle`, or creates the
+    /// file.
     pub fn replace(
         &self,
         path: &Path,
@@ -87,9 +89,9 @@ impl Store {
         self.begin_replacement(path, session, min_idle)?.commit(new)
     }
 
-    /// Locks a session and copies the bytes of its file. Making the new content from them may take
-    /// long, so what is appended meanwhile is carried over. Refuses a file with several names, with
-    /// a writer, or with a change less than `min_idle` ago.
+    /// Locks a session and copies the bytes of its file. Lines that are appended while the caller
+    /// makes the new content are carried over, because that may take long. Refuses a file with
+    /// several names, with a writer, or with a change less than `min_idle` ago.
     pub fn begin_replacement(
         &self,
         path: &Path,
@@ -107,7 +109,7 @@ impl Store {
         if let Some(exception) = exception {
             exception.check(&draft.sha256)?;
         }
-        // The file is locked: no run is between giving such a name and its commit.
+        // The file is locked, so no other run is between giving it such a name and its commit.
         for link in live.second_names()? {
             fs::remove_file(&link).or_cannot("remove", &link)?;
         }
@@ -144,7 +146,7 @@ impl Store {
             ..Facts::of(session)
         };
         let operation = self.begin(new.operation, &facts)?;
-        // Private, because the mode of the lost file is unknown.
+        // The new file is private, because the mode of the lost file is unknown.
         let mut temp = TempFile::beside(path, 0o600).or_cannot("create a file in", parent(path))?;
         new.copy_to(&mut temp, path)?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
@@ -154,9 +156,10 @@ impl Store {
         Ok(ReplaceOutcome::Created)
     }
 
-    /// Commits the snapshot of what is in a file, then calls `first`, then changes the file: `change`
-    /// returns how many bytes were carried over, and the old file when it stays. If one of them
-    /// fails, no snapshot is left. The copy that a killed run left of the same bytes goes.
+    /// Commits the snapshot of the current content, then calls `first`, then calls `change`, which
+    /// changes the file and returns the number of bytes that it carried over, and the old file if
+    /// that stays. If one of these fails, the snapshot is withdrawn. If a killed run left a
+    /// snapshot of the same bytes, that one is withdrawn at the end.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -173,7 +176,7 @@ impl Store {
             return Err(not_saved(path, error));
         }
         if let Some(id) = superseded {
-            // It does no harm if it remains.
+            // If it remains, it does no harm.
             let _ = self.withdraw(&id);
         }
         if let Err(error) = first() {
@@ -193,18 +196,19 @@ impl Store {
         }
     }
 
-    /// After a failed replacement: checks the file that was to get the name of the replaced one,
-    /// and withdraws the snapshot unless it is needed to find that file.
+    /// After a failed replacement: checks the file that got, or would have got, the second name,
+    /// and withdraws the snapshot unless that is needed to find this file.
     pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
         let mut swept = SweepReport::default();
         let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
         if judged.is_ok() && !before.meta.has_retained() {
-            // It does no harm if it remains.
+            // If it remains, it does no harm.
             let _ = self.withdraw(&before.id);
         }
     }
 
-    /// Deletes a snapshot for good, the commit record first.
+    /// Deletes a snapshot for good. The commit record goes first, so that no record ever names
+    /// missing bytes.
     pub(crate) fn withdraw(&self, id: &SnapshotId) -> Result<()> {
         let item = StoreItem::Snapshot(id.clone());
         let items = [item.clone()];
@@ -222,8 +226,8 @@ impl Store {
         Ok(())
     }
 
-    /// The newest snapshot of a session, when it was taken of the same bytes for the same
-    /// purpose: that run was killed, or what it did was undone by hand.
+    /// The newest snapshot of a session, if it was taken of the same bytes for the same purpose.
+    /// Then that run was killed, or its change was undone by hand, and its snapshot is redundant.
     fn superseded(
         &self,
         session: &SessionId,
@@ -239,27 +243,28 @@ impl Store {
 }
 
 impl Replacement<'_> {
-    /// The bytes of the file.
+    /// The copied bytes of the file.
     pub fn bytes(&self) -> Result<File> {
         self.draft.reader()
     }
 
-    /// For new content that nothing may follow: bytes appended before the rename stop the
+    /// For new content that nothing may follow: bytes appended before the exchange stop the
     /// replacement instead of being carried over.
     #[must_use]
     pub fn unless_it_grows(self) -> Self {
         Self { may_grow: false, ..self }
     }
 
-    /// Makes the bytes a snapshot, then puts the new content into the file. When that does not
-    /// come about, no snapshot is left.
+    /// Turns the copy into a snapshot, then puts the new content into the file. On failure, no
+    /// snapshot is left.
     pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome> {
         let Ok(done) = self.commit_after(new, || Ok::<(), Infallible>(()))?;
         Ok(done)
     }
 
-    /// The same. As soon as the snapshot exists, `first` writes what belongs to the new content
-    /// elsewhere, such as memory files. If it fails, the session stays unchanged.
+    /// The same, with a step in between: once the snapshot exists, `first` writes what belongs to
+    /// the new content elsewhere, such as memory files. If it fails, the session file is not
+    /// changed.
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,
@@ -268,7 +273,8 @@ impl Replacement<'_> {
         if self.draft.sha256 == new.sha256 {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
-        // The lock outlives the new file, so that it stays marked where that cannot be removed.
+        // The lock must outlive the new file. If that cannot be removed, the lock file then still
+        // says that a run may have left something.
         let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
         let file = NewFile::write(&live, new)?;
         draft.replaced_by = Some(file.content.clone());
@@ -295,18 +301,18 @@ fn not_saved(path: &Path, error: StoreError) -> StoreError {
 pub struct NewContent<'a> {
     /// All its bytes.
     pub reader: &'a mut dyn Read,
-    /// Their hash. It is checked while they are read, and again in the written file.
+    /// The hash of these bytes. It is checked while they are read, and again in the written file.
     pub sha256: &'a str,
     /// The name of the operation in the audit log: `rollback`.
     pub operation: &'static str,
-    /// The kind of the snapshot that is taken of what is replaced.
+    /// The kind of the snapshot of the old content.
     pub kind: SnapshotKind,
     /// What the audit log records about the change.
     pub figures: Figures,
 }
 
 impl NewContent<'_> {
-    /// Copies all of it into the new file for `path`; returns its length.
+    /// Copies the content into the new file for `path` and returns its length.
     pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64> {
         let mut hasher = Sha256::new();
         let cannot_read = |read: io::Result<_>| read.or_cannot("read the new content of", path);

@@ -1,11 +1,13 @@
-//! Restoring: a snapshot is found and checked, then its bytes are put into the session file.
-//! The snapshots of a session file, whatever name they were saved under.
+//! Restores a snapshot: finds it, checks it, and puts its bytes into the session file. Finds the
+//! snapshots of a file by whatever id they were saved under.
 //!
-//! An undo finds the last successful replacement of a file. Each snapshot of a replaced file
-//! describes its new content. The replacement succeeded if the file still begins with that, since
-//! agents only append. A run that was killed before its commit, and left its snapshot, is therefore
-//! not mistaken for the last one. Also finds what a rollback would remove: lines that agents have
-//! appended since a tool last changed or saved the file.
+//! An undo looks for the last successful replacement of the file. The snapshot of each replaced
+//! file describes the new content. If the file still begins with that content, the replacement
+//! succeeded, because agents only append. So a run that was killed between its snapshot and its
+//! commit is not mistaken for the last replacement.
+//!
+//! Also finds what a rollback would lose: lines that agents have appended since a tool last changed
+//! or saved the file.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,28 +34,28 @@ use crate::store::Store;
 /// The snapshot to restore.
 #[derive(Clone, Copy, Debug)]
 pub enum SnapshotChoice<'a> {
-    /// The one with this name: see [`crate::Catalog::find`].
+    /// The snapshot with this name: see [`crate::Catalog::find`].
     Named(&'a str),
-    /// The newest one that was taken before that time.
+    /// The newest snapshot that was taken before that time.
     Before(DateTime<Utc>),
-    /// What the last replacement of this file replaced.
+    /// The content before the last replacement of this file.
     Undo(Option<&'a Path>),
 }
 
 /// A snapshot whose bytes were checked against their hash.
 pub struct Restore<'s> {
     store: &'s Store,
-    /// The session that the replaced bytes belong to.
+    /// The session under which the replaced content is saved.
     pub session: SessionId,
-    /// The bytes, to be read from their start.
+    /// The bytes of the snapshot, to be read from the start.
     pub content: SnapshotBytes,
     /// The commit record.
     pub meta: Meta,
-    /// What a tool knows of the beginning of the file, by the ids of snapshots: the result of the
-    /// replacement of this one, its own bytes, the results of the other replacements of the
-    /// session's files.
+    /// The lengths and hashes with which the file may begin, as far as tools know, each with the id
+    /// of its snapshot: first what replaced this snapshot, then its own bytes, then the results of
+    /// the other replacements.
     known: Vec<(String, FileHash)>,
-    /// How the file begins that was looked at to find it.
+    /// The hashes of the start of the file, if it was read to find the snapshot.
     pub(crate) file: PrefixHashes,
 }
 
@@ -74,10 +76,10 @@ impl Store {
         Ok(Restore { session: session.clone(), ..found })
     }
 
-    /// Finds a snapshot of a session that only its file names: see [`Store::catalog_of_file`].
+    /// Finds a snapshot if the user named only the file: see [`Store::catalog_of_file`].
     ///
-    /// Copies of one session in several places have one id: unless it is named, no snapshot of
-    /// another copy is taken while there is one of this file.
+    /// Copies of one session in several places have the same id. Unless the user names a snapshot
+    /// of another copy, it is ignored if this file has snapshots.
     pub fn find_restore_of_file(
         &self,
         path: &Path,
@@ -91,13 +93,13 @@ impl Store {
         };
         let is_named = matches!(wanted, SnapshotChoice::Named(name) if name != "latest");
         let found = self.find_in(of_file.catalog, (!is_named).then_some(path), wanted)?;
-        // The replaced content belongs to the session id in the file, or else to the session that
-        // it was saved under.
+        // The replaced content is saved under the session id in the file, or else under the session
+        // of the snapshot.
         let session = SessionId::told_by(path).unwrap_or_else(|| found.session.clone());
         Ok(Restore { session, ..found })
     }
 
-    /// Finds and opens a snapshot, one of the file at `path` if there is such a one.
+    /// Finds and opens a snapshot, one of the file at `path` if there is any.
     fn find_in(
         &self,
         mut catalog: Catalog,
@@ -137,12 +139,12 @@ impl Store {
         })
     }
 
-    /// The snapshots of a file: of the session that its agent has written into it; of its path,
-    /// whatever name they were saved under; else, for a file that was moved or copied, of the
-    /// session that has a snapshot, or wrote a file, of the same bytes or of its beginning.
+    /// The snapshots of a file: those under the id that its agent wrote into it, and those of its
+    /// path, under whatever id. If there are none, the file was moved or copied; then those of the
+    /// session whose snapshot, or written file, has the same bytes or the same start.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
-        // Older versions of the tools named all sessions by their path.
+        // Older versions of the tools named all sessions after their path.
         let own = [SessionId::of_file(path)?, SessionId::of_path(path)?];
         let mut catalog = self.catalog(None)?;
         let is_own = |entry: &Entry| {
@@ -171,13 +173,12 @@ impl Store {
         Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
     }
 
-    /// The state before the last replacement of a file. Skips a snapshot of exactly the current
-    /// bytes. If the file begins with nothing that a tool wrote, it has been rewritten, and the
-    /// newest replacement counts. A damaged snapshot that may be the one is an error.
+    /// The content before the last replacement of a file. Skips a snapshot of exactly the current
+    /// bytes. If the file does not begin with anything that a tool wrote, it has been rewritten,
+    /// and the newest replacement counts. A damaged snapshot that may be the right one is an error.
     ///
-    /// Also returns the hashes that decide, because a rollback needs more of them and should read
-    /// the file only twice. The second time is under the lock, since an agent may append until
-    /// then.
+    /// Also returns the hashes that were computed. A rollback needs more of them and should read
+    /// the file only twice: here, and under the lock, because an agent may append until then.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
@@ -194,7 +195,7 @@ impl Store {
         let mut newest = None;
         for entry in entries {
             let Ok(meta) = &entry.meta else {
-                // The commit record of a damaged one may still be good.
+                // The commit record of a damaged snapshot may still be valid.
                 let sealed = self.read_sealed(&entry.id);
                 if sealed.is_ok_and(|meta| !meta.kind.is_of_replacement()) {
                     continue;
@@ -209,7 +210,7 @@ impl Store {
                 Some(new) if !now.begin_with(new) => {
                     newest.get_or_insert(entry);
                 }
-                // Older versions of the tools did not write it down.
+                // Older versions of the tools did not record the new content.
                 _ => return Ok((entry, now)),
             }
         }
@@ -219,14 +220,14 @@ impl Store {
 }
 
 impl Restore<'_> {
-    /// The same, for a file of another session.
+    /// The same for a catalog that is read here.
     #[cfg(test)]
     pub(crate) fn of_session(self, session: SessionId) -> Self {
         Self { session, ..self }
     }
 
-    /// Refuses a file that the snapshot was not taken of: a mistyped name must not overwrite
-    /// another session's file.
+    /// Refuses a file that the snapshot was not taken of: a mistyped name must not overwrite the
+    /// file of another session.
     pub fn refuse_other_file(&self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         match &self.meta.source {
@@ -240,7 +241,7 @@ impl Restore<'_> {
         }
     }
 
-    /// Whether [`Restore::restore`] would be refused now: the question of a dry run.
+    /// Whether [`Restore::restore`] would refuse the file now, for a dry run.
     pub fn refuse(&self, path: &Path, min_idle: MinIdle) -> Result<()> {
         refuse_replacement(path)?;
         if !is_there(path)? {
@@ -249,8 +250,8 @@ impl Restore<'_> {
         SessionFile::open_replaceable(path)?.refuse_unless_idle(self.store, &self.session, min_idle)
     }
 
-    /// Puts the bytes into a file, or creates it. A file that changed less than `min_idle` ago
-    /// is refused.
+    /// Puts the bytes into the file, or creates it. Refuses a file that changed less than
+    /// `min_idle` ago.
     pub fn restore(&mut self, path: &Path, min_idle: MinIdle) -> Result<ReplaceOutcome> {
         let mut new = NewContent {
             reader: &mut self.content,
@@ -262,9 +263,8 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
-    /// What follows the part of the file that a tool knows, and would be lost with it: after the
-    /// content that replaced the snapshot, after the snapshot's own bytes, or after the result of
-    /// another replacement.
+    /// The lines that a rollback would lose: those after the content that replaced the snapshot,
+    /// after the snapshot's own bytes, or after the result of another replacement.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
         let now = if self.file.path == path {
@@ -294,19 +294,19 @@ impl Restore<'_> {
 
 /// The snapshots that belong to a file.
 pub struct OfFile {
-    /// The snapshots of the session id in the file and of its path; without any, those of the
-    /// session whose content it has.
+    /// The snapshots under the session id in the file and those of its path. If there are none,
+    /// those of the session that its content matches.
     pub catalog: Catalog,
-    /// The path that they were taken of, where only the content tells that they are its own.
+    /// The path that they were taken of, if only the content shows that they belong to this file.
     pub by_content: Option<String>,
 }
 
-/// The sessions of whose bytes the longest beginning of the file is.
+/// The sessions whose content is the longest match of the start of the file.
 fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
     let file = PrefixHashes::of(path, catalog.trusted().flat_map(|(_, meta)| meta.lengths()))?;
     let mut by_length: BTreeMap<u64, BTreeSet<&SessionId>> = BTreeMap::new();
     for (id, meta) in catalog.trusted() {
-        // Every file begins with nothing.
+        // Every file begins with zero bytes, so these do not count.
         if let Some(length) = file.fit(meta).filter(|length| *length > 0) {
             by_length.entry(length).or_default().insert(&id.session);
         }
@@ -316,10 +316,10 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
 }
 
 impl Catalog {
-    /// Drops the snapshots of other files, if there is one of this file.
+    /// Drops the snapshots of other files if there is one of this file.
     pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
-        // For a damaged one, and for stdin, it is unknown.
+        // For a damaged snapshot, and for one of stdin, the file is unknown.
         let of_file = |entry: &Entry| {
             let meta = entry.meta.as_ref().ok()?;
             meta.source.as_ref().map(|_| meta.is_of(&real))
@@ -333,25 +333,25 @@ impl Catalog {
 }
 
 impl Meta {
-    /// How long its bytes are, and what was to take their place.
+    /// The length of the snapshot, and of the content that replaced it.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
         let new = self.replaced_by.as_ref().map(|new| new.bytes);
         new.into_iter().chain([self.bytes])
     }
 }
 
-/// The hashes of the beginnings of a file, by their lengths.
+/// Hashes of the start of a file, by length.
 #[derive(Default)]
 pub(crate) struct PrefixHashes {
-    /// Which file.
+    /// The file.
     path: PathBuf,
-    /// For the whole file; `None` if there is no file.
+    /// The hash of the whole file; `None` if there is no file.
     whole: Option<String>,
     hashes: BTreeMap<u64, String>,
 }
 
 impl PrefixHashes {
-    /// The requested hashes, in one pass over the file.
+    /// Computes the requested hashes in one pass over the file.
     pub(crate) fn of(path: &Path, asked: impl Iterator<Item = u64>) -> Result<Self> {
         let mut prefixes = Self { path: path.to_owned(), ..Self::default() };
         if is_there(path)? {
@@ -369,7 +369,8 @@ impl PrefixHashes {
         self.hashes.get(&new.bytes) == Some(&new.sha256)
     }
 
-    /// How much of the file is a snapshot, or what took its place; the longer one.
+    /// The number of bytes at the start of the file that are the snapshot, or its replacement; the
+    /// larger one.
     pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
         let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
         let new = meta.replaced_by.as_ref();
@@ -388,7 +389,7 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
     for length in lengths {
         done += hash_into(&mut hasher, &mut input.by_ref().take(length - done))?;
         if done < length {
-            // It was truncated meanwhile.
+            // The file was truncated meanwhile.
             break;
         }
         found.insert(length, hex(&hasher.clone().finalize()));
@@ -399,11 +400,11 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
 /// Lines that others have appended to a session file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Appended {
-    /// The id of the snapshot since which it came.
+    /// The id of the snapshot after which they were appended.
     pub since: String,
-    /// How many lines, an unfinished last one included.
+    /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -473,7 +474,7 @@ mod restore_tests {
         assert!(matches!(none, Err(StoreError::NothingToUndo)));
     }
 
-    /// A file of pi, which tells the id of its session.
+    /// A file of pi, which contains the id of its session.
     const TOLD: &str = "{\"type\":\"session\",\"id\":\"p-1\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
 
     fn snapshot(bench: &Bench, path: &Path, session: &SessionId) -> String {
@@ -502,7 +503,7 @@ mod restore_tests {
         found.restore(path, MinIdle(Some(Duration::ZERO))).map(drop)
     }
 
-    /// Two copies of one session have one id, and none gets the bytes of the other unasked.
+    /// Two copies of one session have one id, and neither gets the bytes of the other unless asked.
     #[test]
     fn a_copy_of_a_session_is_another_file() {
         let bench = Bench::new();
@@ -518,14 +519,14 @@ mod restore_tests {
         restore(&bench, &one, SnapshotChoice::Named("latest")).expect("its own");
         restore(&bench, &other, SnapshotChoice::Named("latest")).expect("its own");
         assert_eq!((text(&one), text(&other)), (first.clone(), second));
-        // The other one was replaced later.
+        // The other copy was replaced later.
         restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
         assert_eq!(text(&one), TOLD);
         restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
         assert_eq!(text(&one), first);
         let asked = restore(&bench, &one, SnapshotChoice::Named(&of_other));
         assert!(matches!(asked, Err(StoreError::OtherFile { .. })));
-        // One of which there is no snapshot.
+        // A third copy, which has no snapshot.
         let third = bench.file("c.jsonl", TOLD);
         for wanted in [SnapshotChoice::Named("latest"), SnapshotChoice::Undo(Some(&third))] {
             let none = restore(&bench, &third, wanted);
@@ -534,7 +535,7 @@ mod restore_tests {
         assert_eq!(text(&third), TOLD);
     }
 
-    /// Older versions of the tools named every session by its path.
+    /// Older versions of the tools named every session after its path.
     #[test]
     fn snapshots_of_older_tools_are_found() {
         let bench = Bench::new();
@@ -594,8 +595,8 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// 15 C2: a path finds its snapshots, whatever names they were saved under, and what a
-    /// rollback replaces belongs to that name.
+    /// 15 C2: a path finds its snapshots under whatever ids they were saved, and what a rollback
+    /// replaces is saved under the same id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
         let bench = Bench::new();
@@ -617,7 +618,7 @@ mod of_file_tests {
         assert!(matches!(elsewhere, Err(StoreError::NoSnapshot(_))));
     }
 
-    /// 15 C2: the last change of a file is undone, under whatever name each one was made.
+    /// 15 C2: the last change of a file is undone, whichever id it was saved under.
     #[test]
     fn an_undo_looks_at_all_names_of_a_path() {
         let bench = Bench::new();
@@ -633,7 +634,7 @@ mod of_file_tests {
         assert_eq!(undo.expect("found").meta.session, "second");
     }
 
-    /// 15 C2: after a move, a file is known by its content, also when it grew since.
+    /// 15 C2: after a move, a file is recognized by its content, also if it grew since.
     #[test]
     fn a_moved_file_is_known_by_its_content() {
         let bench = Bench::new();
@@ -656,7 +657,7 @@ mod of_file_tests {
         assert!(matches!(none, Some(StoreError::NoSnapshotOf(_))));
     }
 
-    /// The longest beginning decides the session; if it belongs to several, none is taken.
+    /// The longest match decides the session; if several sessions have it, none is taken.
     #[test]
     fn several_sessions_with_one_content_are_told() {
         let bench = Bench::new();
@@ -709,12 +710,12 @@ mod appended_tests {
             figures: Figures::default(),
         });
         added.expect("appended");
-        // Ours are no loss.
+        // Our own lines are not a loss.
         assert_eq!(appended(SnapshotChoice::Undo(Some(&path))), None);
         let grown = text() + "3\n";
         fs::write(&path, grown).expect("written");
         assert_eq!(appended(SnapshotChoice::Undo(Some(&path))), since("0002", 1, 2));
-        // The search for the snapshot has read enough of the file to tell.
+        // The search for the snapshot has already read enough of the file.
         let undo = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(Some(&path)));
         let undo = undo.expect("found");
         assert_eq!(undo.file.path, path);
@@ -723,7 +724,7 @@ mod appended_tests {
             told.to_string(),
             format!("1 line, 2 bytes that were appended since {}", undo.meta.id)
         );
-        // A file that was compacted as a whole.
+        // A file that was replaced as a whole by a compaction.
         let mut found = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         let found = found.as_mut().expect("found");
         found.restore(&path, MinIdle::default()).expect("restored");

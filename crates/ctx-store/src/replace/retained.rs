@@ -1,5 +1,5 @@
-//! Replaced files. They keep a second name until no process writes to them, so that late writes are
-//! not lost.
+//! Files that were replaced. Each keeps a second name until no process writes to it, so that late
+//! writes are not lost.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -20,18 +20,18 @@ use crate::store::Store;
 /// long.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// The replaced files of a store after a sweep.
+/// The result of a sweep over the replaced files of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Left alone: open for writing, or changed a short time ago.
+    /// Files that were left alone, because they are open for writing or changed a short time ago.
     pub busy: Vec<(SnapshotId, PathBuf)>,
-    /// Snapshots of what was written to them after they had been replaced.
+    /// Snapshots of what was written to a file after its replacement.
     pub late: Vec<SnapshotId>,
 }
 
 impl Store {
     /// Removes replaced files without writers, and what killed runs left next to session files.
-    /// Skips sessions that are being changed.
+    /// Skips sessions that another run is changing.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport> {
         reap(&self.tmp());
         reap(&self.snapshots());
@@ -43,7 +43,7 @@ impl Store {
                 let name = live.file_name().unwrap_or_default().to_owned();
                 names.entry(parent(&live).to_owned()).or_default().insert(name);
                 if meta.has_retained() {
-                    // A run may be exchanging these very files.
+                    // Another run may be exchanging these very files.
                     match self.lock_session(&entry.id.session) {
                         Ok(_lock) => self.sweep_one(&entry.id, meta, &mut swept)?,
                         Err(StoreError::Busy(_)) => swept.busy.push((entry.id, retained)),
@@ -58,8 +58,8 @@ impl Store {
         Ok(swept)
     }
 
-    /// The same for what the last runs on a session may have left, which takes no look at
-    /// the whole store. The caller has locked the session.
+    /// The same for one session, without reading the whole store: looks only at what its last runs
+    /// may have left. The caller has locked the session.
     pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<()> {
         reap(&self.tmp());
         let recent = self.recent(session).retained;
@@ -67,7 +67,7 @@ impl Store {
         let mut swept = SweepReport::default();
         let ids = recent.iter().filter_map(|id| SnapshotId::parse(id));
         for id in ids.filter(|id| id.session == *session) {
-            // gc looks at what cannot be read here.
+            // If the record cannot be read here, gc looks at the file later.
             if let Ok(meta) = self.read_meta(&id) {
                 if let Some((live, _)) = meta.retained_paths() {
                     reap_beside(&live);
@@ -82,8 +82,9 @@ impl Store {
         Ok(())
     }
 
-    /// A path out of meta.json is not trusted: what is removed is a file of our own naming
-    /// whose bytes are all in a snapshot, or were written by us.
+    /// Handles the replaced file of one snapshot. Does not trust a path in meta.json: a file is
+    /// removed only if its name is one that we make, and if all its bytes are in a snapshot or were
+    /// written by us.
     pub(crate) fn sweep_one(
         &self,
         id: &SnapshotId,
@@ -98,8 +99,8 @@ impl Store {
             return Ok(());
         };
         let old = file.metadata().or_cannot("read", retained)?;
-        // If names cannot be exchanged, a killed run may have left a second name of the session
-        // file.
+        // Where names cannot be exchanged, a killed run may have left a second name of the session
+        // file itself.
         if !file_id(live).is_ok_and(|now| now == id_of(&old)) {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
             let is_quiet = match Writers::of(&file) {
@@ -128,8 +129,8 @@ impl Store {
         fs::remove_file(retained).or_cannot("remove", retained)
     }
 
-    /// Takes a snapshot of what others have written to a file that takes, or took, the place of the
-    /// session file `live`; errors of reading call it `name`.
+    /// Takes a snapshot of what others wrote to a file that is about to replace, or has replaced,
+    /// the session file `live`. Errors of reading call it `name`.
     pub(crate) fn save_late(
         &self,
         session: &SessionId,

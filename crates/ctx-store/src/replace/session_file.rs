@@ -1,6 +1,6 @@
-//! A session file that an agent may be writing, opened without following a link and without hanging
-//! on a FIFO; and whether an agent is at work on it. One that runs keeps its history in memory, and
-//! knows nothing of what a tool changes in its file.
+//! A session file that an agent may be writing, opened without following a link and without
+//! blocking on a FIFO; and the check whether an agent is using it. A running agent keeps its
+//! history in memory and does not notice what a tool changes in its file.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::Read;
@@ -23,9 +23,9 @@ use crate::snapshot::draft::Draft;
 use crate::snapshot::meta::{Meta, RETAINED};
 use crate::store::Store;
 
-const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would part them";
+const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would separate them";
 
-/// A session file at the time it was opened.
+/// An open session file, with its state at that time.
 #[derive(Debug)]
 pub struct SessionFile {
     pub(crate) file: File,
@@ -55,8 +55,8 @@ impl SessionFile {
         Err(StoreError::refused(path, why))
     }
 
-    /// Opens a file that could be replaced. Besides what is no regular file, a file with several
-    /// names and a file in a store are refused. Nothing is locked or written.
+    /// Opens a file that could be replaced. Refuses everything that is not a regular file, a file
+    /// with several names, and a file in a store. Locks and writes nothing.
     pub fn open_replaceable(path: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let file = Self::open(path)?;
@@ -66,8 +66,8 @@ impl SessionFile {
         Ok(file)
     }
 
-    /// Refuses a file that another process has locked or has open for writing. The lock is held
-    /// until this value is dropped.
+    /// Refuses a file that another process has locked or has open for writing. Holds the lock until
+    /// this value is dropped.
     pub fn refuse_users(&self) -> Result<()> {
         self.lock()?;
         self.keep_writers_out().map(drop)
@@ -82,12 +82,13 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Another handle for reading, at the start of the file.
+    /// Opens another handle for reading, at the start of the file.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
 
-    /// The metadata of the file now. An error if its name belongs to another file, or if it shrank.
+    /// The current metadata of the file. Fails if its name now belongs to another file, or if it
+    /// shrank.
     pub(crate) fn metadata_now(&self) -> Result<Metadata> {
         let changed = || StoreError::Changed(self.path.clone());
         let named = if_there(fs::symlink_metadata(&self.path).or_cannot("read", &self.path))?;
@@ -99,8 +100,7 @@ impl SessionFile {
         Ok(now)
     }
 
-    /// The other names of this file that a killed run left in its folder, whichever store that
-    /// used.
+    /// The second names of this file in its folder that a killed run left, whichever store it used.
     pub(crate) fn second_names(&self) -> Result<Vec<PathBuf>> {
         if self.meta.nlink() == 1 {
             return Ok(Vec::new());
@@ -119,8 +119,8 @@ impl SessionFile {
         keep_writers_out(&self.file, &self.path)
     }
 
-    /// Begins a snapshot of the bytes that the file had when it was opened. An agent may append to
-    /// it meanwhile.
+    /// Begins a snapshot of the bytes that the file had when it was opened, because an agent may
+    /// append to it meanwhile.
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>> {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
@@ -132,7 +132,7 @@ impl SessionFile {
         }
     }
 
-    /// Refuses a file that was changed less than `min_idle` ago: the question of a dry run.
+    /// Refuses a file that was changed less than `min_idle` ago, for a dry run.
     pub fn refuse_unless_idle(
         &self,
         store: &Store,
@@ -142,13 +142,13 @@ impl SessionFile {
         let Some(exception) = store.refuse_unless_idle(self, session, min_idle)? else {
             return Ok(());
         };
-        // A separate handle, whose position is ours alone.
+        // A separate handle, so that nobody else moves its position.
         let mut file = Self::open(&self.path)?.file;
         exception.check(&hash(&mut file).or_cannot("read", &self.path)?)
     }
 }
 
-/// Whether [`Store::replace`] would be refused now: the question of a dry run.
+/// Whether [`Store::replace`] would refuse the file now, for a dry run.
 pub fn refuse_replacement(path: &Path) -> Result<()> {
     Store::refuse_inside(path)?;
     if let Ok(false) = is_there(path) {
@@ -164,7 +164,7 @@ impl Store {
         SessionFile::open(path)?.draft(self)
     }
 
-    /// A preview of a snapshot of a session file: its size, and an existing snapshot with the same
+    /// Previews a snapshot of a session file: its size, and an existing snapshot with the same
     /// bytes. Writes nothing.
     pub fn would_save(
         &self,
@@ -180,8 +180,8 @@ impl Store {
     }
 
     /// Refuses a file that something other than the tools changed less than `min_idle` ago. A time
-    /// in the future counts as now. If the content must decide, the caller checks it, because it
-    /// may read the file anyway.
+    /// in the future counts as now. If the content must decide, returns the check for the caller,
+    /// who may read the whole file anyway.
     pub(crate) fn refuse_unless_idle(
         &self,
         live: &SessionFile,
@@ -209,7 +209,7 @@ impl Store {
         }
     }
 
-    /// The hash of the file after the last change by a tool, if it has that length.
+    /// The hash of the file after the last change by a tool, if the file still has that length.
     fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
         let written = |meta: Meta| {
@@ -220,8 +220,8 @@ impl Store {
         if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
             return Ok(Some(sha256));
         }
-        // The note may be lost or of another copy of the session, and the tool may have written a
-        // session with another id: before anybody is refused, all snapshots are looked at.
+        // The record may be lost or belong to another copy of the session, and the tool may have
+        // used another session id. So look at all snapshots before anybody is refused.
         let catalog = self.catalog(None)?;
         let of_it = catalog.trusted().map(|(_, meta)| meta).filter(|meta| is_of_it(meta));
         let newest = of_it.max_by_key(|meta| meta.sequence);
@@ -229,24 +229,24 @@ impl Store {
     }
 }
 
-/// How long a session file must have been left alone before anything replaces it. Every
-/// replacement takes one, so that no tool can forget to ask.
+/// How long a session file must have been idle before a tool may replace it. Every function that
+/// replaces takes one, so that no tool can forget the check.
 ///
-/// `None` is what holds unless a person says otherwise: ten minutes for an agent's own file, and
-/// nothing for a list of messages, which any script may have written.
+/// `None` is the default: ten minutes for an agent's own file, and nothing for a list of messages,
+/// which any script may have written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinIdle(pub Option<Duration>);
 
 /// The default for agents' own files.
 const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
 
-/// How much of a file is searched for a line that only an agent writes.
+/// The number of bytes that are searched for a line that only an agent writes.
 const LOOK_AT: u64 = 8 << 20;
 
-/// Allows a file that was changed too recently.
+/// Allows a file that was changed too recently, if its content shows who changed it.
 pub(crate) struct IdleException {
-    /// It has the bytes of this hash: a tool made the last change, and a tool's write is no sign of
-    /// an agent.
+    /// The hash after the last change by a tool. If the file still has it, the tool made the last
+    /// change, which does not mean that an agent is running.
     sha256: String,
     error: StoreError,
 }
@@ -258,16 +258,17 @@ impl IdleException {
     }
 }
 
-/// Whether an agent writes this file itself.
+/// Whether the file is one that an agent itself writes.
 fn is_agents(live: &SessionFile) -> Result<bool> {
-    // The snapshot is copied from the position of the other handle, which must not move.
+    // A handle of its own, because the snapshot is copied from the position of the other one.
     let head = || Ok::<_, StoreError>(SessionFile::open(&live.path)?.file.take(LOOK_AT));
     let dialect = dialect_of_lines(head()?).or_cannot("read", &live.path)?;
     if dialect.is_some() || live.meta.len() > LOOK_AT {
-        // A file that does not tell by then may be an agent's.
+        // If these bytes do not decide it, the file may be an agent's.
         return Ok(dialect.is_none_or(Dialect::is_log));
     }
-    // One JSON document over many lines: older versions of the Gemini CLI write those.
+    // The file may be one JSON document over many lines, as older versions of the Gemini CLI write
+    // it.
     let records = Records::open(head()?, &Options::default()).or_cannot("read", &live.path)?;
     Ok(records.dialect().is_some_and(Dialect::is_log))
 }
@@ -277,8 +278,8 @@ mod tests {
     use crate::tests::{Bench, id};
     use crate::{MinIdle, StoreError};
 
-    /// L11: without a word from anybody an agent's own file has to rest, and a list of messages,
-    /// which a script may have written a moment ago, does not.
+    /// L11: by default, an agent's own file must have been idle. A list of messages, which a script
+    /// may have written a moment ago, need not.
     #[test]
     fn only_an_agents_own_file_has_to_rest() {
         let bench = Bench::new();
@@ -286,16 +287,16 @@ mod tests {
         let picture = format!("{{\"x\":\"{}\"}}\n", "x".repeat(3 << 20));
         for (text, rests) in [
             (format!("{agents}\n"), true),
-            // Behind a first line that is longer than what tells the id of a session.
+            // The line follows a first one that is longer than what is read to find the session id.
             (format!("{picture}{agents}\n"), true),
             ("{\"role\":\"user\",\"content\":\"hi\"}\n".to_owned(), false),
             ("no session\n".to_owned(), false),
-            // The form of older versions of the Gemini CLI.
+            // The format of older versions of the Gemini CLI.
             (
                 "{\n\"sessionId\": \"g\",\n\"startTime\": \"t\",\n\"lastUpdated\": \"t\",\n\"messages\": [\n{\"id\": \"1\", \"timestamp\": \"t\", \"type\": \"user\", \"content\": \"hi\"}\n]\n}\n".to_owned(),
                 true,
             ),
-            // Nobody looks further than this.
+            // Nothing after these bytes is read.
             (
                 format!("{{\"x\":\"{}\"}}\n{agents}\n", "x".repeat(9 << 20)),
                 true,

@@ -1,6 +1,6 @@
-//! The new file, its exchange with the live file, and what follows directly. The exchange is the
-//! only step that changes names; it also handles files that other processes put in place at that
-//! moment. What other processes append to the live file meanwhile is carried over.
+//! The new file, its exchange with the live file, and the steps directly after it. Only the
+//! exchange changes names. It also handles files that other processes put in place at that moment.
+//! What other processes append to the live file meanwhile is carried over to the new one.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -23,19 +23,19 @@ use crate::snapshot::draft::Snapshot;
 use crate::snapshot::meta::FileHash;
 use crate::store::Store;
 
-/// How often a file that keeps growing is caught up with before we give up.
+/// The number of attempts to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;
-/// How many of these rounds wait for the disk.
+/// The number of these attempts that wait for the disk.
 const SYNCED_ROUNDS: usize = 3;
-/// A lease that was held longer may have been revoked.
+/// A lease that was held for longer may have been revoked.
 const LEASE: Duration = Duration::from_secs(5);
 const OTHER_CONTENT: &str =
-    "does not hold what was written: another process has written it over, or the disk is at fault";
+    "does not hold what was written: another process has overwritten it, or the disk is at fault";
 
-/// The new content next to the live file. Dropping it removes it.
+/// The new content, in a file next to the live one. Dropping it removes the file.
 pub(crate) struct NewFile {
     temp: TempFile,
-    /// What was written to it.
+    /// The length and hash of the content.
     pub(crate) content: FileHash,
 }
 
@@ -43,7 +43,7 @@ impl NewFile {
     pub(crate) fn write(live: &SessionFile, new: &mut NewContent<'_>) -> Result<Self> {
         let path = &live.path;
         let name = path.file_name().unwrap_or_default();
-        // The files of killed runs were removed when the session was locked.
+        // Leftovers of killed runs were removed when the session was locked.
         let temp = TempFile::create(parent(path), name, 0o600);
         let mut temp = temp.or_cannot("create a file next to", path)?;
         let bytes = new.copy_to(&mut temp, path)?;
@@ -55,8 +55,8 @@ impl NewFile {
 }
 
 /// Puts the new file in the place of the live one, and carries over what was appended meanwhile.
-/// Returns the bytes carried over, and the old file when it may still be in use, or holds what is
-/// nowhere else. A failure before the exchange leaves nothing.
+/// Returns the number of bytes carried over, and the old file if it may still be in use or has
+/// bytes that are saved nowhere else. A failure before the exchange changes nothing.
 pub(crate) fn swap(
     store: &Store,
     live: &SessionFile,
@@ -65,7 +65,8 @@ pub(crate) fn swap(
     may_grow: bool,
 ) -> Result<(u64, Option<PathBuf>)> {
     let path = &live.path;
-    // The name of what was replaced, which the next run finds by the snapshot.
+    // The second name of the replaced file. It is in the snapshot, so that the next run can find
+    // it.
     let old = path.with_file_name(before.meta.retained.as_deref().unwrap_or_default());
     let mut carry_over = CarryOver::since(live, before);
     let writers_wait = carry_over.catch_up(&new.temp, may_grow)?;
@@ -77,19 +78,22 @@ pub(crate) fn swap(
     if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
         drop((writers_wait, all_wait));
         let saved = save_foreign_files(store, before, &content, (path, &old), others);
-        // A possible change of the session matters more than an unsaved file.
+        // A session that may have changed matters more than an unsaved foreign file, so report the
+        // former.
         return Err(match saved {
             Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
             _ => error,
         });
     }
     let finish = || {
-        // A process that came to write before the exchange finds the old file. One that comes
-        // now waits until the new file has all late bytes, so its line follows them.
+        // Release the writers only now, after the exchange. A process that waited finds the old
+        // file, so its line is carried over. A process that comes now waits until the new file has
+        // all late bytes, so its line follows them.
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
-            // A process may have read the new file before that, and may rewrite it.
+            // After a revoked lease, a process may have read the new file without the late bytes,
+            // and may rewrite it without them. So the old file must stay.
             is_over = false;
         }
         drop(all_wait);
@@ -97,7 +101,7 @@ pub(crate) fn swap(
         sync_dir(parent(path))?;
         check(&file, path, &content)?;
         if is_over && carry_over.are_over(&file, begun)? {
-            // Nobody can write to it any more, and all its bytes are saved.
+            // No process can write to the old file any more, and all its bytes are saved.
             fs::remove_file(&old).or_cannot("remove", &old)?;
             return Ok((carry_over.late, None));
         }
@@ -107,14 +111,13 @@ pub(crate) fn swap(
     finish().map_err(|error: StoreError| error.after(what))
 }
 
-/// Reads the written bytes back, unless another file has taken its place.
+/// Reads the written bytes back, unless another file has been put in place.
 fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     let ours = file.metadata().or_cannot("read", path)?;
     if file_id(path).or_cannot("read", path)? != id_of(&ours) {
         return Ok(());
     }
-    // By the same handle: to open the file once more would wait for our own lease, where that could
-    // not be given back.
+    // Use the same handle: if our lease could not be released, another open would wait for it.
     file.rewind().or_cannot("read", path)?;
     let written = hash(&mut file.take(content.bytes)).or_cannot("read", path)?;
     if written == content.sha256 {
@@ -123,8 +126,8 @@ fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     Err(StoreError::refused(path, OTHER_CONTENT))
 }
 
-/// Gives the new file the name of the live one, and the old one the name `aside`. `others` collects
-/// foreign files that were taken out and put back.
+/// Gives the new file the name of the live one, and the old one the name `aside`. Adds foreign
+/// files that were taken out and put back to `others`.
 fn exchange_with_live(
     new: &mut TempName,
     aside: &Path,
@@ -140,8 +143,8 @@ fn exchange_with_live(
     Ok(())
 }
 
-/// Takes snapshots of the foreign files that were put back. While ours was in place, an agent may
-/// have read it and may replace one of these files with what it made of it.
+/// Takes snapshots of the foreign files that were put back. While our file was in place, an agent
+/// may have read it, and may overwrite one of these files with what it made of ours.
 fn save_foreign_files(
     store: &Store,
     before: &Snapshot,
@@ -153,7 +156,7 @@ fn save_foreign_files(
         let id = id_of(&file.metadata().or_cannot("read", live)?);
         let sha256 = hash(&mut file).or_cannot("read", live)?;
         let is_known = [&before.meta.sha256, &content.sha256].contains(&&sha256);
-        // The file with the name for the old one is judged like it.
+        // The file that has the name `aside` is checked later, like the old file.
         if is_known || file_id(aside).is_ok_and(|aside| aside == id) {
             continue;
         }
@@ -162,12 +165,13 @@ fn save_foreign_files(
     Ok(())
 }
 
-/// Without an exchange of names: the old file gets its second name first. An agent that renames
-/// between the last check and our rename loses its file.
+/// For file systems that cannot exchange names: gives the old file its second name first, so that
+/// the rename does not delete it. If an agent renames a file into place between the last check and
+/// our rename, that file is lost.
 fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     let path = &live.path;
     match fs::hard_link(path, aside) {
-        // It was removed meanwhile.
+        // Another process removed it meanwhile.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(StoreError::Changed(path.clone()));
         }
@@ -188,33 +192,32 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     renamed
 }
 
-/// A process that still has the old file open is waited for until it has written nothing
-/// for this long…
+/// How long to wait for a process that still has the old file open, after its last write…
 const QUIET: Duration = Duration::from_millis(50);
-/// …but never longer than this.
+/// …and how long in total.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The interval between two checks of the old file. It is short, because other processes are
-/// waiting, or are writing lines to the new file that belong after those carried over.
+/// The interval between two checks of the old file. It is short because other processes are
+/// waiting, or are writing lines to the new file that belong after the lines still to carry over.
 const POLL: Duration = Duration::from_micros(100);
-/// A process that found the old file by its name, and opens it only now, is seen after at most this
-/// long: far more than a busy machine needs between the two.
+/// A process that found the old file by its name may open it a little later. It needs far less than
+/// this, even on a busy machine, so after this time it is visible as a user of the file.
 const OPENING: Duration = Duration::from_millis(20);
-/// A session that has not changed for so many seconds is not being written.
+/// A session that has not changed for this many seconds is not being written.
 const AT_WORK: i64 = 10;
 
-/// Carries over to the new file what is appended to the old one, and counts it.
+/// Carries over what is appended to the old file to the new one, and counts it.
 struct CarryOver<'a> {
     live: &'a SessionFile,
     before: &'a Snapshot,
-    /// The time of the old file's last change, in seconds and nanoseconds, as last seen.
+    /// The last seen modification time of the old file, in seconds and nanoseconds.
     modified: (i64, i64),
     /// The offset of the line that was unfinished when the snapshot was taken.
     line: u64,
-    /// The length of the part of the old file that is in the snapshot or carried over.
+    /// The length of the start of the old file that is in the snapshot or was carried over.
     covered: u64,
-    /// The fingerprint of the carried bytes, which are not in the snapshot.
+    /// The fingerprint of the bytes carried over, which are not in the snapshot.
     carried: Xxh3,
-    /// Bytes carried over.
+    /// The number of bytes carried over.
     late: u64,
 }
 
@@ -231,9 +234,9 @@ impl<'a> CarryOver<'a> {
         }
     }
 
-    /// Carries over what was appended since the snapshot, until nothing more comes; a file that may
-    /// not grow must be unchanged. With leases, no process can write to it before the lease is
-    /// dropped.
+    /// Carries over what was appended since the snapshot, until nothing more comes. If the file may
+    /// not grow, it must be unchanged. With leases, no process can write to the file until the
+    /// returned lease is dropped.
     fn catch_up(&mut self, new: &TempFile, may_grow: bool) -> Result<Option<Lease<'a>>> {
         let live = self.live;
         for round in 0..ROUNDS {
@@ -249,8 +252,9 @@ impl<'a> CarryOver<'a> {
             }
             self.modified = modified;
             self.carry(now.len(), &new.file)?;
-            // A slow disk must not let a busy agent win each round. What is not on the disk
-            // yet is so before the old file, which has it, goes.
+            // Later attempts skip the sync, or a busy agent would win each time on a slow disk.
+            // That is safe: the old file has these bytes, and it is removed only after they are on
+            // the disk.
             if round < SYNCED_ROUNDS {
                 os::sync(&new.file).or_cannot("sync", new.path())?;
             }
@@ -258,7 +262,8 @@ impl<'a> CarryOver<'a> {
         Err(StoreError::Busy(format!("{} keeps growing", live.path.display())))
     }
 
-    /// Whether the old file holds what is in the snapshot or was carried over, and only has more.
+    /// Whether the old file still begins with the bytes that are in the snapshot or were carried
+    /// over.
     fn are_all(&self) -> Result<bool> {
         let path = &self.live.path;
         let before = self.before;
@@ -270,7 +275,7 @@ impl<'a> CarryOver<'a> {
         Ok(saved == before.fingerprint && since == self.carried.digest128())
     }
 
-    /// Appends to `out` what the old file holds from there up to `to`.
+    /// Appends the old file's bytes that are not carried over yet, up to `to`, to `out`.
     fn carry(&mut self, to: u64, mut out: &File) -> Result<()> {
         let path = &self.live.path;
         if to <= self.covered {
@@ -281,21 +286,21 @@ impl<'a> CarryOver<'a> {
             if !ends_line(out).or_cannot("read", path)? {
                 begin = b"\n";
             }
-            // A line that was unfinished when the snapshot was taken is copied from its start.
+            // If the line was unfinished when the snapshot was taken, copy it from its start.
             from = self.line;
         }
         let bytes = self.read_old(from, to)?;
         let known = usize::try_from(self.covered - from).unwrap_or(usize::MAX);
         self.carried.update(bytes.get(known..).unwrap_or_default());
-        // One write, so that a line which an agent appends at this moment stays whole.
+        // Use one write, so that a line which an agent appends at this moment stays whole.
         out.write_all(&[begin, &bytes].concat()).or_cannot("write", path)?;
         self.late += to - from;
         self.covered = to;
         Ok(())
     }
 
-    /// Whether the new content ends with the line that was unfinished when the snapshot
-    /// was taken: then only the rest of that line has to follow.
+    /// Whether the new content ends with the line that was unfinished when the snapshot was taken.
+    /// If so, only the rest of that line has to follow.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else {
@@ -310,11 +315,11 @@ impl<'a> CarryOver<'a> {
         Ok(old == new)
     }
 
-    /// After the exchange: carries over what is written through older handles. True once the kernel
-    /// reports that there are none.
+    /// Runs after the exchange: carries over what is written through older handles. Returns true if
+    /// the kernel reports that there are none.
     fn drain(&mut self, out: &File) -> Result<bool> {
         let path = &self.live.path;
-        // The file is live now: others append to it as well.
+        // The file is live now, so others append to it as well.
         let appending = rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND);
         appending.or_cannot("append to", path)?;
         let begun = Instant::now();
@@ -325,7 +330,8 @@ impl<'a> CarryOver<'a> {
             let end = if is_free == Some(true) {
                 length
             } else {
-                // Half a line stays with its writer: another one's would be glued to it.
+                // Wait for the rest of an unfinished line: a line of another process could be glued
+                // to it.
                 self.last_line_end(length)?
             };
             if end > self.covered {
@@ -345,7 +351,7 @@ impl<'a> CarryOver<'a> {
         }
     }
 
-    /// Where the last line ends before `to`, among those that are not carried over.
+    /// The end of the last complete line before `to` that is not carried over yet.
     fn last_line_end(&self, to: u64) -> Result<u64> {
         let bytes = self.read_old(self.covered, to)?;
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
@@ -361,13 +367,14 @@ impl<'a> CarryOver<'a> {
         Ok(bytes)
     }
 
-    /// At the end: whether all bytes of the old file are saved and no process can write to it. Late
-    /// bytes are carried over, and then the old file stays, because readers of the new file may
-    /// have missed them.
+    /// The last check: whether all bytes of the old file are saved and no process can write to it.
+    /// If late bytes come now, they are carried over, but the old file stays, because readers of
+    /// the new file may have missed them.
     fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {
         let path = &self.live.path;
         let old = self.metadata()?;
-        // The exchange is the last change of the file's number, without a look at a clock.
+        // The exchange was the last change of the inode, so its time serves as "now" without a
+        // clock.
         if old.ctime() - old.mtime() < AT_WORK {
             std::thread::sleep(OPENING.saturating_sub(exchanged.elapsed()));
         }
@@ -422,7 +429,7 @@ mod exchange_tests {
             assert_eq!(matches!(done, Err(StoreError::Changed(_))), came, "{done:?}");
             let found = fs::read_to_string(&path).expect("reads");
             assert_eq!(found, if came { "others" } else { "new" });
-            // Ours, which has not been checked yet, or the old one.
+            // Either our file, which has not been checked yet, or the old one.
             let aside = fs::read_to_string(dir.path().join("aside")).expect("reads");
             assert_eq!(aside, if came { "new" } else { "others" });
             assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 2);

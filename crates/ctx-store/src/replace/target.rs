@@ -1,5 +1,5 @@
-//! The target of an output, checked before anything is read, and a session that new content will
-//! replace.
+//! The target of an output, checked before anything is read, and a session that will get new
+//! content.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -19,23 +19,23 @@ use crate::store::Store;
 /// The target of an output.
 #[derive(Debug)]
 pub enum Destination {
-    /// A device or a pipe: there is nothing to replace.
+    /// A device or a pipe, where there is nothing to replace.
     Stream,
-    /// Not a session: it is created or replaced as a whole, unless another process does so
-    /// meanwhile.
+    /// A file that is not a session. It is created or replaced as a whole, unless another process
+    /// does so meanwhile.
     Plain(OutputTarget),
     /// A session file.
     Session {
         /// Its path, without links.
         path: PathBuf,
-        /// Which of the inputs it is.
+        /// The index of the input that is the same file.
         input: Option<usize>,
     },
 }
 
 impl Destination {
-    /// Looks at a path. A file that is one of the inputs is a session whatever it holds;
-    /// `temp` is the folder for what does not fit into memory of any other.
+    /// Checks a path. A file that is one of the inputs counts as a session, whatever its content.
+    /// `temp` is the folder for parts of other files that do not fit into memory.
     pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let input_at = |there: &Metadata| {
@@ -47,13 +47,14 @@ impl Destination {
             && !meta.is_file()
             && !meta.is_dir()
         {
-            // Nothing can be changed in place there, and a FIFO would block.
+            // Such a target cannot be changed in place, and opening a FIFO would block.
             return match input_at(&meta) {
                 Some(_) => SessionFile::open(path).map(|_| Self::Stream),
                 None => Ok(Self::Stream),
             };
         }
-        // Before a look into it: what becomes a session after that is one that came meanwhile.
+        // Check it before its content is read: if it becomes a session after that, another process
+        // made it one meanwhile.
         let output = OutputTarget::look(path)?;
         let Some(there) = output.file() else {
             return Ok(Self::Plain(output));
@@ -67,8 +68,8 @@ impl Destination {
     }
 }
 
-/// Whether the beginning of a file holds a message of a dialect, in a line of its own, in a
-/// JSON document or in a batch record.
+/// Whether the start of a file has a message of a known dialect: in a line of its own, in a JSON
+/// document or in a batch record.
 fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
     for batch in [false, true] {
         let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
@@ -83,23 +84,23 @@ fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
 /// What happens to lines that an agent appends while the new session is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// It follows the new session, as it would have followed the old one.
+    /// They follow the new session, as they would have followed the old one.
     Follows,
-    /// Nothing may follow the output: the session stays unchanged.
+    /// They stop the replacement: nothing may follow the output.
     Stops,
 }
 
-/// A session whose place new content takes, and how far the replacement has begun.
+/// A session that will get new content, and how far its replacement has begun.
 pub enum PendingReplacement<'s> {
-    /// The new content is made of its bytes: it is locked, and they are copied.
+    /// The new content is made from this session, which is locked and copied.
     Input(Box<Replacement<'s>>),
-    /// The new content does not come from it, as far as is known. No lock is held meanwhile; the
-    /// file is replaced if it is as it was seen.
+    /// The new content is not made from this session, as far as is known. No lock is held
+    /// meanwhile; the file is replaced only if it has not changed since it was checked.
     Other(Box<SessionFile>, SessionId, MinIdle, &'s Store),
 }
 
 impl Store {
-    /// Replaces the session that the new content is made from; its bytes are in the file.
+    /// Begins to replace the session that the new content is made from; the result has its bytes.
     pub fn replace_input(
         &self,
         path: &Path,
@@ -113,9 +114,9 @@ impl Store {
         Ok((PendingReplacement::Input(Box::new(replacement)), bytes))
     }
 
-    /// Replaces a session that is not the input, as far as is known, or is in a dry run. Locks
-    /// nothing. Everything that can be refused now is refused before the work. Without a named
-    /// session, it is the file's own.
+    /// Begins to replace a session that is not the input, as far as is known, or that is only
+    /// previewed by a dry run. Locks nothing. Refuses now whatever can be refused, before the work
+    /// starts. If no session is named, uses the file's own id.
     pub fn replace_other(
         &self,
         path: &Path,
@@ -131,7 +132,7 @@ impl Store {
 }
 
 impl PendingReplacement<'_> {
-    /// What happens to lines that come meanwhile.
+    /// What happens to lines that are appended meanwhile.
     pub fn growth(&self) -> Growth {
         match self {
             Self::Input(replacement) if replacement.may_grow => Growth::Follows,
@@ -139,7 +140,7 @@ impl PendingReplacement<'_> {
         }
     }
 
-    /// The new content takes the session's place; [`Replacement::commit_after`] explains `first`.
+    /// Puts the new content into the session file; [`Replacement::commit_after`] explains `first`.
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,
@@ -150,7 +151,7 @@ impl PendingReplacement<'_> {
             Self::Other(look, session, min_idle, store) => {
                 let path = &look.path;
                 let replacement = store.begin_replacement(path, &session, min_idle)?;
-                // Also when it only grew.
+                // Refuse it even if it only grew.
                 if !is_unchanged(&replacement.live.meta, &look.meta) {
                     return Err(StoreError::Changed(look.path.clone()));
                 }

@@ -15,7 +15,7 @@ fn days(days: u32) -> Span {
     Span { months: 0, time }
 }
 
-/// Snapshots of one session, the oldest first.
+/// Snapshots of one session, oldest first.
 fn taken(times: &[&str]) -> Vec<Candidate> {
     let candidate = |(sequence, time): (usize, &&str)| Candidate {
         session: "s".into(),
@@ -92,7 +92,7 @@ fn each_period_keeps_its_newest_and_unused_counts_the_oldest() {
 
 #[test]
 fn weeks_are_those_of_iso_8601() {
-    // 2024-12-30 and 2025-01-01 are in the same week, of 2025.
+    // 2024-12-30 and 2025-01-01 are in the same ISO week of 2025.
     let list = taken(&["2024-12-29T12:00:00Z", "2024-12-30T12:00:00Z", "2025-01-01T12:00:00Z"]);
     assert_eq!(kept(&list, &periods(Period::Week, 1)), [2]);
     assert_eq!(kept(&list, &periods(Period::Week, 2)), [0, 2]);
@@ -176,7 +176,7 @@ fn survivors(list: &[Candidate], verdicts: &[Vec<Reason>]) -> Vec<Candidate> {
 }
 
 proptest! {
-    /// T4: gc twice is gc once.
+    /// T4: a second gc removes nothing more.
     #[test]
     fn a_second_run_removes_nothing(list in any_list(), policy in any_policy()) {
         let kept = survivors(&list, &decide(&list, &policy, at(NOW)).expect("a policy"));
@@ -207,9 +207,9 @@ proptest! {
         }
     }
 
-    /// T4: of the rules only those that count from now depend on the time.
+    /// T4: only rules that count from now depend on the time.
     ///
-    /// Only `--keep-days` looks at the clock, except that nothing may be in the future.
+    /// `--keep-days` is the only such rule, except that a snapshot may be in the future.
     #[test]
     fn time_going_by_changes_no_other_rule(list in any_list(), policy in any_policy(), days in 0..1000_i64) {
         let policy = Policy { days: None, last: Some(1), ..policy };
@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(now, later);
     }
 
-    /// T4: one snapshot more is never the end of what is held or newer.
+    /// T4: one more snapshot never removes one that is held or newer.
     #[test]
     fn a_newer_snapshot_removes_nothing_held_nothing_newer_and_never_all(
         list in any_list(), policy in any_policy(),

@@ -1,8 +1,8 @@
-//! The bytes of a snapshot, plain or packed: the one way to them.
+//! The bytes of a snapshot, plain or packed. All reads of them go through this module.
 //!
-//! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`,
-//! a zstd file as `zstdcat` reads it. At any moment one of the two is whole; both are there
-//! while a run packs it, and after one that was killed.
+//! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
+//! file that `zstdcat` can read. At any moment, at least one of the two is complete. Both exist
+//! while a run packs the snapshot, and after such a run was killed.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Take};
@@ -17,14 +17,14 @@ use crate::snapshot::meta::Meta;
 use crate::snapshot::{Entry, Flaw, PACKED};
 use crate::store::Store;
 
-/// Packing here needs a window of 2^24 bytes; more than `zstdcat` accepts by default is refused.
+/// Packing uses a window of 2^24 bytes. A larger window than `zstdcat` accepts is refused.
 const LARGEST_WINDOW: u32 = 27;
 
-/// The bytes of a snapshot, to be read from their start, whichever way they are kept.
+/// The bytes of a snapshot, plain or packed, to be read from the start.
 pub struct SnapshotBytes {
     kept: Kept,
-    /// How many bytes of what is packed are read: one more than were saved, where that is known. A
-    /// damaged file may unpack to more than any disk holds.
+    /// The number of unpacked bytes to read: one more than were saved, if that number is known. A
+    /// damaged file could unpack to more than any disk holds.
     limit: u64,
 }
 
@@ -34,7 +34,7 @@ enum Kept {
 }
 
 impl SnapshotBytes {
-    /// Opens one of the two files, by its name.
+    /// Opens one of the two files, by its path.
     pub(crate) fn open(path: &Path, length: Option<u64>) -> io::Result<Self> {
         let file = open_plain(path)?;
         let limit = length.map_or(u64::MAX, |length| length.saturating_add(1));
@@ -47,7 +47,7 @@ impl SnapshotBytes {
         matches!(self.kept, Kept::Packed(_))
     }
 
-    /// Goes back to their start.
+    /// Returns to the start.
     pub(crate) fn rewind(self) -> io::Result<Self> {
         let is_packed = self.is_packed();
         let mut file = match self.kept {
@@ -59,7 +59,7 @@ impl SnapshotBytes {
         Ok(Self { kept, ..self })
     }
 
-    /// Skips the next `count` bytes. Only packed bytes must be read for that.
+    /// Skips the next `count` bytes. Packed bytes must be read for this, plain ones need not.
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         if let Kept::Plain(file) = &mut self.kept {
             let count = i64::try_from(count).map_err(io::Error::other)?;
@@ -69,8 +69,8 @@ impl SnapshotBytes {
         Ok(())
     }
 
-    /// A file with all of them, at its start, for those who go back and forth in it. What is
-    /// packed is written into a file without a name.
+    /// A file with all bytes, positioned at its start, in which one can seek. Packed bytes are
+    /// written into a temporary file without a name.
     pub fn into_file(self) -> io::Result<File> {
         let mut bytes = self.rewind()?;
         if let Kept::Plain(file) = bytes.kept {
@@ -99,8 +99,8 @@ impl Read for SnapshotBytes {
 }
 
 impl Store {
-    /// Whether the bytes are there, by their size, in one of the two files. The plain one comes
-    /// first: when it is gone, a run has packed it, and then the other one has its place.
+    /// Checks that one of the two files is there and has the right size. Tries the plain file
+    /// first: if a run has just packed it, the packed file exists by then.
     pub(crate) fn check_size(&self, id: &SnapshotId, meta: &Meta) -> Result<(), Flaw> {
         let Err((is_gone, flaw)) = size_of(&self.data_path(id), Some(meta.bytes)) else {
             return Ok(());
@@ -142,7 +142,7 @@ impl Store {
 pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes> {
     let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).or_cannot("read", path)?;
     let found = match hash(&mut bytes) {
-        // The system gives a number to what it could not read.
+        // An error of the system has a number; other errors mean that the bytes are damaged.
         Err(error) if error.raw_os_error().is_none() => {
             let name = path.file_name().unwrap_or_default();
             return Err(entry.damaged(format!("{}: {error}", name.display())));
@@ -156,7 +156,7 @@ pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<Sn
     bytes.rewind().or_cannot("read", path)
 }
 
-/// Checks one of the two files; an error also says whether nothing has its name.
+/// Checks one of the two files. The error also says whether the file is missing.
 fn size_of(path: &Path, expected: Option<u64>) -> Result<(), (bool, Flaw)> {
     let data = fs::symlink_metadata(path).map_err(|error| {
         let flaw = Flaw::of(&error, format!("its bytes are missing: {error}"));

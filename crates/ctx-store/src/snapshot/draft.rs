@@ -1,9 +1,9 @@
-//! A snapshot in the making: spooled, flushed to the disk, then committed.
-//! Counts the messages and the bad lines of a session.
-//! Bytes that the newest snapshot of a session has already are not stored again.
+//! A snapshot in the making: copied, flushed to the disk, then committed. Counts the messages and
+//! the bad lines of the session on the way.
 //!
-//! A request for a snapshot returns the id of that one. A replacement needs a commit record of its
-//! own, so that it can be undone; its bytes then get a second name.
+//! Bytes that the newest snapshot of a session already has are not stored again. A request for a
+//! snapshot returns that snapshot. A replacement needs a commit record of its own, so that it can
+//! be undone; its bytes then share the file of the earlier snapshot through a hard link.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -29,7 +29,7 @@ use crate::store::{Store, StoreLock};
 
 const OTHER_BYTES: &str = "what is read back is not what was written";
 
-/// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
+/// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing behind.
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
@@ -37,13 +37,14 @@ pub struct Draft<'a> {
     tally: Tally,
     /// Hash of the bytes.
     pub(crate) sha256: String,
-    /// Real path of the session file; `None` for stdin.
+    /// The real path of the session file; `None` for stdin.
     pub(crate) source: Option<String>,
-    /// The new content of the session file.
+    /// The new content of the session file, if it will be replaced.
     pub(crate) replaced_by: Option<FileHash>,
-    /// Whether the session file stays the same one, so that nothing gets a second name.
+    /// Whether the session file itself stays, because lines are only appended. Then no old file
+    /// needs a second name.
     pub(crate) stays_in_place: bool,
-    /// Its tokens, if requested.
+    /// The number of tokens, if requested.
     pub tokens: Option<Tokens>,
 }
 
@@ -59,7 +60,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// What the audit log says of the change of the file that it was taken before.
+    /// The facts for the audit log about the change that follows this snapshot.
     pub(crate) fn facts_of_change(&self) -> Facts {
         Facts {
             snapshots: vec![self.id.to_string()],
@@ -70,14 +71,14 @@ impl Snapshot {
     }
 }
 
-/// The tally of the bytes that pass.
+/// The measurements of the bytes that pass.
 pub(crate) struct Measured {
-    /// Has read all of them, also for the hash of what is to follow them.
+    /// The hash of all bytes so far. It can be continued, to hash what will follow them.
     pub(crate) hasher: Sha256,
     fingerprint: Xxh3,
     pub(crate) bytes: u64,
     newlines: u64,
-    /// The bytes of a last line without its end.
+    /// The length of an unfinished last line.
     pub(crate) tail: u64,
 }
 
@@ -94,7 +95,7 @@ impl Measured {
     }
 }
 
-/// Writes what is read through it into the draft's file.
+/// Writes everything that is read through it into the draft's file.
 struct Tee<R> {
     input: R,
     temp: TempFile,
@@ -115,13 +116,13 @@ impl<R: Read> Read for Tee<R> {
 }
 
 impl Store {
-    /// Begins a snapshot of all bytes of `input`; errors of reading call it `name`.
+    /// Begins a snapshot of all bytes of `input`. Errors of reading call it `name`.
     pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
         let (hasher, fingerprint) = (Sha256::new(), fingerprint());
         let measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
         let mut tee = Tee { input, temp: self.temp("snapshot", 0o600)?, measured, failed: None };
-        // The bytes that were read are in the file by then.
+        // All bytes that were read are in the file by then.
         let written = tee.temp.file.try_clone();
         let written = written.or_cannot("read", tee.temp.path())?;
         let tally = tally(&mut tee, FromStart::new(written));
@@ -142,8 +143,8 @@ impl Store {
         })
     }
 
-    /// The newest snapshot of a session, if it was taken on request and has these bytes of this
-    /// file.
+    /// The newest snapshot of a session, if it was taken on request and has the same bytes of the
+    /// same file.
     pub(crate) fn known(
         &self,
         session: &SessionId,
@@ -171,12 +172,12 @@ impl Store {
 }
 
 impl Draft<'_> {
-    /// The file that the bytes are in.
+    /// The path of the file with the bytes.
     pub(crate) fn path(&self) -> &Path {
         self.temp.path()
     }
 
-    /// The bytes.
+    /// Opens the bytes for reading.
     pub fn reader(&self) -> Result<File> {
         let path = self.temp.path();
         let mut file = self.temp.file.try_clone().or_cannot("read", path)?;
@@ -189,7 +190,8 @@ impl Draft<'_> {
         self.measured.fingerprint.digest128()
     }
 
-    /// Makes it a snapshot: first the data, then meta.json, without which it is not one.
+    /// Turns the draft into a snapshot. The data is written first, then meta.json: it makes the
+    /// snapshot valid, so it must never exist without the data.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot> {
         let (snapshot, failed) = self.take(session, kind)?;
         match failed {
@@ -198,7 +200,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Makes it a snapshot, and says what failed once it was one.
+    /// Does the same; the second result is a failure after the snapshot had become valid.
     pub(crate) fn take(
         self,
         session: &SessionId,
@@ -208,9 +210,9 @@ impl Draft<'_> {
         let (file, path) = (&self.temp.file, self.temp.path());
         file.set_permissions(Permissions::from_mode(0o400))
             .or_cannot("change the mode of", path)?;
-        // Before the lock, so that other runs do not wait for a slow disk.
+        // Sync before the lock, so that other runs do not wait for a slow disk.
         os::sync(file).or_cannot("sync", path)?;
-        // A replacement is what `save` is not: a snapshot of its own for the same bytes.
+        // A replacement, unlike `save`, needs a snapshot of its own even for the same bytes.
         let equal = kind.is_of_replacement().then(|| self.find_equal(session)).flatten();
         if equal.is_none() {
             self.read_back()?;
@@ -231,8 +233,9 @@ impl Draft<'_> {
             if let Ok(true) = is_there {
                 return Ok((Snapshot { id, meta, fingerprint }, Some(error)));
             }
-            // Without its meta.json it is not a snapshot. If that is unclear, the bytes stay,
-            // because without them a snapshot would be damaged; ctx-gc removes them later.
+            // Without its meta.json it is not a snapshot, so remove the bytes. If it is unclear
+            // whether meta.json exists, keep them, because a snapshot without its bytes would be
+            // damaged; ctx-gc removes them later.
             if let Ok(false) = is_there {
                 let _ = store.remove_snapshot(&id);
             }
@@ -243,7 +246,7 @@ impl Draft<'_> {
         Ok((Snapshot { id, meta, fingerprint }, failed))
     }
 
-    /// Gives the bytes their name: the file, or a second one to that of a equal.
+    /// Gives the bytes their name, by a rename or by a hard link to the equal bytes.
     fn put(self, id: &SnapshotId, equal: Option<EqualBytes>, meta: &mut Meta) -> Result<()> {
         if let Some(equal) = equal {
             if equal.link(self.store, id)? {
@@ -255,7 +258,7 @@ impl Draft<'_> {
         persist(self.temp, &self.store.data_path(id))
     }
 
-    /// Whether the file holds what was written to it, before anybody relies on that.
+    /// Checks that the file has the bytes that were written, before anybody relies on it.
     fn read_back(&self) -> Result<()> {
         let path = self.temp.path();
         let mut file = open_plain(path).or_cannot("read", path)?;
@@ -265,8 +268,8 @@ impl Draft<'_> {
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
     }
 
-    /// The next stamp whose number gives a free name for a replaced file: when a run with
-    /// another store was killed, that name may be taken.
+    /// The next stamp for which the second name of a replaced file is free. That name may be taken
+    /// if a run with another store was killed.
     fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;
@@ -311,9 +314,9 @@ impl Draft<'_> {
         }
     }
 
-    /// Makes it a snapshot, unless the newest one of the session was asked for, too, and has
-    /// the same bytes of the same file. That one is as good as new then: retention counts it from
-    /// now, and it gets the number of tokens.
+    /// Turns the draft into a snapshot, unless the newest snapshot of the session was requested,
+    /// too, and has the same bytes of the same file. In that case, that snapshot counts as new:
+    /// retention counts from now, and it gets the number of tokens.
     pub fn save(self, session: &SessionId) -> Result<Saved> {
         let source = self.source.as_deref();
         if let Some(known) = self.store.known(session, source, &self.sha256)
@@ -324,7 +327,7 @@ impl Draft<'_> {
         self.commit(session, SnapshotKind::Snapshot).map(Saved::New)
     }
 
-    /// `None` if the snapshot has been removed.
+    /// Marks a snapshot as saved again; `None` if it has been removed.
     fn save_again(&self, id: SnapshotId) -> Result<Option<Snapshot>> {
         let mut locked = self.store.lock()?;
         let Ok(mut meta) = self.store.read_meta(&id) else {
@@ -341,7 +344,7 @@ impl Draft<'_> {
         Ok(Some(Snapshot { id, meta, fingerprint: self.fingerprint() }))
     }
 
-    /// The file of the newest snapshot, if it has these bytes.
+    /// The file of the newest snapshot, if it has the same bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
         let (Entry { id, .. }, bytes, meta) = self.store.newest_with(session, &self.sha256)?;
         let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };
@@ -359,10 +362,10 @@ impl StoreLock<'_> {
     }
 }
 
-/// How many bad lines are named; the others are only counted.
+/// The number of bad lines that are recorded. The others are only counted.
 const NAMED: usize = 100;
 
-/// Reads a session to its end; `again` gives the same bytes once more.
+/// Counts the lines and messages of a session. `again` must return the same bytes again.
 pub(crate) fn tally(mut reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
     let mut records = Records::open_twice(&mut reader, Some(Box::new(again)), &Options::default())?;
     let dialect = records.dialect();
@@ -387,22 +390,22 @@ pub(crate) fn tally(mut reader: impl Read, again: impl Read + Send + 'static) ->
         }
     }
     drop(records);
-    // A reader of records may stop early, but the caller wants all bytes to be read.
+    // The reader of records may stop early, but the caller needs all bytes to be read.
     io::copy(&mut reader, &mut io::sink())?;
     Ok(tally)
 }
 
-/// What happened to the bytes to save.
+/// The result of a request for a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// They are a new snapshot.
+    /// The bytes are a new snapshot.
     New(Snapshot),
-    /// The newest snapshot has them.
+    /// The newest snapshot already has the bytes.
     Again(Snapshot),
 }
 
 impl Saved {
-    /// The snapshot that has them.
+    /// The snapshot that has the bytes.
     pub fn snapshot(&self) -> &Snapshot {
         let (Self::New(snapshot) | Self::Again(snapshot)) = self;
         snapshot
@@ -413,13 +416,13 @@ impl Saved {
 pub(crate) struct EqualBytes {
     /// The earlier snapshot.
     pub(crate) id: SnapshotId,
-    /// How they are packed in it, if they are.
+    /// The packed file, if the bytes are packed.
     pub(crate) packed: Option<FileHash>,
 }
 
 impl EqualBytes {
-    /// Gives the file a second name, durably; `false` where that cannot be done: on a file system
-    /// without such names, or because the file was packed or removed meanwhile.
+    /// Creates a hard link to the file, durably. Returns `false` if that is not possible: the file
+    /// system has no hard links, or the file was packed or removed meanwhile.
     pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool> {
         let [file, name] = [&self.id, id].map(|id| match self.packed {
             Some(_) => store.packed_path(id),
@@ -433,7 +436,7 @@ impl EqualBytes {
 }
 
 impl Entry {
-    /// When its bytes were saved last.
+    /// When the bytes were last saved.
     pub(crate) fn last_saved(&self) -> chrono::DateTime<chrono::Utc> {
         let taken = self.id.stamp.time;
         let again = self.meta.as_ref().ok().and_then(|meta| meta.saved_again);
@@ -488,7 +491,7 @@ mod reuse_tests {
         matches!(saved, Saved::Again(_))
     }
 
-    /// 15 C5
+    /// 15 C5: equal bytes of one file are saved once.
     #[test]
     fn what_the_newest_snapshot_has_is_not_saved_twice() {
         let bench = Bench::new();
@@ -509,12 +512,12 @@ mod reuse_tests {
         assert_eq!(meta.tokens.as_ref().map(|tokens| tokens.count), Some(7));
         assert_eq!(meta.saved_again, Some(bench.store.now()));
         assert!(bench.store.check_audit_log().expect("a log").is_empty());
-        // Packed ones count as well.
+        // Packed bytes count as well.
         assert_eq!(bench.store.pack(&entries).packed.len(), 1);
         assert!(is_again(&save(&bench, &path, None).expect("saved")));
     }
 
-    /// 15 C5
+    /// 15 C5: other bytes, another file or a damaged snapshot need a new one.
     #[test]
     fn what_is_not_surely_the_same_is_saved() {
         let bench = Bench::new();
@@ -524,13 +527,13 @@ mod reuse_tests {
         let other = bench.file("other.jsonl", "1\n");
         assert!(is_new(&other), "another file");
         assert!(is_new(&path), "the newest one is of another file");
-        // A damaged one.
+        // A damaged snapshot.
         let taken = save(&bench, &path, None).expect("saved").snapshot().id.clone();
         let data = bench.store.data_path(&taken);
         fs::remove_file(&data).expect("removed");
         fs::write(&data, "2\n").expect("written");
         assert!(is_new(&path), "the newest one is damaged");
-        // A snapshot that was not requested is removed when the next run has taken one.
+        // A snapshot that was not requested may be removed after the next one is taken.
         let draft = bench.store.draft_of(&path).expect("reads");
         let taken = draft.commit(&id("demo"), SnapshotKind::PreCompact);
         taken.expect("commits");
@@ -541,7 +544,8 @@ mod reuse_tests {
         assert!(is_new(&path), "it has grown");
     }
 
-    /// 15 C5: who saves today what was saved long ago can rely on it as on a new one.
+    /// 15 C5: bytes that were saved long ago and are saved again today are kept like a new
+    /// snapshot.
     #[test]
     fn what_was_saved_once_more_is_kept_from_then_on() {
         let bench = Bench::new();
@@ -551,7 +555,7 @@ mod reuse_tests {
         let listed = bench.store.now();
         bench.wait_days(1);
         save(&bench, &path, None).expect("saved");
-        // gc had listed it before.
+        // gc had listed it before it was saved again.
         let ids = [saved.clone()];
         let removed = bench.store.discard(&ids, &[], listed);
         assert!(removed.expect("looked").items.is_empty());
@@ -565,7 +569,7 @@ mod reuse_tests {
         assert!(reasons.contains(&crate::retention::Reason::Days), "{reasons:?}");
     }
 
-    /// 15 C5: before a replacement a snapshot of its own is taken, in no more room.
+    /// 15 C5: a replacement takes a snapshot of its own, without using more space.
     #[test]
     fn a_replacement_takes_no_second_copy() {
         let bench = Bench::new();
@@ -593,7 +597,7 @@ mod reuse_tests {
         let later = commit(SnapshotKind::PreRollback);
         assert_eq!(packed(&asked), packed(&later), "packed from the beginning");
         assert_eq!([text(0), text(1), text(2)], ["1\n"; 3]);
-        // Each is removed for itself.
+        // Each is removed separately.
         bench.store.discard(&[asked, later], &[], bench.store.now()).expect("removed");
         bench.store.purge(None).expect("purged");
         assert_eq!(text(0), "1\n");

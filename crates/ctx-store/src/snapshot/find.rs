@@ -1,5 +1,5 @@
-//! Finds the snapshot that a user names by id, number, time or hash; also the forms of such names,
-//! and the reasons why nothing matches, with hints.
+//! Finds the snapshot that a user names by id, number, time or hash. If nothing matches, explains
+//! why and proposes similar names.
 
 use chrono::{DateTime, Utc};
 
@@ -13,7 +13,7 @@ use crate::trash::removal::StoreItem;
 use crate::when::When;
 
 impl Store {
-    /// The snapshot, of one session or of any, that `wanted` names: see [`Catalog::find`].
+    /// Finds the snapshot, of one session or of any, that `wanted` names: see [`Catalog::find`].
     pub fn find_snapshot(&self, session: Option<&SessionId>, wanted: &str) -> Result<Entry> {
         if let Some(session) = session {
             self.require_session(session)?;
@@ -22,7 +22,7 @@ impl Store {
         found.map_err(|error| self.explained(error))
     }
 
-    /// The same failure with what the rest of the store says of the name.
+    /// Adds what the rest of the store knows about the name to the error.
     pub(crate) fn explained(&self, error: StoreError) -> StoreError {
         let StoreError::NoSnapshot(mut missing) = error else {
             return error;
@@ -37,7 +37,7 @@ impl Store {
         StoreError::NoSnapshot(missing)
     }
 
-    /// A snapshot of any session that has this number, or this id.
+    /// The id of the snapshot in another session that has this number or id.
     fn elsewhere(&self, wanted: &str) -> Option<String> {
         let query = Query::new(wanted);
         let mut ids = self.catalog(None).ok()?.entries.into_iter().map(|entry| entry.id);
@@ -45,14 +45,13 @@ impl Store {
         found.map(|id| id.to_string())
     }
 
-    /// Refuses a session of which there are no snapshots, no bytes of one and no offloaded
-    /// files, with names that are near: a name with a typing error must not look as if all were
-    /// well.
+    /// Refuses a session that has no snapshots and no offloaded files, because a mistyped name must
+    /// not look as if everything were in order. The error lists similar names.
     pub fn require_session(&self, session: &SessionId) -> Result<()> {
         self.require(session, false)
     }
 
-    /// The same where what is in the trash, or was set aside as damaged, is enough.
+    /// The same, but items in the trash or set aside as damaged are enough.
     pub fn require_session_or_trash(&self, session: &SessionId) -> Result<()> {
         self.require(session, true)
     }
@@ -76,11 +75,11 @@ impl Store {
 }
 
 impl Catalog {
-    /// The snapshot that `wanted` names: `latest`, a number, a day, a time, or the unique beginning
-    /// of an id, of its time, or (6 digits and more) of a sha256.
+    /// Finds the snapshot that `wanted` names: `latest`, a number, a day, a time, or the unique
+    /// start of an id, of the time in an id, or of a sha256 (at least 6 digits).
     ///
-    /// Digits alone are always a number; a hash without letters needs `sha256:`. A day names the
-    /// snapshot taken on it, a time the newest snapshot taken by then.
+    /// Digits are always a number; a hash without letters needs `sha256:`. A day means the snapshot
+    /// taken on it, a time means the newest snapshot taken by then.
     pub fn find(&self, wanted: &str) -> Result<&Entry> {
         if wanted == "latest" {
             let newest = self.newest_by(|_| true);
@@ -119,7 +118,7 @@ impl Catalog {
         }
     }
 
-    /// The newest snapshot that was taken before `time`, of those that `latest` may be.
+    /// The newest snapshot before `time`, among those that `latest` could mean.
     pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry> {
         let newest = self.newest_by(|entry| entry.id.stamp.time < time);
         newest.ok_or_else(|| {
@@ -128,7 +127,7 @@ impl Catalog {
         })
     }
 
-    /// The numbers of the snapshots that a time names.
+    /// The numbers of the snapshots that match a time.
     fn at(&self, when: When) -> Vec<u64> {
         let sequence = |entry: &Entry| entry.id.stamp.sequence;
         if when.is_day {
@@ -140,7 +139,7 @@ impl Catalog {
         newest.map(sequence).into_iter().collect()
     }
 
-    /// The last snapshot before a time, and the first one after it.
+    /// The last snapshot before a time and the first one after it.
     fn around(&self, when: When) -> Vec<String> {
         let entries = || self.entries.iter();
         let time = |entry: &&Entry| entry.id.stamp.time;
@@ -156,8 +155,9 @@ impl Catalog {
         oldest.map(|entry| entry.id.to_string())
     }
 
-    /// The newest one that `is_wanted`, except for what `ctx-rollback` saved before it replaced the
-    /// file, what was written to a file after its replacement, and what was adopted.
+    /// The newest snapshot that `is_wanted` accepts. Skips snapshots that nobody takes for the
+    /// state at a time: those that `ctx-rollback` took before it replaced the file, those of late
+    /// writes, and adopted ones.
     fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         use SnapshotKind::{Adopted, Late, PreRollback};
         let is_state = |entry: &Entry| {
@@ -177,7 +177,7 @@ impl Catalog {
         }))
     }
 
-    /// The snapshots whose numbers are the nearest ones, the lower one first.
+    /// The snapshots with the nearest numbers, the lower one first.
     fn nearest(&self, number: u64) -> Vec<String> {
         let mut near: Vec<&Entry> = self.entries.iter().collect();
         near.sort_by_key(|entry| entry.id.stamp.sequence.abs_diff(number));
@@ -187,17 +187,17 @@ impl Catalog {
     }
 }
 
-/// A name: a number, or the beginning of an id, a time or a hash.
+/// A name that a user typed: a number, or the start of an id, a time or a hash.
 ///
-/// Digits alone are a number, and never the beginning of something else: the number of a removed
-/// snapshot must not find another one.
+/// Digits are always a number, never the start of something else: the number of a removed snapshot
+/// must not find a different one.
 #[derive(Clone, Copy)]
 pub(crate) struct Query<'a> {
     text: &'a str,
     has_digits_only: bool,
 }
 
-/// The prefix of a hash, required if the hash has only digits.
+/// The prefix of a hash. A hash of only digits needs it.
 const HASH: &str = "sha256:";
 
 impl<'a> Query<'a> {
@@ -208,18 +208,18 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The number of a snapshot, if it can be nothing else.
+    /// The name as a number, if it can be nothing else.
     pub(crate) fn number(self) -> Option<u64> {
         // A number that is too large matches no snapshot.
         self.has_digits_only.then(|| self.text.parse().unwrap_or(u64::MAX))
     }
 
-    /// Whether it is the number of this snapshot.
+    /// Whether the name is the number of this snapshot.
     pub(crate) fn is_number_of(self, id: &SnapshotId) -> bool {
         self.number() == Some(id.stamp.sequence)
     }
 
-    /// Whether the id of this snapshot, or the time in it, begins with it.
+    /// Whether this snapshot's id, or the time in it, begins with the name.
     pub(crate) fn begins(self, id: &SnapshotId) -> bool {
         let Self { text, .. } = self;
         let begins = |name: String| name.starts_with(text);
@@ -227,12 +227,12 @@ impl<'a> Query<'a> {
         may_begin && (begins(id.to_string()) || begins(id.stamp.to_string()))
     }
 
-    /// Whether a hash begins with it, which must have `least` digits or more.
+    /// Whether `hash` begins with the name, which must have at least `least` digits.
     pub(crate) fn begins_hash(self, hash: &str, least: usize) -> bool {
         self.hash().is_some_and(|digits| digits.len() >= least && hash.starts_with(digits))
     }
 
-    /// Whether the name of an offloaded file begins with it.
+    /// Whether the name of this offloaded file begins with the name.
     pub(crate) fn begins_file(self, file: &OffloadedFile) -> bool {
         self.hash().is_some_and(|digits| !digits.is_empty() && file.begins_with(digits))
     }
@@ -244,11 +244,11 @@ impl<'a> Query<'a> {
     }
 }
 
-/// From how many digits on a number may be meant as a hash.
+/// From this many digits on, the user may have meant a hash.
 const DIGITS_OF_A_HASH: usize = 12;
 
 impl MissingReason {
-    /// For digits alone that are not a snapshot's number.
+    /// The reason for a number that no snapshot has.
     pub(crate) fn of_digits(digits: &str) -> Self {
         let day = chrono::NaiveDate::parse_from_str(digits, "%Y%m%d");
         match day {
@@ -259,12 +259,13 @@ impl MissingReason {
     }
 }
 
-/// How many names are proposed.
+/// The number of names to propose.
 const PROPOSED: usize = 3;
 
-/// The names that may have been meant, the nearest first.
+/// The known names that are similar to `wanted`, the most similar first.
 pub(crate) fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    // A third of the letters may be wrong; who typed the beginning alone was interrupted.
+    // Up to a third of the letters may be wrong. A name that is only the start of a known one
+    // counts as similar, too.
     let most = (wanted.len() / 3).max(1);
     let mut near: Vec<(usize, &str)> = known
         .filter_map(|name| {
@@ -283,7 +284,7 @@ mod query_tests {
     use super::Query;
     use crate::SnapshotId;
 
-    /// Digits alone are a number, even if they could be a whole day or a hash.
+    /// Digits are a number, even if they could be a day or a hash.
     #[test]
     fn a_number_begins_nothing() {
         let id = SnapshotId::parse("20-a-20261121T234307.123456Z-0007").expect("an id");
@@ -326,7 +327,7 @@ mod query_tests {
 mod missing_tests {
     use super::near;
 
-    /// 15 C2: names with one typing error, or without their end, are proposed.
+    /// 15 C2: the error proposes names that differ by one typing error or lack their end.
     #[test]
     fn near_names_are_proposed() {
         let known = ["demo", "demo-2", "other", "p-1"];

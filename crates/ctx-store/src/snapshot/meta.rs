@@ -10,49 +10,52 @@ use sha2::{Digest, Sha256};
 
 use crate::fs::{file_id, hex};
 
-/// The version of meta.json that is written of a snapshot whose bytes are plain.
+/// The version of meta.json for a snapshot whose bytes are plain.
 pub(crate) const META_FORMAT: u32 = 1;
 
-/// The version that is written of one whose bytes are packed: tools that know nothing of that
-/// leave it alone. It is the newest that is read here.
+/// The version for a snapshot whose bytes are packed. Tools that do not know packed bytes leave it
+/// alone. This is the newest version that we can read.
 pub(crate) const PACKED_FORMAT: u32 = 2;
 
-/// The commit record of a snapshot. This file is written last: a snapshot exists when the file
-/// exists and matches the bytes.
+/// The commit record of a snapshot. It is written after the bytes: a snapshot exists only if this
+/// file exists and matches the bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// Version of this file's format.
+    /// The version of this file's format.
     pub format: u32,
-    /// `{session}-{time}-{number}`, the stem of the file name. It reveals renamed or swapped files.
+    /// `{session}-{time}-{number}`, the stem of the file name, by which renamed or swapped files
+    /// are noticed.
     pub id: String,
     /// The session.
     pub session: String,
-    /// The number in its name: the order in which snapshots were taken.
+    /// The number in the id, which gives the order of the snapshots.
     pub sequence: u64,
-    /// When it was taken; UTC.
+    /// When the snapshot was taken, in UTC.
     pub created: DateTime<Utc>,
-    /// Why it was taken.
+    /// Why the snapshot was taken.
     pub kind: SnapshotKind,
-    /// The real path of the session file; `None` for stdin. No tool writes to a file because
-    /// it is named here.
+    /// The real path of the session file; `None` for stdin. Tools do not write to a file only
+    /// because a record names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The second name of a replaced file, next to `source`, until it is quiet.
+    /// The name under which the replaced file is kept next to `source` until no process writes to
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retained: Option<String>,
-    /// The new content of the session file, which shows whether the replacement happened.
+    /// The new content of the session file. If the file begins with it, the replacement happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<FileHash>,
     /// The number of bytes.
     pub bytes: u64,
-    /// The number of lines, an unfinished last one included.
+    /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// Bytes after the last line end: a line that was still being written.
+    /// The number of bytes after the last line end, which belong to a line that was still being
+    /// written.
     pub tail_bytes: u64,
     /// The content of the lines.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Tokens, if requested.
+    /// The number of tokens, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
     /// The sha256 of the bytes.
@@ -63,10 +66,10 @@ pub struct Meta {
     /// The packed file, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packed: Option<FileHash>,
-    /// Whether retention leaves it alone.
+    /// Whether the user holds the snapshot, so that retention keeps it.
     #[serde(default)]
     pub held: bool,
-    /// Members of newer versions, kept when meta.json is rewritten.
+    /// Members that newer versions wrote. They are kept when meta.json is rewritten.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }
@@ -75,15 +78,15 @@ pub struct Meta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SnapshotKind {
-    /// On request.
+    /// A user or a tool asked for it.
     Snapshot,
-    /// Before a rollback replaced the file.
+    /// A rollback was about to replace the file.
     PreRollback,
-    /// Before a compaction replaced the file.
+    /// A compaction was about to replace the file.
     PreCompact,
-    /// Another process wrote it to a file that had already been replaced.
+    /// Another process had written to a file after its replacement.
     Late,
-    /// Its commit record was lost and written again, so why it was taken is unknown.
+    /// Unknown, because its commit record was lost and was written again.
     Adopted,
 }
 
@@ -93,7 +96,7 @@ impl SnapshotKind {
         matches!(self, Self::PreRollback | Self::PreCompact)
     }
 
-    /// The word in meta.json.
+    /// The word for it in meta.json.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Snapshot => "snapshot",
@@ -108,54 +111,55 @@ impl SnapshotKind {
 /// The content of a snapshot's lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// The dialect they are written in, when it is known.
+    /// The dialect of the lines, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
-    /// Messages of the conversation; 0 where the dialect is not known.
+    /// The number of messages; 0 if the dialect is unknown.
     pub messages: u64,
-    /// Lines that are no JSON object.
+    /// The number of lines that are not a JSON object.
     pub bad_lines: u64,
     /// The first 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<BadLine>,
 }
 
-/// A line that is no JSON object; never its text.
+/// A line that is not a JSON object, without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadLine {
-    /// Its number, from 1.
+    /// Its line number, from 1.
     pub line: u64,
-    /// Its first byte, counted from the start of the session.
+    /// The offset of its first byte in the session.
     pub offset: u64,
     /// The problem: `broken`, `nul`.
     pub class: String,
 }
 
-/// The bytes of a file: a new content, or what packed bytes are in.
+/// The length and hash of a file: of new content, or of a packed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHash {
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
     /// Their sha256.
     pub sha256: String,
 }
 
-/// A number of tokens, and by which encoding.
+/// A number of tokens in an encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// How many.
+    /// The number of tokens.
     pub count: u64,
     /// `o200k_base`.
     pub encoding: String,
 }
 
-/// How many bytes of a file's name go into the name of the link: a name may have 255 in all.
+/// The number of bytes of a file's name that go into the second name. A name may have 255 bytes in
+/// total.
 const LONGEST_NAME: usize = 220;
 
-/// The mark in the names of replaced files, after a dot and the target's name.
+/// The mark in the names of replaced files. It follows a dot and the target's name.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
-/// `.NAME.ctx-old-SEQUENCE`: hidden, so that no agent takes it for a session.
+/// The name `.NAME.ctx-old-SEQUENCE`. It is hidden, so that no agent takes it for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
     let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
@@ -163,7 +167,7 @@ pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
 }
 
-/// The start of the last member: the sha256 of everything before it.
+/// The start of the last member: the sha256 of everything before it, so that a change is noticed.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
 #[derive(Deserialize)]
@@ -172,8 +176,8 @@ struct Version {
 }
 
 impl Meta {
-    /// The session file and the link to the file that it replaced; `None` where we did not
-    /// make these names.
+    /// The path of the session file and the second path of the file that it replaced; `None` if
+    /// these are not names that we make.
     pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
         let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
         let live = PathBuf::from(source);
@@ -182,19 +186,19 @@ impl Meta {
         (is_ours && live.is_absolute()).then_some((live, link))
     }
 
-    /// Whether the replaced file still has that name.
+    /// Whether the replaced file still has its second name.
     pub(crate) fn has_retained(&self) -> bool {
         self.retained_paths().is_some_and(|(_, retained)| file_id(&retained).is_ok())
     }
 
-    /// Whether it is a snapshot of the file whose real path is `path`. False if it names no file,
-    /// as for stdin.
+    /// Whether it is a snapshot of the file whose real path is `path`. False for a snapshot of
+    /// stdin.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         let source = self.source.as_deref();
         source.is_some_and(|source| Path::new(source) == path)
     }
 
-    /// How much it holds: `3 messages, 4 lines, 120 bytes`.
+    /// Its size in words: `3 messages, 4 lines, 120 bytes`.
     pub fn size(&self) -> String {
         let counts = [
             counted(self.tally.messages, "message"),
@@ -204,13 +208,13 @@ impl Meta {
         counts.join(", ")
     }
 
-    /// Its bytes are packed in that file.
+    /// Records that the bytes are packed in that file.
     pub(crate) fn pack(&mut self, packed: FileHash) {
         self.format = PACKED_FORMAT;
         self.packed = Some(packed);
     }
 
-    /// The bytes of meta.json, sealed by their own hash.
+    /// The bytes of meta.json, with their own hash at the end.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut body = serde_json::to_string(self).expect("a map with text keys");
         body.pop();
@@ -221,18 +225,18 @@ impl Meta {
         body.into_bytes()
     }
 
-    /// Whether a newer version of the tools wrote it: then it is not damaged.
+    /// Whether a newer version of the tools wrote it. Such a file is not damaged.
     pub(crate) fn is_newer(bytes: &[u8]) -> bool {
         let version = serde_json::from_slice::<Version>(bytes);
         version.is_ok_and(|version| version.format > u64::from(PACKED_FORMAT))
     }
 
-    /// Reads the meta.json of snapshot `id`, or says why it is not believed.
+    /// Parses the meta.json of snapshot `id`, or returns why it cannot be trusted.
     pub fn from_bytes(bytes: &[u8], id: &str) -> Result<Self, String> {
         let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
         let changed = || "meta.json was changed: its own sha256 disagrees".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
-        // Before the seal: a newer format may be sealed in another way.
+        // Check the version before the hash: a newer format may be hashed in another way.
         let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         if !(META_FORMAT.into()..=PACKED_FORMAT.into()).contains(&version.format) {
             return Err(format!(
@@ -346,7 +350,7 @@ mod tests {
             let error = Meta::from_bytes(text.as_bytes(), &id).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");
         }
-        // Sealed, but nonsense.
+        // The hash is right, but the content makes no sense.
         let sealed = String::from_utf8(meta().to_bytes()).expect("text");
         let body = sealed.rsplit_once(super::SEAL).expect("a seal").0;
         for (from, to) in [("\"bytes\":9", "\"bytes\":-9"), ("\"bytes\":9", "\"bytes\":\"9\"")] {

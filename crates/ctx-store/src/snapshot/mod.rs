@@ -1,4 +1,4 @@
-//! The snapshots of a store: the list, the search by name, the checks, and the size of a store.
+//! The snapshots of a store: the list, the search by name, the checks, and the size of the store.
 
 pub(crate) mod bytes;
 pub(crate) mod draft;
@@ -24,15 +24,15 @@ use crate::os::is_link_error;
 use crate::snapshot::meta::Meta;
 use crate::store::Store;
 
-/// The snapshots of a store, in the order in which they were taken.
+/// The snapshots of a store, ordered by session and number.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    /// Committed snapshots by session and sequence.
+    /// Committed snapshots.
     pub entries: Vec<Entry>,
     /// Snapshots without a meta.json: the run was killed before its commit, or the file was
     /// removed.
     pub uncommitted: Vec<SnapshotId>,
-    /// When it was made: "1 week ago" is counted from it.
+    /// When the list was made. Relative times such as "1 week ago" are counted from it.
     pub(crate) now: DateTime<Utc>,
 }
 
@@ -41,23 +41,23 @@ pub struct Catalog {
 pub struct Entry {
     /// Its id.
     pub id: SnapshotId,
-    /// Its commit record, or why the snapshot cannot be trusted.
+    /// Its commit record, or the reason why the snapshot cannot be trusted.
     pub meta: Result<Meta, Flaw>,
 }
 
-/// Why a snapshot cannot be relied on.
+/// The reason why a snapshot cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// It differs from what was committed.
+    /// Its files differ from what was committed.
     #[error("{0}")]
     Damaged(String),
-    /// It could not be read, and may be intact.
+    /// Its files could not be read and may be intact.
     #[error("{0}")]
     Unread(String),
 }
 
 impl Flaw {
-    /// Why the check of an item failed.
+    /// The flaw that a failed check has found.
     pub fn of_check(error: StoreError) -> Self {
         match error {
             StoreError::Damaged { why, .. } => Self::Damaged(why),
@@ -67,7 +67,7 @@ impl Flaw {
         }
     }
 
-    /// The meaning of a failed call for a snapshot.
+    /// The flaw that a failed system call means for a snapshot.
     pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
         // A path that is not a regular file is reported without an error number.
@@ -79,7 +79,8 @@ impl Flaw {
     }
 }
 
-/// How many bytes of a meta.json are read. None is longer: it names 100 bad lines at most.
+/// The number of bytes of a meta.json that are read. It cannot be longer, because it lists at most
+/// 100 bad lines.
 const LONGEST_META: u64 = 1 << 20;
 
 /// The raw bytes of a commit record.
@@ -98,12 +99,12 @@ impl Store {
                 continue;
             }
             let meta = is_meta.then(|| self.read_meta(&id));
-            // If that is unclear, it counts as committed; gc would move its bytes away otherwise.
+            // If this is unclear, count it as committed; otherwise gc would move its bytes away.
             let committed = is_there(&self.meta_path(&id)).unwrap_or(true);
             match meta {
                 None if committed => {}
                 None => catalog.uncommitted.push(id),
-                // gc moved it away between the listing and now.
+                // gc has moved it away since the folder was listed.
                 Some(Err(_)) if !committed => {}
                 Some(meta) => catalog.entries.push(Entry { id, meta }),
             }
@@ -115,13 +116,13 @@ impl Store {
         Ok(catalog)
     }
 
-    /// The ids of the committed snapshots, by their names alone: none of them is looked at.
+    /// The ids of the committed snapshots, from the file names only, without reading any file.
     pub fn snapshot_ids(&self) -> Result<Vec<SnapshotId>> {
         let files = snapshot_files(&self.snapshots())?.into_iter();
         Ok(files.filter(|it| it.is_meta).map(|it| it.id).collect())
     }
 
-    /// The sessions of which the store has snapshots, bytes of one, or offloaded files.
+    /// The sessions that have snapshots, uncommitted bytes or offloaded files in the store.
     pub fn sessions(&self) -> Result<BTreeSet<SessionId>> {
         let files = snapshot_files(&self.snapshots())?.into_iter();
         let mut sessions: BTreeSet<SessionId> = files.map(|file| file.id.session).collect();
@@ -129,28 +130,26 @@ impl Store {
         Ok(sessions)
     }
 
-    /// Reads a commit record, and checks that the bytes are there.
+    /// Reads a commit record and checks that the bytes exist.
     pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let meta = self.read_sealed(id)?;
         self.check_size(id, &meta).map(|()| meta)
     }
 
-    /// Reads a commit record; its bytes may be missing.
+    /// Reads a commit record. Its bytes may be missing.
     pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let bytes = bytes_of_meta(&self.meta_path(id))
             .map_err(|error| Flaw::of(&error, format!("{id}{META}: {error}")))?;
         Meta::from_bytes(&bytes, &id.to_string()).map_err(Flaw::Damaged)
     }
 
-    /// Checks a snapshot: that both of its files are there, are named and sealed as they
-    /// were, and have the size that they had; with `read_data` also that the bytes are those
-    /// that were saved.
+    /// Checks a snapshot: both of its files exist, have the right names, hash and size. With
+    /// `read_data`, also checks the bytes against their hash.
     pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<()> {
         if read_data { self.open_verified(entry).map(drop) } else { entry.trusted_meta().map(drop) }
     }
 
-    /// Whether an undamaged snapshot, of one session or of any, has the bytes with this
-    /// sha256.
+    /// Whether an undamaged snapshot, of one session or of any, has bytes with this sha256.
     pub fn has_snapshot_of(&self, session: Option<&SessionId>, sha256: &str) -> Result<bool> {
         for entry in self.catalog(session)?.entries {
             if entry.meta.as_ref().is_ok_and(|meta| meta.sha256 == sha256) {
@@ -164,7 +163,8 @@ impl Store {
         Ok(false)
     }
 
-    /// How much room it takes, by the lengths of its files. What vanishes meanwhile takes none.
+    /// The space that the store uses, from the lengths of its files. Files that vanish meanwhile do
+    /// not count.
     pub fn usage(&self) -> Result<Usage> {
         let mut usage = Usage {
             sessions: self.sessions()?.len() as u64,
@@ -180,22 +180,22 @@ impl Store {
     }
 }
 
-/// How the name of a commit record ends.
+/// The end of the name of a commit record.
 pub(crate) const META: &str = ".meta.json";
-/// How the name of plain bytes ends.
+/// The end of the name of plain bytes.
 pub(crate) const PLAIN: &str = ".jsonl";
-/// How the name of packed bytes ends.
+/// The end of the name of packed bytes.
 pub(crate) const PACKED: &str = ".jsonl.zst";
 
 /// One of the files of a snapshot.
 pub(crate) struct SnapshotFile {
     pub(crate) id: SnapshotId,
-    /// Whether it is the commit record.
+    /// Whether the file is the commit record.
     pub(crate) is_meta: bool,
     pub(crate) path: PathBuf,
 }
 
-/// The files in `dir` that are named as those of snapshots are.
+/// The files in `dir` whose names are those of snapshot files.
 pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
     let file = |name: String| {
         let stem = [META, PACKED, PLAIN].iter().find_map(|ending| name.strip_suffix(ending))?;
@@ -213,7 +213,7 @@ impl Catalog {
 }
 
 impl Entry {
-    /// The commit record; an error when the snapshot cannot be trusted.
+    /// The commit record, or an error if the snapshot cannot be trusted.
     pub fn trusted_meta(&self) -> Result<Meta> {
         self.meta.clone().map_err(|flaw| match flaw {
             Flaw::Damaged(why) => self.damaged(why),
@@ -226,7 +226,7 @@ impl Entry {
     }
 }
 
-/// How many things were found in which state.
+/// The number of items in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
     /// Intact items.
@@ -238,7 +238,7 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// One more thing was found so.
+    /// Counts one more item by the result of its check.
     pub fn add(&mut self, checked: &Result<(), Flaw>) {
         *match checked {
             Ok(()) => &mut self.sound,
@@ -247,7 +247,7 @@ impl Verdicts {
         } += 1;
     }
 
-    /// How many there are.
+    /// The number of all items.
     pub fn all(self) -> usize {
         self.sound + self.damaged + self.unread
     }
@@ -261,12 +261,12 @@ impl std::ops::AddAssign for Verdicts {
     }
 }
 
-/// The size of a store; all zeros without a store.
+/// The size of a store. All values are zero if there is no store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Sessions of which there are snapshots or offloaded files.
+    /// Sessions with snapshots or offloaded files.
     pub sessions: u64,
-    /// Snapshots, those in the trash left out.
+    /// Snapshots that are not in the trash.
     pub snapshots: u64,
     /// Bytes of all files.
     pub bytes: u64,
@@ -276,7 +276,7 @@ pub struct Usage {
     pub trash_bytes: u64,
 }
 
-/// The bytes of all files in a folder, links not followed; what vanishes meanwhile takes none.
+/// The bytes of all files in a folder. Follows no links; files that vanish meanwhile do not count.
 fn length_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in WalkDir::new(folder) {
@@ -322,7 +322,7 @@ mod usage_tests {
     use super::Usage;
     use crate::tests::Bench;
 
-    /// A missing store has size zero; of an existing one each file counts.
+    /// A missing store has size zero. In an existing one, each file counts.
     #[test]
     fn the_room_is_that_of_the_files() {
         let bench = Bench::new();

@@ -1,9 +1,9 @@
-//! Packing: the bytes of older snapshots are kept as zstd files.
+//! Packing: compresses the bytes of older snapshots to zstd files.
 //!
-//! The packed file is written in `tmp/`, flushed, unpacked again and held against the hash of
-//! the snapshot; then it gets its name, then meta.json says so, and then the plain file goes.
-//! Each step is on the disk before the next one begins: whatever stops a run, one of the two
-//! files is whole, and the next run finishes.
+//! The packed file is written in `tmp/`, flushed, unpacked again and compared with the hash of the
+//! snapshot. Then it gets its name, then meta.json records it, and only then the plain file is
+//! removed. Each step is on the disk before the next one begins. So one of the two files is always
+//! complete, wherever a run stops, and the next run finishes the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
@@ -29,34 +29,34 @@ use crate::snapshot::{Entry, PLAIN, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::{remove, sync_removal};
 
-/// Sessions repeat themselves: above this level nothing gets much smaller, only slower. The
-/// figures are in `docs/benchmarks.md`.
+/// Sessions are repetitive: a higher level makes hardly anything smaller, only slower. The
+/// measurements are in `docs/benchmarks.md`.
 const LEVEL: i32 = 9;
 
-/// How far back repetitions are found: 16 MiB, the whole of nearly every session. It is also
-/// what unpacking takes of memory.
+/// The distance within which repetitions are found: 16 MiB, which is all of nearly every session.
+/// Unpacking needs the same amount of memory.
 const WINDOW: u32 = 24;
 
-/// How large a snapshot is, and how large it is packed.
+/// The size of a snapshot and of its packed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    /// Bytes of the session.
+    /// The size of the session.
     pub bytes: u64,
-    /// Bytes of the packed file, when there is one.
+    /// The size of the packed file, if there is one.
     pub packed_bytes: Option<u64>,
 }
 
-/// How a run of packing ended.
+/// The result of a packing run.
 #[derive(Debug, Default)]
 pub struct PackReport {
     /// Snapshots that are packed now.
     pub packed: Vec<(SnapshotId, Packing)>,
-    /// Failures; these snapshots are unchanged.
+    /// Failures. The snapshots concerned are unchanged.
     pub failed: Vec<StoreError>,
 }
 
 impl PackReport {
-    /// What a run would pack.
+    /// Lists what a run would pack.
     pub(crate) fn planned(entries: Vec<Entry>) -> Self {
         let packing = |meta: Meta| Packing { bytes: meta.bytes, packed_bytes: None };
         let entries = entries.into_iter();
@@ -65,15 +65,15 @@ impl PackReport {
     }
 }
 
-/// A packed file that has no name yet, the one that a killed run has left, or that of another
-/// snapshot of the same bytes.
+/// A packed file: a new one without a name yet, one that a killed run left, or that of another
+/// snapshot with the same bytes.
 enum PackedFile {
     New(TempFile),
     There,
     Equal(EqualBytes),
 }
 
-/// Bytes packed in this run, by their sha256: equal bytes are packed once.
+/// Files packed in this run, by the sha256 of their bytes, so that equal bytes are packed once.
 type Done = BTreeMap<String, (SnapshotId, FileHash)>;
 
 fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
@@ -82,8 +82,7 @@ fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
 }
 
 impl Store {
-    /// The intact ones of these snapshots that were taken at `before` or earlier and whose bytes
-    /// are plain.
+    /// The intact snapshots among these that were taken at `before` or earlier and are not packed.
     pub fn unpacked(&self, mut entries: Vec<Entry>, before: DateTime<Utc>) -> Result<Vec<Entry>> {
         let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {
@@ -93,8 +92,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Packs snapshots, one after the other. What fails does not hinder the others, but a full
-    /// disk hinders all.
+    /// Packs snapshots, one after the other. A failure does not stop the others, except for a full
+    /// disk.
     pub fn pack(&self, entries: &[Entry]) -> PackReport {
         let mut report = PackReport::default();
         if entries.is_empty() {
@@ -121,7 +120,7 @@ impl Store {
         report
     }
 
-    /// `None` where another run was faster, or has removed it.
+    /// Packs one snapshot; `None` if another run has packed or removed it meanwhile.
     fn pack_one(&self, entry: &Entry, done: &mut Done) -> Result<Option<Packing>> {
         let meta = entry.trusted_meta()?;
         let path = self.data_path(&entry.id);
@@ -136,7 +135,7 @@ impl Store {
             let file = PackedFile::Equal(equal);
             is_done = self.swap_for_packed(&entry.id, &meta, file, packed.clone())?;
         }
-        // A file system may have no second names.
+        // The file system may not support hard links.
         if is_done.is_none() {
             let (file, packed) = self.compress(entry, &meta, plain)?;
             is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::New(file), packed)?;
@@ -149,7 +148,7 @@ impl Store {
         Ok(Some(packing))
     }
 
-    /// The packed file of a killed run that is in meta.json.
+    /// The packed file of a killed run, if meta.json already records it.
     fn packed_before(&self, entry: &Entry, meta: &Meta) -> Option<FileHash> {
         let path = self.packed_path(&entry.id);
         let packed = meta.packed.clone()?;
@@ -158,14 +157,14 @@ impl Store {
         is_whole.then_some(packed)
     }
 
-    /// Writes the packed file into `tmp/`, and reads it back. No lock is held, so that other runs
-    /// do not wait for it.
+    /// Writes the packed file into `tmp/` and reads it back. Holds no lock, so that other runs do
+    /// not have to wait.
     fn compress(&self, entry: &Entry, meta: &Meta, plain: File) -> Result<(TempFile, FileHash)> {
         let path = self.data_path(&entry.id);
         let temp = self.temp("packed", 0o600)?;
         let mut encoder = encoder(temp, meta.bytes).or_cannot("pack", &path)?;
         let mut hasher = Sha256::new();
-        // A file that has grown is damaged, however long it is; reading stops there.
+        // If the file has grown, it is damaged. Do not read further, however long it is.
         let mut plain = plain.take(meta.bytes + 1);
         let mut left = meta.bytes;
         let cannot_read = |read: io::Result<_>| read.or_cannot("read", &path);
@@ -185,18 +184,18 @@ impl Store {
         mode.or_cannot("change the mode of", temp.path())?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
         let packed = FileHash::of(temp.path())?;
-        // Before anybody relies on it.
+        // Read it back before anybody relies on it.
         let unpacked = open_plain(temp.path()).and_then(Decoder::new);
         let unpacked = unpacked.and_then(|mut unpacked| hash(&mut unpacked));
         if unpacked.or_cannot("read", temp.path())? != meta.sha256 {
-            let other = io::Error::other("what is unpacked is not what was packed");
+            let other = io::Error::other("unpacking it does not return the packed bytes");
             return Err(other).or_not_written(temp.path());
         }
         Ok((temp, packed))
     }
 
-    /// Gives the packed file its name, and removes the plain one. `None` where the snapshot is
-    /// gone meanwhile, or is another one.
+    /// Gives the packed file its name and removes the plain file. Returns `None` if the snapshot
+    /// has been removed or changed meanwhile.
     fn swap_for_packed(
         &self,
         id: &SnapshotId,
@@ -205,7 +204,7 @@ impl Store {
         packed: FileHash,
     ) -> Result<Option<FileHash>> {
         let mut locked = self.lock()?;
-        // It may be held by now, or gone.
+        // Read the record again: it may be held by now, or gone.
         let path = self.meta_path(id);
         let Some(bytes) = if_there(bytes_of_meta(&path).or_cannot("read", &path))? else {
             return Ok(None);
@@ -245,13 +244,13 @@ fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>>
     encoder.window_log(WINDOW)?;
     encoder.long_distance_matching(true)?;
     encoder.include_checksum(true)?;
-    // Small ones take less memory then, and `zstd -l` shows the size.
+    // With the size, small files need less memory, and `zstd -l` can show it.
     encoder.set_pledged_src_size(Some(bytes))?;
     Ok(encoder)
 }
 
 impl FileHash {
-    /// The packed file at `path`.
+    /// The length and hash of the packed file at `path`.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let mut file = open_plain(path).or_cannot("read", path)?;
         let bytes = file.metadata().or_cannot("read", path)?.len();

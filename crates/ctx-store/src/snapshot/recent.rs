@@ -1,8 +1,10 @@
-//! What a run needs to know about a session, without reading all snapshots of the store.
+//! Remembers for each session what a run needs to know without reading all snapshots of the store.
 //!
-//! It is derived: gc and everything that people ask for read the snapshots themselves. So it is not
-//! flushed to the disk, and a failed write is ignored. Also changes of commit records: holding a
-//! snapshot, and notes about a session in the meta.json of its newest snapshot.
+//! The record can be computed again. gc, and everything that people ask for, reads the snapshots
+//! themselves. So the record is not flushed to the disk, and a failure to write it is ignored.
+//!
+//! Also changes commit records: holds a snapshot, and keeps notes about a session in the meta.json
+//! of its newest snapshot.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,21 +22,21 @@ use crate::snapshot::Entry;
 use crate::snapshot::meta::{Meta, SnapshotKind};
 use crate::store::{Store, StoreLock, read_derived};
 
-/// Content of `recent/{session}`.
+/// The content of `recent/{session}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecentSnapshots {
-    /// Id of the newest snapshot.
+    /// The id of the newest snapshot.
     pub(crate) newest: Option<String>,
-    /// Ids of the snapshots of replaced files that may still have their second name.
+    /// The ids of snapshots whose replaced files may still have their second name.
     #[serde(default)]
     pub(crate) retained: Vec<String>,
 }
 
-/// How many of them are written down; gc finds the others.
+/// The largest number of ids in the record; gc finds the others.
 const MOST: usize = 32;
 
 impl RecentSnapshots {
-    /// Takes a snapshot into account that was just taken.
+    /// Adds a snapshot that was just taken.
     pub(crate) fn add(&mut self, id: &SnapshotId, meta: &Meta) {
         self.newest = Some(id.to_string());
         if meta.retained.is_some() {
@@ -54,12 +56,12 @@ impl Store {
         self.recent_dir().join(session.as_str())
     }
 
-    /// The record of a session; empty without one.
+    /// The record of a session; empty if there is none.
     pub(crate) fn recent(&self, session: &SessionId) -> RecentSnapshots {
         read_derived(&self.recent_path(session))
     }
 
-    /// The newest recorded snapshot of a session.
+    /// The newest snapshot of a session, according to the record.
     pub(crate) fn newest(&self, session: &SessionId) -> Option<Entry> {
         let id = SnapshotId::parse(&self.recent(session).newest?)?;
         let is_there = id.session == *session && self.meta_path(&id).symlink_metadata().is_ok();
@@ -67,7 +69,7 @@ impl Store {
         Some(Entry { id, meta })
     }
 
-    /// Writes down that the second names of these snapshots' replaced files are gone.
+    /// Records that the replaced files of these snapshots have lost their second names.
     pub(crate) fn forget_retained(&self, session: &SessionId, gone: &[SnapshotId]) {
         if gone.is_empty() {
             return;
@@ -81,8 +83,8 @@ impl Store {
         }
     }
 
-    /// Rewrites what is recorded about a session, or about all. What a run recorded before a power
-    /// failure may not have reached the disk. Returns for how many sessions it was wrong.
+    /// Computes the records of one session, or of all, again, because a record may not have reached
+    /// the disk before a power failure. Returns the number of sessions whose record was wrong.
     pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;
@@ -104,13 +106,13 @@ impl Store {
         Ok(wrong)
     }
 
-    /// Removes what is written down of a session.
+    /// Removes the record of a session.
     pub(crate) fn remove_recent(&self, session: &SessionId) {
-        // If it remains, it names missing snapshots.
+        // If it remains, it names snapshots that do not exist, which does no harm.
         let _ = fs::remove_file(self.recent_path(session));
     }
 
-    /// The notes about a session that pass on to its next snapshot.
+    /// The notes about a session that its next snapshot inherits.
     pub(crate) fn notes_for(&self, session: &SessionId, kind: SnapshotKind) -> Map<String, Value> {
         let key = COMPACTION_STRIKES;
         let goes_on = kind == SnapshotKind::Snapshot;
@@ -118,7 +120,7 @@ impl Store {
         value.map(|value| (key.to_owned(), value)).into_iter().collect()
     }
 
-    /// Holds a snapshot, or releases it; does nothing when it is held, or released, already.
+    /// Holds or releases a snapshot. Does nothing if that is already its state.
     pub fn hold(
         &self,
         session: Option<&SessionId>,
@@ -138,14 +140,14 @@ impl Store {
         Ok(entry.id.clone())
     }
 
-    /// The member `key` of the session's newest meta.json, if it has one.
+    /// The member `key` of the meta.json of the session's newest snapshot, if there is one.
     pub fn note(&self, session: &SessionId, key: &str) -> Option<Value> {
         let meta = self.newest(session).and_then(|entry| entry.meta.ok());
         meta.and_then(|mut meta| meta.others.remove(key))
     }
 }
 
-/// The state by the snapshots themselves.
+/// Computes the records from the snapshots themselves.
 fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, RecentSnapshots> {
     let mut all: BTreeMap<SessionId, RecentSnapshots> = BTreeMap::new();
     entries.sort_by_key(|entry| entry.id.stamp.sequence);
@@ -162,7 +164,7 @@ fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, RecentSnapshots> {
 }
 
 impl StoreLock<'_> {
-    /// Changes what is written down of a session.
+    /// Changes the record of a session.
     pub(crate) fn change_recent(
         &mut self,
         session: &SessionId,
@@ -177,14 +179,14 @@ impl StoreLock<'_> {
     }
 }
 
-/// A note about the session rather than its bytes: it passes on to the next snapshot, and a change
-/// by our own tools resets it.
+/// A note about the session rather than about its bytes. The next snapshot inherits it, and a
+/// change of the session by our own tools resets it.
 pub const COMPACTION_STRIKES: &str = "compaction_strikes";
 
 impl Replacement<'_> {
-    /// Gives up the replacement and records why: `change` computes the member `key` of the
-    /// session's newest meta.json from its old value. A snapshot is taken only if there is none
-    /// yet, because a growing file that is never replaced must not leave a copy at each try.
+    /// Abandons the replacement and records why: `change` computes the member `key` of the
+    /// session's newest meta.json from its old value. Takes a snapshot only if there is none yet,
+    /// because a growing file that is never replaced must not leave a copy at each attempt.
     pub fn remember(self, key: &str, change: impl FnOnce(Option<&Value>) -> Value) -> Result<()> {
         let (store, session) = (self.store, &self.session);
         let newest = store.newest(session);
@@ -219,7 +221,7 @@ mod recent_tests {
         assert_eq!(bench.store.newest(&demo).expect("one").id, second);
         let path = bench.store.recent_dir().join("demo");
         fs::write(&path, "{\"newest\":\"other-20261121T234307.123456Z-0007\"}").expect("written");
-        assert!(bench.store.newest(&demo).is_none(), "of another session");
+        assert!(bench.store.newest(&demo).is_none(), "belongs to another session");
         fs::write(&path, "half").expect("written");
         assert!(bench.store.newest(&demo).is_none());
         let third = bench.take("demo", b"4\n");
@@ -266,7 +268,7 @@ mod notes_tests {
         let catalog = store.catalog(Some(&session)).expect("lists");
         assert_eq!(catalog.entries.len(), 1, "no copy for a note");
         assert_eq!(store.note(&session, "m"), None);
-        // A note passes on to the next snapshot, but not across a change.
+        // The next snapshot inherits a note, but not after a change.
         let replacement =
             store.begin_replacement(&file, &session, MinIdle::default()).expect("claimed");
         let remembered = replacement.remember(COMPACTION_STRIKES, add);

@@ -1,5 +1,5 @@
-//! Repairs that lose nothing: unfinished files of killed runs are removed, derived files are
-//! rewritten, damaged files are set aside, and bytes without a commit record get one.
+//! Repairs that lose nothing: removes unfinished files of killed runs, computes derived files
+//! again, sets damaged files aside, and writes a commit record for bytes that have none.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use crate::trash::removal::StoreItem;
 /// A repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repaired {
-    /// So many unfinished files of killed runs were removed.
+    /// This many unfinished files of killed runs were removed.
     Reaped(usize),
-    /// The audit log had a broken chain, was moved to this path, and a new log begun.
+    /// The chain of the audit log was broken. The log was moved to this path, and a new one begun.
     LogSetAside(PathBuf),
     /// Bytes without a commit record got one.
     Adopted(SnapshotId),
     /// A damaged item was set aside, for this reason.
     SetAside(StoreItem, String),
-    /// The last number was computed again.
+    /// The store's counter was computed again.
     Recounted,
     /// The records of this many sessions were wrong.
     Rebuilt(usize),
@@ -38,12 +38,12 @@ impl fmt::Display for Repaired {
             Self::Reaped(count) => write!(f, "removed unfinished files of killed runs: {count}"),
             Self::LogSetAside(path) => write!(
                 f,
-                "the audit log had a broken chain; it is in {} now, and a new one was begun",
+                "the audit log had a broken chain; it was moved to {}, and a new one was started",
                 path.display()
             ),
             Self::Adopted(id) => write!(f, "{id} had no meta.json and has one now"),
             Self::SetAside(item, why) => {
-                write!(f, "{item} is damaged and is in the store's folder damaged/ now: {why}")
+                write!(f, "{item} is damaged and was moved to the store's folder damaged/: {why}")
             }
             Self::Recounted => f.write_str("counted the snapshots again"),
             Self::Rebuilt(count) => write!(f, "rewrote recent/ for sessions: {count}"),
@@ -60,15 +60,15 @@ struct Repair<'a> {
 }
 
 impl Store {
-    /// Repairs the snapshots and offloaded files of one session, or the whole store; with
-    /// `read_data` all bytes are checked against their hashes first.
+    /// Repairs the snapshots and offloaded files of one session, or the whole store. With
+    /// `read_data`, first checks all bytes against their hashes.
     pub fn repair(&self, session: Option<&SessionId>, read_data: bool) -> Result<Vec<Repaired>> {
         let mut repair = Repair { store: self, done: Vec::new(), damaged: BTreeMap::new() };
         if !self.root().join("FORMAT").exists() {
             return Ok(Vec::new());
         }
         let catalog = self.catalog(session)?;
-        // Before the log may be set aside.
+        // Read the hashes now, because the log may be set aside below.
         let saved = self.hashes_of(&catalog.uncommitted)?;
         if session.is_none() {
             repair.audit_log()?;
@@ -101,7 +101,7 @@ impl Store {
         Ok(repair.done)
     }
 
-    /// The sha256 that the audit log has of snapshots.
+    /// The sha256 of each of these snapshots in the audit log.
     fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>> {
         let mut hashes = BTreeMap::new();
         if ids.is_empty() {
@@ -117,8 +117,8 @@ impl Store {
         Ok(hashes)
     }
 
-    /// Why a committed snapshot is damaged. A file that cannot be read now may be readable another
-    /// day.
+    /// The reason why a committed snapshot is damaged; `None` for one that only cannot be read now,
+    /// because it may be readable later.
     fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>> {
         if let Err(flaw) = &entry.meta {
             return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));
@@ -130,7 +130,7 @@ impl Store {
         }
     }
 
-    /// Whether a snapshot is damaged for good, and not only unreadable at the moment or of a
+    /// Whether a snapshot is really damaged, and not only unreadable at the moment or written in a
     /// newer format.
     fn is_damaged(&self, id: &SnapshotId) -> bool {
         let Ok(bytes) = bytes_of_meta(&self.meta_path(id)) else {
@@ -144,7 +144,8 @@ impl Store {
 }
 
 impl Repair<'_> {
-    /// A broken chain cannot be repaired: the log is kept unchanged, and a new one has its hash.
+    /// Sets aside a log with a broken chain, which cannot be repaired. The log is kept unchanged,
+    /// and the new one starts with its hash.
     fn audit_log(&mut self) -> Result<()> {
         let store = self.store;
         if store.check_audit_log()?.is_empty() {
@@ -181,8 +182,8 @@ impl Repair<'_> {
         }
     }
 
-    /// Writes a commit record for bytes if the audit log knows them, or knows none; other bytes are
-    /// damaged.
+    /// Writes a commit record for bytes without one, if the audit log has their hash or has no hash
+    /// for this snapshot. Other bytes are damaged.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else {
@@ -190,7 +191,7 @@ impl Repair<'_> {
         };
         let packed = bytes.is_packed().then(|| FileHash::of(&store.packed_path(id))).transpose()?;
         let draft = match store.draft(bytes, &store.data_path(id)) {
-            // The system gives a number to what it could not read.
+            // An error of the system has a number; other errors mean that the bytes are damaged.
             Err(StoreError::Io { source, .. })
                 if packed.is_some() && source.raw_os_error().is_none() =>
             {
@@ -205,7 +206,7 @@ impl Repair<'_> {
             return Ok(());
         }
         let mut locked = store.lock()?;
-        // A run that took it at this moment has committed it by now.
+        // The run that was just taking this snapshot may have committed it by now.
         let is_bare = store.meta_path(id).symlink_metadata().is_err();
         if !is_bare || if_there(store.open_bytes(id))?.is_none() {
             return Ok(());
@@ -222,7 +223,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Moves what is damaged out of the way, byte for byte.
+    /// Moves damaged items out of the way without changing a byte.
     fn set_aside(&mut self) -> Result<()> {
         let items = self.damaged.keys().cloned().collect();
         let aside = self.store.damaged();

@@ -1,5 +1,5 @@
-//! Lines appended to a session file: whatever happens meanwhile, and wherever the run is killed,
-//! the old lines and an agent's stay unchanged.
+//! Lines are appended to a session file. Whatever happens meanwhile, and wherever the run is
+//! killed, the old lines and an agent's lines stay unchanged.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -14,9 +14,10 @@ use crate::tests::{Agent, Bench, id};
 use crate::{Addition, Figures, Meta, MinIdle, ReplaceOutcome, SnapshotKind, Store, StoreError};
 
 const OLD: &str = "{\"type\":\"user\",\"n\":1}\n";
-/// Two lines that begin as those of an agent do.
+/// Two lines that begin like an agent's lines.
 const LINES: &str = "{\"type\":\"user\",\"sum\":{\"a\":1}}\n{\"type\":\"user\",\"text\":\"{\"}\n";
-/// Where a write may end: at line ends, next to them, and where our bytes equal an agent's.
+/// Lengths after which a write may stop: at line ends, next to them, and where our bytes equal an
+/// agent's.
 const ENDS: [usize; 11] = [0, 1, 8, 23, 29, 30, 31, 39, 54, 56, LINES.len()];
 const THEIRS: &str = "{\"type\":\"user\",\"n\":2}\n";
 
@@ -53,7 +54,7 @@ fn metas(bench: &Bench) -> Vec<Meta> {
     whole.collect()
 }
 
-/// Only the session is left in the folder, and no record of an addition in the store.
+/// Checks that the folder has only the session, and the store no record of an addition.
 fn nothing_is_left(bench: &Bench) {
     let left = |dir: &Path| {
         let mut names = crate::fs::file_names(dir).expect("reads");
@@ -75,7 +76,7 @@ fn live(bench: &Bench) -> PathBuf {
     path
 }
 
-/// A run that is killed when so many bytes are written.
+/// A run that is killed after this many bytes are written.
 fn killed(bench: &Bench, path: &Path, written: usize) {
     let kill = || -> Act { Box::new(|| panic!("killed")) };
     if written == LINES.len() {
@@ -91,7 +92,7 @@ fn killed(bench: &Bench, path: &Path, written: usize) {
     assert_eq!(text(path), expected);
 }
 
-/// What the next run finds; it changes nothing itself.
+/// The state that the next run finds. The function changes nothing.
 fn next_run(bench: &Bench, path: &Path) -> String {
     let claimed = bench.store.begin_replacement(path, &id("demo"), MinIdle::default());
     drop(claimed.expect("claimed"));
@@ -199,7 +200,7 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
     }
 }
 
-/// L1: who has the file open for writing may write anything, anywhere.
+/// L1: a process that has the file open for writing may write anything, anywhere.
 #[test]
 fn a_file_that_somebody_opens_to_write_is_left_alone() {
     let bench = Bench::new();
@@ -221,7 +222,7 @@ fn a_file_that_somebody_opens_to_write_is_left_alone() {
     nothing_is_left(&bench);
 }
 
-/// C9: a write in pieces is complete.
+/// C9: a write in several pieces is complete.
 #[test]
 fn short_and_interrupted_writes_go_on() {
     let bench = Bench::new();
@@ -231,7 +232,7 @@ fn short_and_interrupted_writes_go_on() {
     assert_eq!(text(&path), format!("{OLD}{LINES}"));
 }
 
-/// C3, C4: a part that was written is cut off at once.
+/// C3, C4: a partial write is cut off at once.
 #[test]
 fn a_write_that_fails_leaves_nothing() {
     for written in [0, 1, LINES.len() - 1] {
@@ -252,8 +253,8 @@ fn a_write_that_fails_leaves_nothing() {
     }
 }
 
-/// L2: an agent that comes in the middle of a write keeps its line, and ours is not put behind
-/// it in pieces. The next run parts the two.
+/// L2: an agent that writes in the middle of our write keeps its line, and we do not continue after
+/// it. The next run separates the two.
 #[test]
 fn a_line_behind_a_part_of_ours_is_not_cut() {
     for written in ENDS[1..ENDS.len() - 1].iter().copied() {
@@ -301,7 +302,7 @@ fn a_reader_hinders_nobody() {
     assert_eq!(text(&path), format!("{OLD}{LINES}"));
 }
 
-/// C11: wherever a run is killed, the next one finds the old lines, or all of the new ones.
+/// C11: wherever a run is killed, the next one finds only the old lines, or all of the new ones.
 #[test]
 fn what_a_killed_run_has_begun_is_cut_off() {
     for written in ENDS {
@@ -326,11 +327,11 @@ fn what_a_killed_run_has_begun_is_cut_off() {
 }
 
 /// C11, L2: lines that an agent wrote after a part of ours stay, each on its own line, and the old
-/// state is in a snapshot.
+/// content is in a snapshot.
 #[test]
 fn lines_behind_what_a_killed_run_has_begun_are_kept() {
     for written in ENDS {
-        // Agents may write incomplete lines; these stay.
+        // Agents may write incomplete lines, which stay.
         for theirs in [THEIRS, "{\"type\":\"user\",\"text\":\"{\\\"\"}\n{\"half"] {
             let bench = Bench::new();
             let path = live(&bench);
@@ -373,7 +374,7 @@ fn what_may_be_an_agents_stays() {
     }
 }
 
-/// A note is made of one file: a copy of the session has nothing to do with it.
+/// A note belongs to one file and does not affect a copy of the session.
 #[test]
 fn another_file_of_the_session_is_left_alone() {
     let bench = Bench::new();
@@ -386,7 +387,7 @@ fn another_file_of_the_session_is_left_alone() {
     assert_eq!(next_run(&bench, &path), OLD);
 }
 
-/// The record of an addition holds lines of a session, so it is removed with the session.
+/// The record of an addition contains lines of a session, so it is removed with the session.
 #[test]
 fn a_note_is_forgotten_with_its_session() {
     let bench = Bench::new();
@@ -417,7 +418,7 @@ fn undo_takes_an_addition_back() {
     assert_eq!(undo(&bench, &path), twice);
 }
 
-/// L11: an agent at work has its history in memory.
+/// L11: a running agent has its history in memory.
 #[test]
 fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     let bench = Bench::new();
@@ -426,7 +427,7 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
         let idle = MinIdle(Some(Duration::from_secs(seconds)));
         let claimed = bench.store.begin_replacement(&path, &id("demo"), idle);
         let claimed = claimed.map(drop).map_err(|error| error.to_string());
-        // In a dry run.
+        // The same in a dry run.
         let seen = bench.store.replace_other(&path, Some(&id("demo")), idle);
         assert_eq!(claimed, seen.map(drop).map_err(|error| error.to_string()));
         claimed
@@ -443,11 +444,11 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     // A time in the future counts as now.
     bench.wait_days(-3);
     begin(600).expect_err("in two days");
-    // What a tool wrote is no sign of an agent; what follows it is.
+    // A tool's write does not mean that an agent is running; a write after it does.
     bench.wait_days(2);
     append(&bench, &path).expect("appended");
     begin(600).expect("by us");
-    // By the snapshots themselves, where what is derived of them is lost or out of date.
+    // The check uses the snapshots themselves if the derived files are lost or out of date.
     let recent = bench.store.recent_dir();
     let kept = text(&recent.join("demo"));
     fs::remove_dir_all(&recent).expect("removed");

@@ -16,7 +16,7 @@ use crate::{
     SnapshotId, SnapshotKind, Store, StoreError, StoreItem,
 };
 
-/// A store in a folder of its own, with a clock that moves only on request.
+/// A store in its own folder, with a clock that moves only on request.
 pub(crate) struct Bench {
     pub(crate) dir: TempDir,
     pub(crate) store: Store,
@@ -39,18 +39,18 @@ impl Bench {
         Self { dir, store: store.expect("opens"), micros }
     }
 
-    /// The store as another run has it.
+    /// Opens the store again, like another run.
     pub(crate) fn other_run(root: &Path) -> Store {
         let actor = Actor { tool: "other".into(), flags: Vec::new() };
         Store::open(root, actor, Box::new(chrono::Utc::now)).expect("opens")
     }
 
-    /// The clock is that many days on.
+    /// Advances the clock by this many days.
     pub(crate) fn wait_days(&self, days: i64) {
         self.micros.fetch_add(days * MICROS_OF_A_DAY, Ordering::SeqCst);
     }
 
-    /// A snapshot of bytes that come from nowhere.
+    /// Takes a snapshot of bytes that do not come from a file.
     pub(crate) fn take(&self, session: &str, bytes: &[u8]) -> SnapshotId {
         let draft = self.store.draft(bytes, Path::new("memory"));
         let draft = draft.expect("from memory");
@@ -58,14 +58,14 @@ impl Bench {
         snapshot.expect("commits").id
     }
 
-    /// A session file.
+    /// Creates a session file.
     pub(crate) fn file(&self, name: &str, bytes: &str) -> PathBuf {
         let path = self.dir.path().join(name);
         std::fs::write(&path, bytes).expect("writes");
         path
     }
 
-    /// An offloaded file that one transcript may name.
+    /// Offloads a file that one transcript may name.
     pub(crate) fn offload(&self, session: &str, text: &str, transcript: &Path) -> OffloadedFile {
         let session = id(session);
         let mut writer = self.store.offload(&session);
@@ -77,7 +77,7 @@ impl Bench {
 }
 
 impl Store {
-    /// Brings one thing back from the trash.
+    /// Brings one item back from the trash.
     pub(crate) fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
         let (_, mut failed) = self.undelete_all(std::slice::from_ref(item));
         failed.pop().map_or(Ok(()), Err)
@@ -85,7 +85,7 @@ impl Store {
 }
 
 impl Replacement<'_> {
-    /// Appends lines, with no other step before them.
+    /// Appends lines, without a step before that.
     pub(crate) fn append(self, addition: Addition<'_>) -> Result<ReplaceOutcome, StoreError> {
         let Ok(done) = self.append_after(addition, || Ok::<(), Infallible>(()))?;
         Ok(done)
@@ -96,7 +96,7 @@ pub(crate) fn id(session: &str) -> SessionId {
     session.parse().expect("an id")
 }
 
-/// An agent in a thread of its own: what it opens may keep it waiting.
+/// An agent in its own thread, because a lease may delay its open.
 pub(crate) struct Agent {
     start: mpsc::Sender<()>,
     thread: JoinHandle<()>,
@@ -113,7 +113,7 @@ impl Agent {
         Self { start, thread }
     }
 
-    /// Begins to write at a moment of a replacement, which goes on a little later.
+    /// Begins to write at a moment of a replacement, which continues a little later.
     pub(crate) fn starts(&self) -> Act {
         let start = self.start.clone();
         Box::new(move || {

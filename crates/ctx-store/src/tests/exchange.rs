@@ -1,5 +1,5 @@
-//! What may happen in the microseconds of an exchange of names. Whenever it happens, everything
-//! that others wrote is in the live file, in a snapshot, or in a file that a later run finds.
+//! Events in the microseconds of an exchange of names. Whenever they happen, everything that others
+//! wrote is in the live file, in a snapshot, or in a file that a later run finds.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -20,7 +20,7 @@ fn act(act: impl FnOnce() + 'static) -> Act {
     Box::new(act)
 }
 
-/// The way some agents rewrite their session.
+/// Rewrites a session in the way that some agents do.
 fn replace_by_rename(path: &Path, bytes: &'static str) -> Act {
     let path = path.to_owned();
     act(move || {
@@ -38,7 +38,7 @@ fn append(path: &Path, bytes: &'static str) -> Agent {
     })
 }
 
-/// Another run that cleans up behind those that were killed.
+/// Another run that cleans up after killed ones.
 fn reap(path: &Path) -> Act {
     let path = path.to_owned();
     act(move || {
@@ -58,7 +58,7 @@ fn replace(bench: &Bench, path: &Path) -> Result<ReplaceOutcome, StoreError> {
     bench.store.replace(path, &id("demo"), MinIdle::default(), &mut new)
 }
 
-/// A session file in a folder with nothing but the store.
+/// A session file in a folder that otherwise has only the store.
 fn live(bench: &Bench) -> PathBuf {
     bench.file("s.jsonl", OLD)
 }
@@ -67,7 +67,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("reads")
 }
 
-/// The live file, and all snapshots after the next sweep.
+/// The live file and all snapshots after the next sweep.
 fn found(bench: &Bench, path: &Path) -> Vec<String> {
     bench.store.sweep_retained(None).expect("swept");
     let entries = bench.store.catalog(None).expect("lists").entries;
@@ -121,7 +121,7 @@ fn a_kill_before_a_newer_file_is_back_loses_neither() {
     }
 }
 
-/// An agent replaces its file again while the previous one is being put back.
+/// An agent replaces its file again while its previous one is being put back.
 #[test]
 fn a_file_that_comes_between_two_exchanges_stays() {
     for between in [2, 3] {
@@ -134,7 +134,7 @@ fn a_file_that_comes_between_two_exchanges_stays() {
         let error = replace(&bench, &path).expect_err("changed");
         assert!(matches!(error, StoreError::Changed(_)), "{error}");
         assert_eq!(text(&path), "newest\n", "{between}");
-        // The agent may have read our content, not this one, before it wrote its newest.
+        // The agent may have read our content, not its own, before it wrote its newest file.
         let found = found(&bench, &path);
         assert!(found.contains(&"newer\n".to_owned()), "{between}: {found:?}");
         bench.store.sweep_retained(None).expect("swept");
@@ -208,7 +208,7 @@ fn an_edit_between_two_exchanges_of_a_shared_file_stays() {
         assert!(matches!(error, StoreError::Changed(_)), "{error}");
         let expected = ["mine\n", "mine again\n"][second - 1];
         assert_eq!(text(&path), expected);
-        // The tool cannot know what the editor has replaced, so that is kept.
+        // The tool cannot know what the editor replaced, so it keeps that version.
         let kept = names(&bench).into_iter().filter(|name| name.contains(".ctx-"));
         assert_eq!(kept.count(), second - 1);
     }

@@ -1,4 +1,4 @@
-//! What failed and killed replacements leave, and how an undo treats it.
+//! What failed and killed replacements leave behind, and how an undo treats it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::{
     Entry, Figures, MinIdle, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, hash,
 };
 
-/// Has new content for a file put there by `run`.
+/// Replaces the content of a file by `run`.
 fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
     let sha256 = hash(&mut bytes.as_bytes()).expect("from memory");
     run(&mut NewContent {
@@ -32,7 +32,7 @@ fn replace(bench: &Bench, path: &Path, bytes: &str) -> Result<ReplaceOutcome, St
     replace_in(&bench.store, path, bytes)
 }
 
-/// A run whose new content is not what it should be.
+/// A run whose new content does not have the expected hash.
 fn failed(bench: &Bench, path: &Path) {
     let damaged = with_new("new\n", |new| {
         new.sha256 = "00";
@@ -41,7 +41,7 @@ fn failed(bench: &Bench, path: &Path) {
     assert!(matches!(damaged, Err(StoreError::Damaged { .. })));
 }
 
-/// A run that is killed right before its commit, so that nothing is cleaned up.
+/// A run that is killed directly before its commit, so that nothing is cleaned up.
 fn killed(bench: &Bench, path: &Path, bytes: &str) {
     let kill: Act = Box::new(|| panic!("killed"));
     around_exchanges([kill]);
@@ -58,13 +58,13 @@ fn entries(bench: &Bench) -> Vec<Entry> {
     bench.store.catalog(None).expect("lists").entries
 }
 
-/// What an undo would restore.
+/// The content that an undo would restore.
 fn undone(bench: &Bench, path: &Path) -> Result<String, StoreError> {
     let found = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(Some(path)));
     found.map(|found| std::io::read_to_string(found.content).expect("reads"))
 }
 
-/// `s.jsonl`, which was compacted once and has grown since.
+/// The file `s.jsonl`, which was compacted once and has grown since.
 fn compacted(bench: &Bench) -> PathBuf {
     let path = bench.file("s.jsonl", "old\n");
     replace(bench, &path, "compacted\n").expect("replaced");
@@ -101,7 +101,7 @@ fn a_failed_run_leaves_no_snapshot() {
     assert_eq!(left, ["store"]);
 }
 
-/// An undo restores the state before the last compaction, not that of a run that failed after it.
+/// An undo restores the state before the last compaction, even if a later run failed.
 #[test]
 fn undo_passes_over_a_run_that_failed_and_one_that_was_killed() {
     let bench = Bench::new();
@@ -124,7 +124,7 @@ fn undo_passes_over_a_run_that_failed_and_one_that_was_killed() {
     assert_eq!(undone(&bench, &path).expect("found"), newest);
 }
 
-/// A damaged snapshot stops an undo; an older state is never restored unasked.
+/// A damaged snapshot stops an undo. An older state is never restored unless the user asks for it.
 #[test]
 fn undo_stops_at_a_damaged_snapshot() {
     type Damage = fn(&Bench, &Entry);
@@ -187,8 +187,8 @@ fn killed_runs_leave_one_snapshot_of_the_same_bytes() {
     assert_eq!(undone(&bench, &path).expect("found"), "old\n");
 }
 
-/// The next run removes what a killed run had begun next to the file. After a complete run nothing
-/// is searched, because that means reading the whole folder.
+/// The next run removes what a killed run left next to the file. After a complete run nothing is
+/// searched, because a search reads the whole folder.
 #[test]
 fn what_a_killed_run_had_begun_goes() {
     let bench = Bench::new();
@@ -203,7 +203,7 @@ fn what_a_killed_run_had_begun_goes() {
     assert!(!begun.exists());
 }
 
-/// A held snapshot stays, whatever run comes after it.
+/// A held snapshot stays, whatever runs come after it.
 #[test]
 fn what_is_held_is_not_superseded() {
     let bench = Bench::new();
@@ -214,8 +214,8 @@ fn what_is_held_is_not_superseded() {
     assert_eq!(entries(&bench).len(), 2);
 }
 
-/// After a kill, a run with another store removes the second name that it finds, and takes no
-/// name that is in use.
+/// After a kill, a run with another store removes the second name that it finds, and does not use a
+/// name that is taken.
 #[test]
 fn a_killed_run_hinders_no_run_with_another_store() {
     let bench = Bench::new();

@@ -1,6 +1,6 @@
 //! An agent writes while a replacement is delayed: between the last check and the exchange, between
-//! the exchange and the carry-over, before the old file loses its last name. No line is lost or
-//! torn, and if the kernel can delay others, their order stays.
+//! the exchange and the carry-over, or before the old file loses its last name. No line is lost or
+//! torn, and if the kernel can delay other processes, the lines keep their order.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -33,7 +33,7 @@ fn write(mut file: &File, text: &str) {
     file.write_all(text.as_bytes()).expect("written");
 }
 
-/// Writes to the old file, lets go of it, and waits until another one has its name.
+/// Writes to the old file, closes it, and waits until another file has its name.
 fn append_before_exchange(path: &Path, text: &str) {
     let file = append(path);
     write(&file, text);
@@ -46,7 +46,7 @@ fn append_before_exchange(path: &Path, text: &str) {
     }
 }
 
-/// New content; something happens once it is read.
+/// New content that triggers an event when it is read.
 struct Meanwhile<F>(&'static [u8], Option<F>);
 
 impl<F: FnOnce()> Read for Meanwhile<F> {
@@ -83,7 +83,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("reads")
 }
 
-/// The session, and all snapshots after the next sweep.
+/// The session and all snapshots after the next sweep.
 fn found(bench: &Bench, path: &Path) -> Vec<String> {
     without_leases(false);
     bench.store.sweep_retained(None).expect("swept");
@@ -100,7 +100,7 @@ fn holds_line(found: &[String], line: &str) -> bool {
     found.iter().any(|file| file.lines().any(|it| it == line))
 }
 
-/// With the means of this system, and as on one that has no leases.
+/// Runs a test with the features of this system, and as on a system without leases.
 fn with_and_without_leases(test: impl Fn(&Bench, &PathBuf)) {
     for without in [false, true] {
         without_leases(without);
@@ -111,8 +111,8 @@ fn with_and_without_leases(test: impl Fn(&Bench, &PathBuf)) {
     }
 }
 
-/// L2: lines written through the old file precede lines written through the new one, however long
-/// the tool is delayed in between, and the halves of a line stay together.
+/// L2: lines written through the old file come before lines written through the new one, however
+/// long the tool is delayed in between, and the halves of a line stay together.
 #[test]
 fn what_two_descriptors_write_stays_in_order() {
     for (first, second) in [("one\n", "two\n"), ("{\"ha", "lf\"}\n")] {
@@ -156,7 +156,7 @@ fn a_session_written_anew_from_what_was_just_read_lacks_no_line() {
     });
 }
 
-/// L2: an agent finds the old file by its name, and opens it only after the last check found no
+/// L2: an agent finds the old file by its name, but opens it only after the last check found no
 /// writer.
 #[test]
 fn an_open_that_was_under_way_loses_nothing() {
@@ -174,8 +174,8 @@ fn an_open_that_was_under_way_loses_nothing() {
     assert!(holds_line(&found, "line"), "{found:?}");
 }
 
-/// L6: the last line of a session, which came after the snapshot, is written over in place at
-/// the moment of the exchange, as agents do that show an answer while it grows.
+/// L6: at the moment of the exchange, an agent overwrites the last line of a session in place, as
+/// agents do that show an answer while it grows. The line is newer than the snapshot.
 #[test]
 fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
     for last in ["final\n", "a longer one\n", "x\n"] {
@@ -200,8 +200,8 @@ fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
     }
 }
 
-/// L4: an agent rests in the middle of a line, with the old file open, for longer than it is
-/// waited for: another agent's line is not glued to the half one.
+/// L4: an agent stops in the middle of a line, with the old file open, for longer than the tool
+/// waits. The line of another agent is not glued to that half line.
 #[test]
 fn half_a_line_is_not_put_before_the_line_of_another() {
     let bench = Bench::new();
@@ -224,7 +224,7 @@ fn half_a_line_is_not_put_before_the_line_of_another() {
     assert!(holds_line(&found, "half"), "{found:?}");
 }
 
-/// What is written to a replaced file while it is being saved stays.
+/// What is written to a replaced file while it is being saved is kept.
 #[test]
 fn a_sweep_removes_only_what_is_as_it_was_saved() {
     let bench = Bench::new();
@@ -256,7 +256,7 @@ fn a_shared_file_that_somebody_holds_open_is_left_alone() {
     drop(holder);
     assert_eq!(text(&path), "old\nline\n");
 
-    // It comes between the check and the exchange.
+    // The write comes between the check and the exchange.
     let agent = Agent::new({
         let path = path.clone();
         move || {

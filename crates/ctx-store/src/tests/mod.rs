@@ -1,4 +1,4 @@
-//! Tests of what several modules do together.
+//! Tests of several modules together.
 
 mod append;
 mod bench;

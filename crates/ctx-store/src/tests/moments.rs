@@ -1,4 +1,4 @@
-//! Events that tests trigger at moments that they could not hit otherwise.
+//! Triggers events at moments that tests could not hit otherwise.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ thread_local! {
     static WRITES: RefCell<VecDeque<Write>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Makes this thread one on a system that has no leases.
+/// Makes this thread behave as on a system without leases.
 pub(crate) fn without_leases(without: bool) {
     WITHOUT_LEASES.set(without);
 }
@@ -22,9 +22,9 @@ pub(crate) fn has_leases() -> bool {
     !WITHOUT_LEASES.get()
 }
 
-/// Lets things happen right before and right after names are exchanged: the first before
-/// the first exchange of this thread, the second after it, the third before the next one, or
-/// before the old file is looked at for the last time.
+/// Runs events around exchanges of names: the first one before the first exchange of this thread,
+/// the second after it, and the third before the next exchange or before the old file is checked
+/// for the last time.
 pub(crate) fn around_exchanges(acts: impl IntoIterator<Item = impl Into<Option<Act>>>) {
     ACTS.with_borrow_mut(|all| *all = acts.into_iter().map(Into::into).collect());
 }
@@ -37,22 +37,22 @@ pub(crate) fn moment() {
     }
 }
 
-/// The fate of one write to a session file.
+/// What happens to one write to a session file.
 pub(crate) enum Write {
-    /// So many bytes at most are written.
+    /// It writes at most this many bytes.
     Short(usize),
     /// It fails.
     Fails(io::ErrorKind),
-    /// Something happens before it.
+    /// An event happens before it.
     After(Act),
 }
 
-/// Says what becomes of the next writes of this thread to session files.
+/// Sets what happens to the next writes of this thread to session files.
 pub(crate) fn let_writes(writes: impl IntoIterator<Item = Write>) {
     WRITES.with_borrow_mut(|all| *all = writes.into_iter().collect());
 }
 
-/// The part of `wanted` that the next write is given.
+/// The part of `wanted` that the next write writes.
 pub(crate) fn part(wanted: &[u8]) -> io::Result<&[u8]> {
     match WRITES.with_borrow_mut(VecDeque::pop_front) {
         Some(Write::Short(most)) => Ok(&wanted[..most.min(wanted.len())]),

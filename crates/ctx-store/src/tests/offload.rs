@@ -1,4 +1,4 @@
-//! Offloaded files in a store: written, read, cleaned.
+//! Offloaded files in a store: written, read and collected.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -51,7 +51,7 @@ impl Place {
         self.store.offloaded_path(file)
     }
 
-    /// As if it had been used last a month ago.
+    /// Sets the time of last use to a month ago.
     fn age(&self, file: &OffloadedFile) {
         let file = File::open(self.path(file)).expect("a file");
         let then = SystemTime::now() - Duration::from_secs(30 * 86_400);
@@ -154,7 +154,7 @@ fn damage_is_an_error_and_the_next_write_repairs_it() {
 fn no_link_leads_out_of_the_store() {
     let place = place();
     let file = place.put("x", &[None]);
-    // A file with the right bytes, elsewhere.
+    // A file with the right bytes in another folder.
     let outside = place.transcript("outside", "x");
     let path = place.path(&file);
     fs::remove_file(&path).expect("removed");
@@ -304,7 +304,7 @@ fn forgetting_takes_the_folder_and_the_trash() {
     let [binned, kept] = ["a", "b"].map(|c| place.put(c, &[Some(&live)]));
     place.age(&binned);
     place.discard(std::slice::from_ref(&binned));
-    // The index of words has those of what goes.
+    // The search index contains words of the deleted files.
     let index = place.store.search_index();
     fs::create_dir_all(&index).expect("made");
     fs::write(index.join("meta.json"), "{}").expect("written");
@@ -315,7 +315,7 @@ fn forgetting_takes_the_folder_and_the_trash() {
     assert_eq!(place.store.expired(None).expect("none"), []);
 }
 
-/// A text is moved out of one result, and references to it are planted in this many others.
+/// Moves a text out of one result, and plants references to it in this many others.
 #[test]
 fn what_was_taken_out_may_be_put_back_as_often_and_there_alone() {
     let place = place();
@@ -333,7 +333,7 @@ fn what_was_taken_out_may_be_put_back_as_often_and_there_alone() {
         calls.iter().map(|call| count(*call)).collect::<Vec<_>>()
     };
     assert_eq!(often(&[Some("a"), Some("b"), Some("c"), None]), [2, 1, 0, 0]);
-    // Half a line of a run that was killed does not hide what the next one took out.
+    // Half a line that a killed run left does not hide what the next run moved out.
     let path = place.path(&file).with_file_name("taken.jsonl");
     let torn = fs::read_to_string(&path).expect("reads") + "{\"file\":\"";
     fs::write(&path, torn).expect("written");

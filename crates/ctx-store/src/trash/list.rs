@@ -1,4 +1,4 @@
-//! The content of the trash, as a list for people, and the way back from it.
+//! Lists the content of the trash for people, and brings items back from it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,20 +18,21 @@ use crate::trash::TrashedFiles;
 use crate::trash::removal::StoreItem;
 use crate::when::When;
 
-/// A thing in the trash.
+/// An item in the trash.
 #[derive(Clone, Debug)]
 pub struct Trashed {
     /// The item.
     pub item: StoreItem,
-    /// When it was removed; the latest time, where that happened several times.
+    /// When it was removed; the last time if it was removed several times.
     pub removed: DateTime<Utc>,
     /// The commit record of a snapshot, if it can be trusted.
     pub meta: Option<Meta>,
-    /// How many bytes it has on the disk, or the snapshot had when it was taken.
+    /// The size of its file, or the size of the snapshot when it was taken.
     pub bytes: u64,
 }
 
-/// A thing in the trash as `--json` shows it. The keys are a contract: new ones may come, none goes.
+/// An item in the trash as `--json` shows it. Its keys are a contract: keys may be added, none is
+/// removed.
 #[derive(Serialize)]
 struct TrashedJson<'a> {
     #[serde(flatten)]
@@ -40,7 +41,7 @@ struct TrashedJson<'a> {
     grace_ends: DateTime<Utc>,
 }
 
-/// The commit record of a snapshot, or as much of it as is known.
+/// The commit record of a snapshot, as far as it is known.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum KnownMeta<'a> {
@@ -49,7 +50,7 @@ enum KnownMeta<'a> {
 }
 
 impl Trashed {
-    /// When the grace ends, so that `ctx-gc` deletes it.
+    /// When the grace ends. After that, `ctx-gc` deletes the item.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
         let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)
@@ -64,7 +65,7 @@ impl Trashed {
         }
     }
 
-    /// For programs, where the grace has so many days.
+    /// The object for programs, if the grace has this many days.
     pub fn json(&self, days: u32) -> impl Serialize {
         TrashedJson {
             what: match &self.meta {
@@ -83,7 +84,8 @@ impl Trashed {
 }
 
 impl Store {
-    /// The content of the trash, of one session or of all, last removed first.
+    /// The content of the trash, of one session or of all. The item that was removed last comes
+    /// first.
     pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>> {
         let trashed = self.trashed(None)?.into_iter();
         let mut list: Vec<Trashed> = trashed
@@ -96,7 +98,7 @@ impl Store {
 
     fn look_at_trashed(&self, item: StoreItem, files: &TrashedFiles) -> Option<Trashed> {
         let trash = self.trash();
-        // The time of the removal, from the name of the folder in the trash.
+        // The time of the removal, from the name of its folder in the trash.
         let removed = |path: &PathBuf| {
             let bin = path.strip_prefix(&trash).ok()?.components().next()?;
             Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)
@@ -113,9 +115,9 @@ impl Store {
         Some(Trashed { item, removed, meta, bytes })
     }
 
-    /// All in the trash that `wanted` names: `all`; what [`Store::find_deleted`] finds; or all
-    /// that was removed at a time or later. What was never committed is no snapshot, and
-    /// nothing to come back unless it is named. What was removed first comes first.
+    /// The items in the trash that `wanted` names: `all`, an item as for [`Store::find_deleted`],
+    /// or everything removed at a time or later. Leaves out bytes that were never committed, which
+    /// are not a snapshot, unless they are named. The item that was removed first comes first.
     pub fn find_all_deleted(
         &self,
         session: Option<&SessionId>,
@@ -141,8 +143,8 @@ impl Store {
         Ok(list.into_iter().rev().map(|it| it.item).collect())
     }
 
-    /// The thing in the trash that `wanted` names: a snapshot by its number or the
-    /// beginning of its id, an offloaded file by the beginning of its hash.
+    /// The item in the trash that `wanted` names: a snapshot by its number or the start of its id,
+    /// an offloaded file by the start of its hash.
     pub fn find_deleted(&self, session: Option<&SessionId>, wanted: &str) -> Result<StoreItem> {
         let mut trashed = self.trashed(None)?;
         let query = Query::new(wanted);
@@ -157,7 +159,7 @@ impl Store {
             is_named && session.is_none_or(|session| session == item.session())
         });
         let mut found: Vec<&StoreItem> = trashed.keys().collect();
-        // Snapshots come first; what is a name of one is not taken for a hash.
+        // If a snapshot matches, do not read the name as a hash as well.
         if let Some(StoreItem::Snapshot(_)) = found.first() {
             found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
         }
@@ -168,8 +170,8 @@ impl Store {
         }
     }
 
-    /// Brings things back from the trash; what fails does not hinder the others.
-    /// Returns those that are back, and the failures.
+    /// Brings items back from the trash. A failure does not stop the others. Returns the items that
+    /// are back, and the failures.
     pub fn undelete_all(&self, items: &[StoreItem]) -> (Vec<StoreItem>, Vec<StoreError>) {
         let (mut back, mut failed) = (Vec::new(), Vec::new());
         for items in items.chunks(AT_A_TIME) {
@@ -219,7 +221,8 @@ impl Store {
         locked.done(&operation, &facts)
     }
 
-    /// The commit record comes last, as when it was made.
+    /// Move the commit record last, as when the snapshot was made, so that it never claims missing
+    /// bytes.
     fn bring_back(&self, trashed: &TrashedFiles) -> Result<()> {
         let folder = self.snapshots();
         let bring = |path: &PathBuf| {
@@ -232,21 +235,21 @@ impl Store {
         }
         for path in &trashed.meta {
             bring(path)?;
-            // With its meta.json, the snapshot is there again.
+            // With its meta.json in place, the snapshot exists again.
             sync_dir(&folder).map_err(|error| error.after("undelete"))?;
         }
         Ok(())
     }
 }
 
-/// How many things come back while the store is locked once.
+/// The number of items to bring back before the store's lock is released for other runs.
 const AT_A_TIME: usize = 100;
 
 #[cfg(test)]
 mod trash_list_tests {
     use crate::tests::{Bench, id};
 
-    /// 15 C3: what was removed last comes first, with the end of its grace.
+    /// 15 C3: the item that was removed last comes first, with the end of its grace.
     #[test]
     fn what_was_removed_last_comes_first() {
         let bench = Bench::new();
@@ -276,7 +279,7 @@ mod undelete_tests {
     use crate::tests::{Bench, id};
     use crate::{SnapshotId, StoreError, StoreItem};
 
-    /// 15 C5
+    /// 15 C5: items are brought back by the time of their removal.
     #[test]
     fn all_or_what_was_removed_since_a_time_is_found() {
         let bench = Bench::new();

@@ -1,5 +1,5 @@
-//! The trash: what retention removed, for a time of grace. Each removal has a folder,
-//! named by its time, with snapshots and, in `offloaded/{session}/`, offloaded files.
+//! The trash, which keeps removed items until their grace ends. Each removal has a folder named
+//! after its time, with snapshots and, in `offloaded/{session}/`, offloaded files.
 
 pub(crate) mod list;
 pub(crate) mod removal;
@@ -21,11 +21,11 @@ use crate::snapshot::{Flaw, META, PACKED, PLAIN, snapshot_files};
 use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 
-/// The folder of offloaded files in a folder of the trash.
+/// The name of the folder of offloaded files in a folder of the trash.
 const OFFLOADED: &str = "offloaded";
 
-/// The files of a thing in the trash. When it was removed several times, there are several
-/// of each kind, in several folders.
+/// The files of an item in the trash. If it was removed several times, there are several of each
+/// kind, in several folders.
 #[derive(Debug, Default)]
 pub(crate) struct TrashedFiles {
     /// The bytes of a snapshot, plain or packed, or an offloaded file.
@@ -44,7 +44,7 @@ impl TrashedFiles {
         self.meta.iter().chain(&self.data)
     }
 
-    /// Whether any of them is still in place.
+    /// Whether any of these files still exists.
     pub(crate) fn are_there(&self) -> Result<bool> {
         for path in self.paths() {
             if is_there(path)? {
@@ -54,13 +54,14 @@ impl TrashedFiles {
         Ok(false)
     }
 
-    /// The folders that contain them.
+    /// The folders with these files.
     pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.paths().filter_map(|path| path.parent());
         folders.map(Path::to_owned)
     }
 
-    /// Deletes them for good, the commit record first.
+    /// Deletes the files for good, the commit record first, so that no record ever names missing
+    /// bytes.
     pub(crate) fn delete(&self) -> Result<()> {
         self.paths().try_for_each(|path| remove(path))
     }
@@ -68,7 +69,7 @@ impl TrashedFiles {
 
 impl Store {
     /// Moves snapshots, and bytes that were never committed, into the trash. Spares those that were
-    /// held, committed or saved once more since the lists were made at `listed`.
+    /// held, committed or saved again after `listed`, when the list was made.
     pub fn discard(
         &self,
         committed: &[SnapshotId],
@@ -89,8 +90,8 @@ impl Store {
         })
     }
 
-    /// Moves things into a new folder of `dir`, which is the trash or looks like it; `is_spared` is
-    /// asked for each of them while the store is locked.
+    /// Moves items into a new folder of `dir`, which is the trash or has its layout. Calls
+    /// `is_spared` for each of them while the store is locked.
     pub(crate) fn move_into(
         &self,
         op: &'static str,
@@ -113,7 +114,7 @@ impl Store {
             let moved = match &item {
                 StoreItem::Snapshot(id) => {
                     changed.extend([self.snapshots(), bin.clone()]);
-                    // Whoever empties the trash meanwhile removes it when it is empty.
+                    // The folder may be gone: a run that empties the trash removes empty folders.
                     make_dirs(&bin).and_then(|()| self.move_snapshot(id, &bin))
                 }
                 StoreItem::Offloaded(file) => {
@@ -127,20 +128,20 @@ impl Store {
         for folder in changed {
             removal.uncertain(sync_removal(&folder))?;
         }
-        // Fails when something is in it.
+        // Fails if the folder is not empty, as it should.
         let _ = fs::remove_dir(&bin);
         removal.done()
     }
 
-    /// Deletes the files of a snapshot, if they are there, the commit record first.
+    /// Deletes the files of a snapshot, as far as they exist, the commit record first.
     pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<()> {
         let names = names_of(id);
         let mut paths = names.iter().map(|name| self.snapshots().join(name));
         paths.try_for_each(|path| remove(&path))
     }
 
-    /// Moves the files, if they are there; the commit record first, so that
-    /// nothing ever claims bytes that are elsewhere.
+    /// Moves the files of a snapshot, as far as they exist. The commit record goes first, so that
+    /// no record ever names missing bytes.
     fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<()> {
         for name in names_of(id) {
             let from = self.snapshots().join(&name);
@@ -150,7 +151,7 @@ impl Store {
         Ok(())
     }
 
-    /// A new folder, named by the time that the grace counts from.
+    /// Creates a folder named after the time from which the grace is counted.
     pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf> {
         make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);
@@ -167,8 +168,8 @@ impl Store {
         }
     }
 
-    /// Items that were moved to the trash at `deadline` or before, or all of them. Foreign files
-    /// are not listed.
+    /// The items that were moved to the trash at `deadline` or before, or all of them. Leaves out
+    /// foreign files.
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
@@ -181,12 +182,12 @@ impl Store {
         files_in_bins(bins(&self.damaged(), None)?)
     }
 
-    /// Removes a folder of the trash, and those above it, as far as they are empty.
+    /// Removes a folder of the trash, and its parents, as far as they are empty.
     pub(crate) fn remove_empty_from(&self, folder: &Path) {
         let ends = [self.trash(), self.damaged()];
         let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
         for folder in folder.ancestors().take_while(inside) {
-            // Fails when something is in it.
+            // Fails if the folder is not empty, as it should.
             if fs::remove_dir(folder).is_err() {
                 break;
             }
@@ -194,7 +195,7 @@ impl Store {
     }
 }
 
-/// The names of the files that a snapshot has or may have, its commit record first.
+/// The names of the files that a snapshot may have, its commit record first.
 fn names_of(id: &SnapshotId) -> [String; 3] {
     [META, PLAIN, PACKED].map(|ending| format!("{id}{ending}"))
 }
@@ -208,7 +209,7 @@ pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<
     Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-/// The files in folders of the trash. Files that we did not put there are not listed.
+/// The files in folders of the trash. Leaves out files that we did not put there.
 fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
     let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
     for bin in bins {
@@ -231,8 +232,8 @@ fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>
     Ok(found)
 }
 
-/// The entries of this folder whose names `parse` can read, with their paths; none if the path is
-/// not a folder.
+/// The entries of this folder whose names `parse` accepts, with their paths; an empty list if the
+/// path is not a folder.
 fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T, PathBuf)>> {
     let there = if_there(fs::symlink_metadata(folder).or_cannot("read", folder))?;
     if !there.is_some_and(|meta| meta.is_dir()) {
@@ -245,12 +246,12 @@ fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T
 
 /// Makes a removal durable.
 pub(crate) fn sync_removal(dir: &Path) -> Result<()> {
-    // A folder that is not there any more was empty.
+    // If the folder is gone, it was empty.
     let synced = if_there(sync_dir(dir)).map(|_| ());
     synced.map_err(|error| error.after("the removal"))
 }
 
-/// Deletes a file, if it is there.
+/// Deletes a file if it exists.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     if_there(fs::remove_file(path).or_cannot("remove", path)).map(|_| ())
 }

@@ -1,6 +1,6 @@
-//! Removals: done under the store's lock and recorded in the audit log; when one thing
-//! cannot be removed, the others still are.
-//! Deletion for good: of the trash, and of everything that belongs to a session.
+//! Removals, under the store's lock and recorded in the audit log. If one item cannot be removed,
+//! the others still are. Also deletes for good: the trash, and everything that belongs to a
+//! session.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,17 +18,17 @@ use crate::snapshot::Entry;
 use crate::store::Store;
 use crate::trash::sync_removal;
 
-/// A thing that a store keeps and that can be removed from it.
+/// An item in the store that can be removed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StoreItem {
-    /// A snapshot, or what is left of one.
+    /// A snapshot, or the remaining files of one.
     Snapshot(SnapshotId),
     /// An offloaded file.
     Offloaded(OffloadedFile),
 }
 
 impl StoreItem {
-    /// The session that it belongs to.
+    /// The session of the item.
     pub fn session(&self) -> &SessionId {
         match self {
             Self::Snapshot(id) => &id.session,
@@ -46,27 +46,27 @@ impl fmt::Display for StoreItem {
     }
 }
 
-/// How a removal ended.
+/// The result of a removal.
 #[derive(Debug, Default)]
 pub struct RemovalReport {
     /// Removed items.
     pub items: Vec<StoreItem>,
     /// Items that could not be removed.
     pub failed: Vec<StoreError>,
-    /// The audit log could not be written because the disk is full. Things are removed all
-    /// the same: that makes room.
+    /// Whether the audit log could not be written because the disk is full. The items are removed
+    /// anyway, because that frees space.
     pub unaudited: bool,
 }
 
-/// How many things are removed while the store is locked once.
+/// The number of items to remove before the store's lock is released for other runs.
 const AT_A_TIME: usize = 500;
 
-/// A removal, with its records in the audit log.
+/// A removal in progress, with its records in the audit log.
 pub(crate) struct Removal<'a> {
     store: &'a Store,
-    /// Set when everything of one session is removed.
+    /// The session, if everything is removed from one session only.
     session: Option<&'a SessionId>,
-    /// `None` when the disk is full.
+    /// The operation in the audit log; `None` if the disk is full.
     operation: Option<Operation>,
     removed: RemovalReport,
 }
@@ -82,8 +82,8 @@ impl<'a> Removal<'a> {
         Ok(Self { store, session, operation, removed: RemovalReport::default() })
     }
 
-    /// Removes one thing after the other; `remove` says what became of it, or nothing when it
-    /// is spared. Other runs get the store in between: it is locked for some of them at a time.
+    /// Removes items one after the other. `remove` returns the item and the result, or nothing for
+    /// a spared item. The store's lock is released from time to time, so that other runs can work.
     pub(crate) fn each<T>(
         &mut self,
         things: impl IntoIterator<Item = T>,
@@ -107,7 +107,7 @@ impl<'a> Removal<'a> {
         }
     }
 
-    /// Notes what became of one thing.
+    /// Records the result for one item.
     pub(crate) fn note(&mut self, item: StoreItem, removed: Result<()>) {
         match removed {
             Ok(()) => self.removed.items.push(item),
@@ -119,12 +119,12 @@ impl<'a> Removal<'a> {
         self.removed.failed.push(error);
     }
 
-    /// A failure after everything was removed is the removal's own. If an item could not be
-    /// removed, reporting success with a remark would hide that.
+    /// Handles a failure after the items were removed. It is reported as "done, but…", unless an
+    /// item could not be removed: that report would hide the failure.
     pub(crate) fn uncertain<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Err(error) if !self.removed.failed.is_empty() => {
-                // Not done: something is left.
+                // Report a plain failure, because an item is left.
                 self.fail(match error {
                     StoreError::Uncertain { source, .. } => *source,
                     other => other,
@@ -147,7 +147,7 @@ impl<'a> Removal<'a> {
     }
 }
 
-/// `None` when the disk is full.
+/// Turns the error of a full disk into `None`.
 fn unless_full<T>(written: Result<T>) -> Result<Option<T>> {
     match written {
         Err(error) if error.is_disk_full() => Ok(None),
@@ -169,12 +169,12 @@ fn facts(session: Option<&SessionId>, items: &[StoreItem]) -> Facts {
 }
 
 impl Store {
-    /// Items in the trash since `deadline` or longer, or all of them.
+    /// The items that were moved to the trash at `deadline` or before, or all of them.
     pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>> {
         Ok(self.trashed(deadline)?.into_keys().collect())
     }
 
-    /// Deletes what [`Store::expired`] lists, for good.
+    /// Deletes the items that [`Store::expired`] lists, for good.
     pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<RemovalReport> {
         let trashed = self.trashed(deadline)?;
         if trashed.is_empty() {
@@ -184,7 +184,7 @@ impl Store {
         let mut removal = Removal::begin(self, "purge", None, &items)?;
         let mut folders = BTreeSet::new();
         removal.each(trashed, |(item, files)| {
-            // Somebody may have brought it back since it was listed.
+            // Another run may have brought it back since it was listed.
             let deleted = match files.are_there() {
                 Ok(false) => return None,
                 Ok(true) => {
@@ -199,8 +199,8 @@ impl Store {
         removal.done()
     }
 
-    /// Deletes all snapshots, trash and offloaded files of a session, for good;
-    /// what remains is a record in the audit log.
+    /// Deletes all snapshots and offloaded files of a session, also in the trash, for good. Only a
+    /// record in the audit log remains.
     pub fn forget(&self, session: &SessionId) -> Result<RemovalReport> {
         let _session = self.lock_session(session)?;
         let catalog = self.catalog(Some(session))?;
@@ -213,12 +213,13 @@ impl Store {
             items.entry(item).or_default().append(&mut files);
         }
         items.retain(|item, _| item.session() == session);
-        // A run that was killed may have left one of the two files of a snapshot.
+        // A killed run may have left only one of the two files of a snapshot.
         let committed = catalog.entries.into_iter().map(|entry| entry.id);
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
         }
-        // Something else in the place of the folder holds no files of ours; it goes as well.
+        // If the folder's name belongs to something else, that has no files of ours. It is removed
+        // as well.
         let kept = self.offloaded_files(session).unwrap_or_default();
         let kept: Vec<StoreItem> = kept.into_iter().map(StoreItem::Offloaded).collect();
 
@@ -242,7 +243,8 @@ impl Store {
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
         }
-        // It has words of what is deleted; the next search builds a new one.
+        // The search index has words of the deleted texts. Remove it; the next search builds a new
+        // one.
         let index = self.search_index();
         if let Err(error) = if_there(remove_tree(&index).or_cannot("remove", &index)) {
             removal.fail(error);
@@ -251,8 +253,8 @@ impl Store {
         removal.done()
     }
 
-    /// Removes the folders of the trash that are empty now: once, at the end, because to
-    /// find a folder empty the whole of it may have to be read.
+    /// Removes the folders of the trash that are empty now. Does so once at the end, because
+    /// finding a folder empty may mean reading all of it.
     fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
         removal.each(folders, |folder| {
             self.remove_empty_from(&folder);
@@ -270,7 +272,8 @@ mod removal_tests {
     use crate::StoreError;
     use crate::tests::Bench;
 
-    /// C3: if some files stay and the audit log fails as well, the removal is not reported as done.
+    /// C3: if some files remain and the audit log fails as well, the removal is not reported as
+    /// done.
     #[test]
     fn what_is_not_removed_is_told_although_the_audit_log_fails() {
         for stays in [true, false] {

@@ -1,4 +1,4 @@
-//! The audit log: whole lines, two an operation, and nothing of what people wrote.
+//! The audit log has complete lines, two for each operation, and no text that people wrote.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn an_operation_is_told_before_and_after_and_no_text_is() {
     assert!(!text.contains("secret"));
 }
 
-/// L10: several processes write to the audit log.
+/// L10: several processes write to the audit log at the same time.
 #[test]
 fn parallel_appends_are_never_torn() {
     let bench = Bench::new();
@@ -122,7 +122,7 @@ fn what_was_done_to_the_log_shows_where_it_was_done() {
         let bench = logged();
         edit(&bench, change);
         assert_eq!(broken_lines(&bench), expected, "{what}");
-        // The next records follow from what is there.
+        // The next records continue the chain.
         bench.take(b"4\n");
         assert_eq!(broken_lines(&bench), expected, "{what}");
     }
@@ -132,7 +132,7 @@ fn what_was_done_to_the_log_shows_where_it_was_done() {
 fn logs_of_older_tools_and_torn_records_break_no_chain() {
     let bench = Bench::new();
     bench.take(b"1\n");
-    // As an older tool wrote it: no record has a hash.
+    // A log of an older tool, whose records have no hash.
     edit(&bench, |log| {
         for line in log {
             *line = format!("{{{}", &line["{'prev':'',".len() + 64..]);
@@ -170,7 +170,7 @@ fn parallel_records_make_one_chain() {
             scope.spawn(move || {
                 for n in 0..10 {
                     let facts = Facts {
-                        // Longer than what is read of a log in one go.
+                        // Longer than one read of the log.
                         snapshots: vec!["x".repeat(n * 10_000)],
                         ..Facts::default()
                     };

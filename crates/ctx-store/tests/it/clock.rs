@@ -1,4 +1,4 @@
-//! T1: garbage collection while the clock is wrong, and after the store was left alone for long.
+//! T1: garbage collection while the clock is wrong, and after a long time without use.
 
 use crate::Bench;
 use chrono::TimeDelta;
@@ -6,7 +6,7 @@ use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::Policy;
 use ctx_store::{StoreError, StoreItem};
 
-/// Keeps what is not older than so many days, and the newest.
+/// Keeps snapshots up to this many days old, and the newest.
 fn days(days: u32) -> Policy {
     Policy { days: Some(days), ..Policy::default() }
 }
@@ -15,7 +15,7 @@ fn last(last: u32) -> Policy {
     Policy { last: Some(last), ..Policy::default() }
 }
 
-/// What goes, into the trash or out of it.
+/// The items that are moved to the trash or deleted.
 fn collect(bench: &Bench, policy: &Policy) -> Result<Vec<String>, StoreError> {
     run(bench, policy, false, false)
 }
@@ -41,8 +41,8 @@ fn run(
     Ok(gone.collect())
 }
 
-/// What was moved to the trash under a clock that was 400 days slow keeps its whole grace when the
-/// clock is right again.
+/// Items that were moved to the trash while the clock was 400 days slow keep their whole grace
+/// after the clock is corrected.
 #[test]
 fn a_slow_clock_takes_no_grace_away() {
     let bench = Bench::new();
@@ -62,8 +62,8 @@ fn a_slow_clock_takes_no_grace_away() {
     assert_eq!(purged, [format!("purged {old}")]);
 }
 
-/// A clock that is more than a day ahead of everything the store has seen removes and purges
-/// nothing, and says so.
+/// A clock that is more than a day ahead of everything that the store recorded removes and purges
+/// nothing, and the error says so.
 #[test]
 fn a_jump_of_the_clock_removes_and_purges_nothing() {
     let bench = Bench::new();
@@ -82,17 +82,18 @@ fn a_jump_of_the_clock_removes_and_purges_nothing() {
     }
     assert_eq!(bench.store.catalog(None).expect("lists").entries.len(), 2);
     assert_eq!(bench.store.expired(None).expect("lists").len(), 1);
-    // The clock is put right: nothing is left of the jump.
+    // The clock is corrected, and the jump is forgotten.
     bench.wait_days(-400);
     assert!(collect(&bench, &days(7)).expect("collects").is_empty());
-    // Who knows that it is right can say so.
+    // A user who knows that the clock is right can say so.
     bench.wait_days(400);
     let gone = run(&bench, &days(7), true, false).expect("collects");
     let expected = [format!("purged {first}"), format!("removed {second}")];
     assert_eq!(gone, expected);
 }
 
-/// Neither does a clock that jumped before something was written, and the report about it is true.
+/// A clock that jumped before something was written removes nothing either, and the report about it
+/// is correct.
 #[test]
 fn a_jump_that_something_was_written_after_is_told() {
     let bench = Bench::new();
@@ -106,14 +107,14 @@ fn a_jump_that_something_was_written_after_is_told() {
     let told = stopped.to_string();
     assert_eq!(
         told,
-        "the clock says 2026-11-29 23:43 UTC, but of the 7 days from 2026-11-21 23:43 UTC to 2026-11-28 23:43 UTC the store has seen nothing; nothing was removed"
+        "the clock says 2026-11-29 23:43 UTC, but the store recorded nothing in the 7 days from 2026-11-21 23:43 UTC to 2026-11-28 23:43 UTC; nothing was removed"
     );
     bench.wait_days(1);
     let removed = collect(&bench, &last(1)).expect("collects");
     assert!(removed.len() == 1 && removed[0].starts_with("removed "), "{removed:?}");
 }
 
-/// A store that was not used for a month is collected, because each run sees the one before.
+/// A store that was not used for a month is collected, because each run sees the previous one.
 #[test]
 fn a_quiet_month_is_collected_night_by_night() {
     let bench = Bench::new();
@@ -130,8 +131,8 @@ fn a_quiet_month_is_collected_night_by_night() {
     assert_eq!(gone, expected);
 }
 
-/// After a pause the first run stops, and the next one, a day later, goes on. Of weekly runs only
-/// the first one stops.
+/// After a pause, the first run stops, and the next one, a day later, continues. Of weekly runs,
+/// only the first one stops.
 #[test]
 fn after_a_pause_the_second_run_goes_on() {
     let bench = Bench::new();
@@ -156,8 +157,8 @@ fn after_a_pause_the_second_run_goes_on() {
     }
 }
 
-/// What two runs agree on is believed, but a grace counts only from the first of them, because
-/// earlier days may not have passed.
+/// A time on which two runs agree is believed, but a grace counts only from the first of them,
+/// because earlier days may not have passed.
 #[test]
 fn after_a_pause_what_is_in_the_trash_has_its_grace_anew() {
     let bench = Bench::new();
@@ -175,7 +176,7 @@ fn after_a_pause_what_is_in_the_trash_has_its_grace_anew() {
     assert_eq!(purged, [format!("purged {old}")]);
 }
 
-/// A run that would remove nothing has nothing to warn of.
+/// A run that would remove nothing has nothing to warn about.
 #[test]
 fn a_jump_is_no_matter_where_nothing_would_go() {
     let bench = Bench::new();

@@ -1,10 +1,10 @@
-//! What people type where a snapshot is asked for, and which session they may have meant.
+//! The names that people type for a snapshot, and the sessions that they may have meant.
 
 use ctx_store::{MissingReason, Snapshot, SnapshotKind, StoreError};
 
 use super::{Bench, session};
 
-/// The clock of the bench begins on 2026-11-21 at 23:43:07.
+/// The clock of the bench starts on 2026-11-21 at 23:43:07.
 fn found(bench: &Bench, wanted: &str) -> Result<u64, StoreError> {
     let found = bench.store.find_snapshot(Some(&session()), wanted);
     found.map(|entry| entry.id.stamp.sequence)
@@ -22,8 +22,8 @@ fn other(bench: &Bench, bytes: &[u8]) -> Snapshot {
     bench.save(&path, &"other".parse().expect("an id"))
 }
 
-/// Digits alone are a number of that session. If there is none, the error says where that number
-/// is, and which are near.
+/// Digits are a number in the given session. If it has no such snapshot, the error says which
+/// session has, and which numbers are near.
 #[test]
 fn digits_are_a_number_of_that_session() {
     let bench = Bench::new();
@@ -38,7 +38,7 @@ fn digits_are_a_number_of_that_session() {
     let Err(StoreError::NoSnapshot(missing)) = found(&bench, "2") else {
         panic!("it is of another session");
     };
-    assert_eq!(missing.to_string(), format!("2 is {}, of another session", other.id));
+    assert_eq!(missing.to_string(), format!("2 is {}, which belongs to another session", other.id));
     let near: Vec<&str> = missing.near.iter().map(|id| &id[id.len() - 4..]).collect();
     assert_eq!(near, ["0001", "0003"]);
     assert_eq!(reason(&bench, "9"), MissingReason::Unknown);
@@ -48,7 +48,7 @@ fn digits_are_a_number_of_that_session() {
     assert_eq!(reason(&bench, "123456789012"), MissingReason::HashInDigits);
 }
 
-/// 15 C1: what is in the trash is not unknown.
+/// 15 C1: the error says if a snapshot is in the trash.
 #[test]
 fn a_number_in_the_trash_is_told() {
     let bench = Bench::new();
@@ -58,7 +58,7 @@ fn a_number_in_the_trash_is_told() {
     assert_eq!(reason(&bench, "1"), MissingReason::InTrash(gone.id.to_string()));
 }
 
-/// 15 C1: a day names what was taken on it; a time, the newest one that was taken by then.
+/// 15 C1: a day means the snapshot taken on it; a time means the newest one taken by then.
 #[test]
 fn days_and_times_name_snapshots() {
     let bench = Bench::new();
@@ -96,7 +96,7 @@ fn days_and_times_name_snapshots() {
     }
 }
 
-/// 15 C1: as for `latest`, what was taken for an undo is not the state at a time.
+/// 15 C1: a snapshot that was taken for an undo is not the state at a time, as it is not `latest`.
 #[test]
 fn a_time_names_no_snapshot_that_was_taken_for_an_undo() {
     let bench = Bench::new();
@@ -112,7 +112,7 @@ fn a_time_names_no_snapshot_that_was_taken_for_an_undo() {
     assert!(catalog.find_before(before.id.stamp.time).is_err());
 }
 
-/// 15 C2: a session that is not there is an error with names that are near.
+/// 15 C2: a session that does not exist is an error that lists similar names.
 #[test]
 fn a_session_with_a_typing_error_is_refused() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! How much room the snapshots of a growing session take.
+//! The space that the snapshots of a growing session need.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use chrono::TimeDelta;
 
 use crate::{Bench, all};
 
-/// A session as an agent writes it: calls of tools, what they say, files that are read again
-/// after they were changed, and prose. Made up, and not more repetitive than real ones are.
+/// A made-up session, like one that an agent writes: tool calls, their output, files that are read
+/// again after a change, and prose. It is not more repetitive than real sessions.
 pub(crate) struct Session {
     random: u64,
     words: Vec<String>,
@@ -37,7 +37,7 @@ impl Session {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        // Numerical Recipes' generator: the same session at each run.
+        // The generator of Numerical Recipes, so that every run makes the same session.
         self.random = self
             .random
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -45,7 +45,7 @@ impl Session {
         usize::try_from(self.random >> 33).expect("31 bits") % end
     }
 
-    /// Small numbers more often, as words are used.
+    /// A random number that is more often small, like the frequencies of words.
     fn skewed(&mut self, end: usize) -> usize {
         let (one, other) = (self.below(end), self.below(end));
         let least = one.min(other);
@@ -106,7 +106,8 @@ impl Session {
         self.record("assistant", &answer);
     }
 
-    /// A new file, one that is read again after a change, or what a command says.
+    /// The content of a new file, of a file that is read again after a change, or the output of a
+    /// command.
     fn result(&mut self) -> String {
         match self.below(5) {
             0 => {
@@ -136,7 +137,7 @@ impl Session {
         }
     }
 
-    /// Its text, when it has grown to that many bytes or a little more.
+    /// The text of a session that has grown to this many bytes or a little more.
     pub(crate) fn grown(&mut self, to: usize) -> &[u8] {
         while self.text.len() < to {
             self.turn();
@@ -151,8 +152,8 @@ fn numbered(lines: &[String]) -> String {
     lines.join("\n")
 }
 
-/// Saves a session daily while it grows to what it is, and packs what is a day old. Returns the
-/// bytes that plain copies would take, and what the store takes.
+/// Saves a session daily while it grows, and packs snapshots that are a day old. Returns the bytes
+/// that plain copies would need, and those that the store uses.
 fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
     let bench = Bench::new();
     let store = &bench.store;
@@ -176,18 +177,18 @@ fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
     (plain, kept.sum())
 }
 
-/// 15 C5
+/// 15 C5: the store needs a fraction of plain copies.
 #[test]
 fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
     const FULL: usize = 4 << 20;
     let mut session = Session::new(1);
     let (plain, kept) = a_hundred_days(|day| session.grown(FULL / 100 * day).to_vec());
     assert!(kept * 5 <= plain, "{kept} of {plain} bytes");
-    // Real ones are packed to an eighth: what is made up here must not be easier.
+    // Real sessions shrink to an eighth. The made-up one must not be easier to pack.
     assert!(kept * 9 >= plain, "{kept} of {plain} bytes: that is no session");
 }
 
-/// 15 C5: the same of real sessions, `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.
+/// 15 C5: the same with real sessions, `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.
 #[test]
 #[ignore = "needs real sessions: CTX_TRANSCRIPTS"]
 #[allow(clippy::print_stdout)] // A measurement tells its figures.

@@ -1,4 +1,4 @@
-//! An agent that appends while its session is rolled back, again and again.
+//! An agent appends lines while its session is rolled back again and again.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn no_line_is_lost() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// Without this, the test above could pass because nothing ever collides.
+/// Otherwise the test above could pass only because nothing ever collides.
 #[test]
 fn the_naive_way_loses_lines() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! The store as its callers see it.
+//! Tests of the public interface of the store.
 
 mod audit;
 mod clock;
@@ -24,7 +24,7 @@ use ctx_store::{
 };
 use tempfile::TempDir;
 
-/// A store in a folder of its own, with a clock that moves only on request.
+/// A store in its own folder, with a clock that moves only on request.
 struct Bench {
     dir: TempDir,
     store: Store,
@@ -53,18 +53,18 @@ impl Bench {
         self.micros.fetch_add(days * 86_400_000_000, Ordering::SeqCst);
     }
 
-    /// A snapshot of bytes that come from nowhere.
+    /// Takes a snapshot of bytes that do not come from a file.
     fn take(&self, bytes: &[u8]) -> Snapshot {
         take(&self.store, bytes)
     }
 
-    /// A snapshot of a session file.
+    /// Takes a snapshot of a session file.
     fn save(&self, path: &Path, session: &SessionId) -> Snapshot {
         let draft = self.store.draft_of(path).expect("reads");
         draft.commit(session, SnapshotKind::Snapshot).expect("commits")
     }
 
-    /// Brings back what `wanted` names in the trash.
+    /// Brings back the items in the trash that `wanted` names.
     fn undelete(&self, wanted: &str) -> Result<StoreItem, StoreError> {
         let item = self.store.find_deleted(None, wanted)?;
         undelete(&self.store, &item).map(|()| item)
@@ -136,7 +136,7 @@ fn show(store: &Store, wanted: &str) -> Vec<u8> {
     bytes
 }
 
-/// Brings one thing back from the trash.
+/// Brings one item back from the trash.
 fn undelete(store: &Store, item: &StoreItem) -> Result<(), StoreError> {
     let (_, mut failed) = store.undelete_all(std::slice::from_ref(item));
     failed.pop().map_or(Ok(()), Err)

@@ -1,8 +1,8 @@
-//! Anything in any order, against a simple model of which bytes must be there afterwards.
+//! Random operations in any order, compared with a simple model that knows which bytes must remain.
 //!
-//! The model knows nothing of files: it has the bytes of the live session, the bytes that
-//! must be recoverable (a whole snapshot, or one in the trash that can be had back), and
-//! what an undo must bring. `MODEL_CASES` sets how many histories are tried.
+//! The model knows nothing about files. It has the bytes of the live session, the bytes that must
+//! be recoverable (from a snapshot, also in the trash), and the bytes that an undo must restore.
+//! `MODEL_CASES` sets the number of histories.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -22,7 +22,7 @@ use proptest::prelude::*;
 
 use crate::{Bench, all, session, undelete};
 
-/// Days that a removed snapshot can be had back.
+/// The number of days for which a removed snapshot can be brought back.
 const GRACE: i64 = 7;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ enum Step {
     /// The agent writes a line.
     Append(u8),
     Snapshot,
-    /// A compaction: a summary in the place of the first half.
+    /// A compaction that replaces the first half by a summary.
     Compact,
     /// The same, but the new content cannot be read to its end.
     FailedCompact,
@@ -38,18 +38,18 @@ enum Step {
     KilledCompact,
     /// A process is killed while it reads a session to save it.
     KilledSnapshot,
-    /// To any of the snapshots.
+    /// A rollback to any of the snapshots.
     Rollback(usize),
     Undo,
-    /// With this many of the newest kept.
+    /// A collection that keeps this many of the newest snapshots.
     Collect(u32),
-    /// Those that were taken so many days ago.
+    /// Packing of snapshots that are at least this many days old.
     Pack(i64),
-    /// Any of those in the trash.
+    /// Brings back any snapshot in the trash.
     Undelete(usize),
     /// Time passes.
     Wait(i64),
-    /// The clock stands this many days too low until it is right again.
+    /// The clock is this many days slow until it is corrected.
     ClockBack(i64),
     ClockRight,
 }
@@ -76,7 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// A snapshot of the model.
 struct Saved {
     bytes: Vec<u8>,
-    /// The day on which it went into the trash.
+    /// The day on which it was moved to the trash.
     removed: Option<i64>,
 }
 
@@ -84,13 +84,13 @@ struct Model {
     bench: Bench,
     path: PathBuf,
     live: Vec<u8>,
-    /// All that was ever saved and not purged when it was due, by name.
+    /// All snapshots that were taken and not purged when their grace ended, by name.
     saved: BTreeMap<String, Saved>,
-    /// The snapshot of what the last replacement replaced.
+    /// The snapshot of the content before the last replacement.
     replaced: Option<String>,
-    /// Days that passed, whatever the clock said.
+    /// The days that passed, whatever the clock said.
     day: i64,
-    /// Days that the clock is too low.
+    /// The number of days by which the clock is slow.
     behind: i64,
     summaries: u32,
 }
@@ -179,7 +179,7 @@ impl Model {
         }
     }
 
-    /// A summary in the place of the first half; never the same one twice.
+    /// Replaces the first half by a summary that is never the same twice.
     fn compacted(&mut self) -> Vec<u8> {
         self.summaries += 1;
         let lines: Vec<&[u8]> = self.live.split_inclusive(|byte| *byte == b'\n').collect();
@@ -208,7 +208,7 @@ impl Model {
         Ok(())
     }
 
-    /// It brings what the last replacement replaced, while its snapshot is there.
+    /// An undo restores the content before the last replacement, as long as its snapshot exists.
     fn undo(&mut self) {
         let saved = self.replaced.as_ref().and_then(|name| self.saved.get(name));
         let saved = saved.filter(|saved| saved.removed.is_none() && saved.bytes != self.live);
@@ -219,7 +219,7 @@ impl Model {
             done.expect("it can be undone");
             assert_eq!(self.live, wanted, "undo brought something else");
         } else if self.live != before {
-            // The snapshot of it was collected: an earlier one, and nothing made up.
+            // Its snapshot was collected, so the undo restores an earlier one, never anything else.
             let is_it = |saved: &Saved| saved.removed.is_none() && saved.bytes == self.live;
             assert!(self.saved.values().any(is_it), "undo brought what nobody saved");
         }
@@ -235,7 +235,7 @@ impl Model {
             trust_clock: false,
         };
         let mut collector = Collector::new(store, false);
-        // It may refuse to go by a clock that jumped.
+        // The collection may refuse to trust a clock that jumped.
         let _ = collector.collect(&plan);
         for event in &collector.events {
             let Event::Done(action, StoreItem::Snapshot(id)) = event else {
@@ -249,7 +249,7 @@ impl Model {
                     }
                 }
                 Action::Purge => {
-                    // What a killed run left is of no snapshot.
+                    // The leftovers of a killed run do not belong to a snapshot.
                     let Some(saved) = self.saved.remove(&name) else {
                         continue;
                     };
@@ -261,7 +261,7 @@ impl Model {
         }
     }
 
-    /// Runs a process that dies in the middle.
+    /// Runs a process that is killed halfway.
     fn kill(&self, what: &str) {
         let store = self.bench.path("store");
         let died = Command::new(std::env::current_exe().expect("this program"))
@@ -275,7 +275,7 @@ impl Model {
         assert!(!died.status.success(), "it lives on");
     }
 
-    /// What must hold after each step.
+    /// Checks what must be true after each step.
     fn check(&self) {
         let live = fs::read(&self.path).expect("there is always a whole file");
         assert_eq!(live, self.live, "the session");
@@ -298,7 +298,7 @@ impl Model {
         }
     }
 
-    /// All that is in the trash comes back as it was.
+    /// Everything in the trash comes back unchanged.
     fn empty_the_trash_back(&mut self) {
         for item in self.bench.store.expired(None).expect("lists") {
             if let Some(saved) = self.saved.get_mut(&item.to_string()) {
@@ -350,7 +350,7 @@ impl Read for Dying {
     }
 }
 
-/// Not a test by itself: the process that the model kills.
+/// This is not a test: it is the process that the model kills.
 #[test]
 fn dies_in_the_middle() {
     let Ok(what) = std::env::var("MODEL_DIES") else {
@@ -391,8 +391,9 @@ proptest! {
     }
 }
 
-/// A collection under a clock that is 7 days slow, and a snapshot when it is right again: the
-/// snapshot is as late as the next collection and must not vouch for it.
+/// A collection runs while the clock is 7 days slow, and a snapshot is taken after the clock is
+/// corrected. The snapshot is as far ahead as the next collection, so it must not prove that the
+/// clock is right.
 #[test]
 fn a_snapshot_after_a_jump_does_not_hide_it() {
     let mut model = Model::new();
@@ -413,7 +414,7 @@ fn a_snapshot_after_a_jump_does_not_hide_it() {
     model.empty_the_trash_back();
 }
 
-/// Two runs agree on the time a day after the jump; the grace is a week.
+/// Two runs agree on the time a day after the jump. The grace is a week.
 #[test]
 fn a_jump_that_is_believed_shortens_no_grace() {
     let mut model = Model::new();

@@ -1,4 +1,4 @@
-//! Packing: the bytes of older snapshots as zstd files, and no reader sees a difference.
+//! Packing turns the bytes of older snapshots into zstd files, and no reader sees a difference.
 
 use std::fs;
 use std::io::Read;
@@ -12,7 +12,7 @@ use ctx_store::{Entry, Repaired, Snapshot, Store, StoreError};
 use crate::growing::Session;
 use crate::{Bench, all, session};
 
-/// Packs all that there is.
+/// Packs all snapshots.
 fn pack(store: &Store) -> Vec<String> {
     let report = store.pack(&store.unpacked(all(store), store.now()).expect("lists"));
     assert!(report.failed.is_empty(), "{:?}", report.failed);
@@ -34,7 +34,7 @@ fn bytes(store: &Store, snapshot: &Snapshot) -> Result<Vec<u8>, StoreError> {
     Ok(all)
 }
 
-/// How many files a snapshot has: meta.json, plain bytes, packed bytes.
+/// The number of files of a snapshot: meta.json, plain bytes, packed bytes.
 fn files(store: &Store, snapshot: &Snapshot) -> [bool; 3] {
     let id = &snapshot.id;
     let paths = [store.meta_path(id), store.data_path(id), store.packed_path(id)];
@@ -43,7 +43,7 @@ fn files(store: &Store, snapshot: &Snapshot) -> [bool; 3] {
 
 const LINES: &[u8] = b"{\"n\":1}\n{\"n\":2}\nhalf";
 
-/// 15 C5
+/// 15 C5: a packed snapshot reads like a plain one.
 #[test]
 fn what_is_packed_is_read_as_before() {
     let bench = Bench::new();
@@ -67,13 +67,13 @@ fn what_is_packed_is_read_as_before() {
     let diff = Diff::of_files(open(&entry), open(&self::entry(store, &newer)));
     let changed = Hunk { old: 1..3, new: 1..2 };
     assert_eq!(diff.expect("read").hunks, [changed]);
-    // What is written into meta.json later keeps it packed.
+    // A later change of meta.json does not lose the packed state.
     store.hold(None, "1", true).expect("held");
     assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
     assert!(store.check_audit_log().expect("a log").is_empty());
 }
 
-/// 15 C5
+/// 15 C5: the newest snapshots stay plain.
 #[test]
 fn only_what_is_old_enough_is_packed() {
     let bench = Bench::new();
@@ -86,7 +86,7 @@ fn only_what_is_old_enough_is_packed() {
     assert_eq!(ids, [old.id]);
 }
 
-/// 15 C5
+/// 15 C5: a rollback to a packed snapshot restores the exact bytes.
 #[test]
 fn a_rollback_from_packed_bytes_is_exact() {
     let bench = Bench::new();
@@ -98,7 +98,7 @@ fn a_rollback_from_packed_bytes_is_exact() {
     assert_eq!(fs::read(&path).expect("read"), LINES);
 }
 
-/// 15 C5
+/// 15 C5: a packed snapshot can be removed and brought back.
 #[test]
 fn what_is_packed_goes_into_the_trash_and_comes_back() {
     let bench = Bench::new();
@@ -119,7 +119,7 @@ fn what_is_packed_goes_into_the_trash_and_comes_back() {
     assert_eq!(files(store, &snapshot), [false, false, false]);
 }
 
-/// A snapshot that is packed, and its record before and after that.
+/// A packed snapshot, with its commit records before and after packing.
 struct Once {
     snapshot: Snapshot,
     meta: PathBuf,
@@ -140,7 +140,7 @@ impl Once {
     }
 }
 
-/// 15 C5: what a kill at any of the steps leaves is whole, and the next run finishes.
+/// 15 C5: whichever step a kill interrupts, the snapshot is complete, and the next run finishes.
 #[test]
 fn a_run_that_was_killed_is_finished() {
     let bench = Bench::new();
@@ -159,7 +159,7 @@ fn a_run_that_was_killed_is_finished() {
         assert_eq!(files(store, &snapshot), [true, false, true]);
         assert_eq!(fs::read(&meta).expect("a record"), after, "the same bytes again");
     }
-    // One of the two is damaged.
+    // One of the two files is damaged.
     put(&plain, b"{\"n\":1}\n{\"n\":2}\nHALF");
     assert_eq!(bytes(store, &snapshot).expect("the packed one"), LINES);
     pack(store);
@@ -171,7 +171,7 @@ fn a_run_that_was_killed_is_finished() {
     assert_eq!(bytes(store, &snapshot).expect("packed anew"), LINES);
 }
 
-/// 15 C5: who unpacks a snapshot by hand, or packs it, has done no harm.
+/// 15 C5: a user who unpacks or packs a snapshot by hand does no harm.
 #[test]
 fn bytes_that_somebody_packed_or_unpacked_are_read() {
     let bench = Bench::new();
@@ -197,8 +197,8 @@ fn bytes_that_somebody_packed_or_unpacked_are_read() {
     assert_eq!(member(&adopted), member(&String::from_utf8(after).expect("text")));
 }
 
-/// 15 C5, C10: a packed snapshot that rots, is cut or says more than was saved is found, and
-/// set aside by a repair.
+/// 15 C5, C10: a packed snapshot that is damaged, truncated or unpacks to more bytes than were
+/// saved is noticed, and a repair sets it aside.
 #[test]
 fn damage_of_packed_bytes_is_found() {
     type Damage = fn(&mut Vec<u8>);
@@ -238,7 +238,7 @@ fn damage_of_packed_bytes_is_found() {
     }
 }
 
-/// 15 C5: a damaged snapshot is not packed, so that what is left of it can be looked at.
+/// 15 C5: a damaged snapshot is not packed, so that its remains can be examined.
 #[test]
 fn damaged_bytes_are_not_packed() {
     for other in [&b"{\"n\":1}\n{\"n\":3}\nhalf"[..], b"", &LINES.repeat(2)] {
@@ -258,7 +258,7 @@ fn damaged_bytes_are_not_packed() {
     }
 }
 
-/// What was removed, or taken again, since the list was made is left alone.
+/// A snapshot that was removed, or taken again, since the list was made is left alone.
 #[test]
 fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     let bench = Bench::new();
@@ -271,7 +271,7 @@ fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     assert_eq!(files(store, &snapshot), [false, false, false]);
 }
 
-/// What `zstdcat` makes of a file; nothing where it is not installed.
+/// The output of `zstdcat` for a file; nothing if it is not installed.
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn zstdcat(path: &Path) -> Option<Vec<u8>> {
     let Ok(done) = Command::new("zstdcat").arg(path).output() else {
@@ -282,7 +282,7 @@ fn zstdcat(path: &Path) -> Option<Vec<u8>> {
     Some(done.stdout)
 }
 
-/// Standard tools unpack it without options, also beyond the window.
+/// Standard tools unpack it without options, even if it is larger than the window.
 #[test]
 fn zstdcat_reads_it() {
     let bench = Bench::new();

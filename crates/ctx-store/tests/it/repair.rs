@@ -1,4 +1,4 @@
-//! Repairs: what they repair, and that they lose nothing.
+//! Repairs, and that they lose nothing.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -8,13 +8,13 @@ use std::path::Path;
 use crate::{Bench, session, show};
 use ctx_store::{Repaired, SnapshotKind, StoreError, StoreItem};
 
-/// Writes into a file that is read-only.
+/// Writes into a read-only file.
 fn overwrite(path: &Path, bytes: &[u8]) {
     fs::set_permissions(path, Permissions::from_mode(0o600)).expect("chmod");
     fs::write(path, bytes).expect("writes");
 }
 
-/// Hashes of all files in the store's folders of snapshots and of what is set aside.
+/// Hashes of all files in the store's folders of snapshots and damaged files.
 fn contents(bench: &Bench) -> BTreeSet<String> {
     let folders = ["store/memory", "store/damaged"].map(|name| bench.path(name));
     let entries = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
@@ -42,7 +42,7 @@ fn a_whole_store_is_left_as_it_is() {
     assert_eq!(bench.store.check_audit_log().expect("reads"), []);
 }
 
-/// G4: what is damaged moves out of the way, what lost its record gets one.
+/// G4: damaged files are set aside, and bytes that lost their record get a new one.
 #[test]
 fn everything_is_repaired_or_set_aside_and_nothing_is_lost() {
     let bench = Bench::new();
@@ -113,7 +113,7 @@ fn bytes_without_a_commit_record_are_adopted_when_they_are_what_was_saved() {
     let adopted = adopted.expect("a record");
     assert_eq!(adopted.kind, SnapshotKind::Adopted);
     assert_eq!(adopted.sha256, good.meta.sha256);
-    // Why it was taken is unknown, so nobody gets it without asking for it.
+    // The reason for this snapshot is unknown, so nobody gets it without asking for it.
     bench.store.discard(&[newest.id], &[], bench.store.now()).expect("discards");
     let catalog = bench.store.catalog(None).expect("lists");
     let latest = catalog.find("latest");
@@ -132,7 +132,7 @@ fn a_broken_log_is_kept_and_a_new_one_knows_its_hash() {
     fs::write(&log, &forged).expect("writes");
     let broken = bench.store.check_audit_log().expect("reads");
     assert_eq!(broken.iter().map(|link| link.line).collect::<Vec<_>>(), [2]);
-    // For one session the log is not checked.
+    // A repair of one session does not check the log.
     assert_eq!(bench.store.repair(Some(&session()), true).expect("repairs"), []);
     let forged = fs::read(&log).expect("reads");
     let done = repair(&bench);

@@ -1,4 +1,5 @@
-//! Replacing a session file: what is refused, what is carried over, what is left.
+//! Replacing a session file: which files are refused, which lines are carried over, and what
+//! remains.
 
 use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions};
@@ -47,7 +48,7 @@ fn only_plain_files_with_one_name_are_replaced() {
     assert_eq!(fs::read(&live).expect("reads"), b"old\n");
 }
 
-/// L1: open for writing, locked by another process, or being changed by another run.
+/// L1: the file is open for writing, locked by another process, or being changed by another run.
 #[test]
 fn a_file_in_use_is_left_alone() {
     let bench = Bench::new();
@@ -71,7 +72,7 @@ fn a_file_in_use_is_left_alone() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// New content; while it is read, something happens to the live file.
+/// New content that triggers an event on the live file when it is read.
 struct Meanwhile<F> {
     content: &'static [u8],
     act: Option<F>,
@@ -87,7 +88,7 @@ impl<F: FnOnce()> Read for Meanwhile<F> {
 }
 
 const NEW: &[u8] = b"new 1\nnew 2";
-/// sha256 of [`NEW`].
+/// The sha256 of [`NEW`].
 fn new_hash(bench: &Bench) -> String {
     bench.take(NEW).meta.sha256
 }
@@ -107,7 +108,7 @@ fn append(path: &Path, bytes: &[u8]) {
     file.write_all(bytes).expect("writes");
 }
 
-/// L3: a session that grows between the reading and the rename.
+/// L3: a session grows between the read and the rename.
 #[test]
 fn what_arrives_meanwhile_is_carried_over() {
     let bench = Bench::new();
@@ -120,7 +121,7 @@ fn what_arrives_meanwhile_is_carried_over() {
     assert_eq!(fs::read(&live).expect("reads"), b"new 1\nnew 2\nlate\n");
 }
 
-/// L4: a last line that is half written, and ended meanwhile.
+/// L4: a last line is half written, and completed meanwhile.
 #[test]
 fn a_line_that_was_being_written_comes_whole() {
     let bench = Bench::new();
@@ -142,7 +143,7 @@ fn a_line_that_was_being_written_goes_on_where_the_new_content_has_it() {
     }
 }
 
-/// L5, L6: a session that another program edits, cuts, or replaces by another file meanwhile.
+/// L5, L6: another program edits, truncates or replaces a session meanwhile.
 #[test]
 fn edits_cuts_and_other_files_stop_the_replacement() {
     type Act = fn(&Path);
@@ -201,7 +202,7 @@ fn a_file_that_appears_meanwhile_is_not_overwritten() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// A file that a killed run left linked next to the live one, with other content.
+/// A file with other content that a killed run left under a second name.
 fn leave(bench: &Bench, content: &[u8]) -> (PathBuf, PathBuf) {
     let live = bench.file("s.jsonl", b"old\n");
     let hash = new_hash(bench);
@@ -221,7 +222,7 @@ fn a_quiet_replaced_file_is_removed() {
     assert!(!retained.exists());
 }
 
-/// C6: after a power failure only the fact that a run was there is left of what it recorded.
+/// C6: after a power failure, all that remains of the record is that a run was active.
 #[test]
 fn what_a_power_cut_left_is_removed_by_the_next_run() {
     let bench = Bench::new();
@@ -263,7 +264,7 @@ fn a_run_killed_before_the_rename_leaves_two_names_of_one_file() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// A path in a store is a snapshot or another file of ours, never a session.
+/// A path in a store is a snapshot or another file of the tools, never a session.
 #[test]
 fn a_path_in_a_store_is_refused_by_all_that_writes() {
     let bench = Bench::new();
@@ -289,7 +290,7 @@ fn a_path_in_a_store_is_refused_by_all_that_writes() {
     assert_eq!(fs::read(&inside).expect("reads"), b"old\n");
 }
 
-/// A dry run promises nothing that the real run refuses, and hangs on nothing.
+/// A dry run never accepts what the real run refuses, and never blocks.
 #[test]
 fn a_dry_run_asks_what_the_real_one_asks() {
     let bench = Bench::new();
@@ -311,7 +312,7 @@ fn a_dry_run_asks_what_the_real_one_asks() {
     assert_eq!(asked.severity(), Severity::Busy);
 }
 
-/// New content during whose reading a line is appended to the live file.
+/// New content during whose read a line is appended to the live file.
 struct Appending<'a> {
     content: &'a [u8],
     live: Option<&'a Path>,
@@ -326,8 +327,9 @@ impl Read for Appending<'_> {
     }
 }
 
-/// C4: additions to the store are written while the old bytes are in a snapshot and the session is
-/// unchanged. If they cannot be written, the session stays so, and nothing is left over.
+/// C4: additions to the store are written after the old bytes are in a snapshot and before the
+/// session changes. If they cannot be written, the session stays unchanged, and nothing is left
+/// behind.
 #[test]
 fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     for appends in [false, true] {
@@ -368,8 +370,8 @@ fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     }
 }
 
-/// New content that was not made from the file takes its place only while the file is as it was
-/// seen.
+/// New content that was not made from the file replaces it only if it has not changed since it was
+/// checked.
 #[test]
 fn a_file_that_grew_since_the_look_is_left_alone() {
     for grows_late in [false, true] {

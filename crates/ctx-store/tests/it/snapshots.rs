@@ -1,4 +1,4 @@
-//! Snapshots give back the exact bytes, or nothing at all.
+//! A snapshot returns the exact bytes, or nothing.
 
 use std::collections::HashSet;
 use std::fs::{self, Permissions};
@@ -27,7 +27,7 @@ fn meta_says_what_the_bytes_are() {
     assert!(bench.names("store/tmp").is_empty());
 }
 
-/// T1, T2: the number is the order, whatever the clock did.
+/// T1, T2: the number gives the order, whatever the clock did.
 #[test]
 fn same_microsecond_and_a_clock_that_goes_back_make_no_difference() {
     let bench = Bench::new();
@@ -52,13 +52,13 @@ fn numbers_are_never_given_twice() {
     assert_eq!(bench.take(b"3\n").id.stamp.sequence, 3);
 }
 
-/// T2: eight writers under a clock that stands still.
+/// T2: eight writers run while the clock stands still.
 #[test]
 fn parallel_snapshots_all_exist() {
     let bench = Bench::new();
     std::thread::scope(|scope| {
         for thread in 0..8 {
-            // A store of its own, as another process has.
+            // Each has its own store value, like another process.
             let store = open(bench.store.root(), &bench.micros);
             scope.spawn(move || {
                 for n in 0..5 {
@@ -94,7 +94,7 @@ fn what_people_type_finds_one_or_says_why_not() {
     }
 }
 
-/// A number without a snapshot is not the beginning of a date, id or hash: it names nothing.
+/// A number without a snapshot names nothing. It is not read as the start of a date, id or hash.
 #[test]
 fn a_number_that_names_no_snapshot_names_nothing() {
     let bench = Bench::new();
@@ -118,10 +118,10 @@ fn a_number_that_names_no_snapshot_names_nothing() {
     }
 }
 
-/// Does something bad to the files of two snapshots.
+/// Damages the files of two snapshots.
 type Damage = fn(&Path, &Path, &Path, &Path);
 
-/// C10: bytes and records that rotted, or were cut, swapped or edited.
+/// C10: bytes and records that are damaged, truncated, swapped or edited.
 #[test]
 fn damage_is_found_and_never_restored() {
     let damages: [(&str, Damage); 9] = [
@@ -189,7 +189,7 @@ fn without_its_meta_it_was_never_committed() {
     assert_eq!(catalog.uncommitted, [snapshot.id]);
 }
 
-/// Lines of a session, and bytes that are none.
+/// Lines of a session, and bytes that are not lines.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(LINE.to_vec()),

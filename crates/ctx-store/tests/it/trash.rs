@@ -1,4 +1,4 @@
-//! What is removed can be had back, until it cannot.
+//! A removed item can be brought back until its grace ends.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn what_was_discarded_comes_back_byte_for_byte() {
 fn a_snapshot_whose_move_was_interrupted_comes_back_too() {
     let bench = Bench::new();
     let snapshot = bench.take(b"bytes\n");
-    // The meta.json went first, then the run was killed; the next one moved the rest.
+    // The run was killed after it moved meta.json; the next run moved the rest.
     let bin = bench.path("store/trash/20261122T000000.000000Z-0000");
     fs::create_dir_all(&bin).expect("mkdir");
     let meta = bench.store.meta_path(&snapshot.id);
@@ -59,7 +59,7 @@ fn what_changed_since_the_plan_is_spared() {
     let held = bench.take(b"1\n");
     let committed = bench.take(b"2\n");
     bench.store.hold(None, "1", true).expect("holds");
-    // The plan was made before the hold, and while the commit was under way.
+    // The plan was made before the hold, and while the commit was in progress.
     let removed =
         bench.store.discard(&[held.id], &[committed.id], bench.store.now()).expect("discards");
     assert!(removed.items.is_empty());
