@@ -1,4 +1,4 @@
-//! Who speaks for the user, through the tools: a tool's output never becomes an order in a
+//! Who speaks for the user, tested with the tools: the output of a tool never becomes an order in a
 //! summary or in the memory.
 
 use std::fs;
@@ -58,7 +58,7 @@ fn claude_code(tool: &str, text: &str, fields: &Value) -> String {
     lines
 }
 
-/// The lines of the summary that have the order, and the items of the memory that have it.
+/// The lines of the summary and the items of the memory that contain the order.
 fn found(session: &str) -> (Vec<String>, Vec<Value>) {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
@@ -89,7 +89,7 @@ fn only_the_record_makes_words_the_users() {
         ("mcp__web", denied(ORDER), reported.clone(), false, false),
         ("mcp__web", denied(ORDER), marked, true, true),
         ("Edit", denied(ORDER), reported, true, true),
-        // Of a question and its answer, the summary quotes neither as an ask.
+        // The summary quotes neither the question nor its answer as an ask.
         ("AskUserQuestion", answered(ORDER), json!({}), false, true),
     ] {
         let (lines, items) = found(&claude_code(tool, &text, &fields));

@@ -1,4 +1,4 @@
-//! A session in a folder, what bash does to it, and what must hold after any fault.
+//! A session in a folder, the commands that bash runs on it, and what must be true after any fault.
 
 use std::fs;
 use std::path::Path;
@@ -8,9 +8,9 @@ use ctx_testkit::Case;
 
 use crate::snapshot::CTX_SNAPSHOT;
 
-/// How a line of bash ended.
+/// The result of a line of bash.
 pub(crate) struct Done {
-    /// 128 and the signal for what a signal has ended, as bash says it.
+    /// The exit status. A process that a signal ended has 128 plus the signal, as in bash.
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -22,7 +22,7 @@ pub(crate) fn bash(dir: &Path, line: &str) -> Done {
     done(&output)
 }
 
-/// The same, as a command that can be run otherwise.
+/// The same, as a command that the caller can change.
 pub(crate) fn shell(dir: &Path, line: &str) -> Command {
     let tools = Path::new(CTX_SNAPSHOT).parent().expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -53,8 +53,8 @@ pub(crate) fn good(dir: &Path, line: &str) -> String {
     done.stdout
 }
 
-/// `s.jsonl` is unchanged, or its old content is in a snapshot; it is legal; all snapshots are
-/// complete.
+/// Checks that `s.jsonl` is unchanged or its old content is in a snapshot, that it is legal, and
+/// that all snapshots are complete.
 #[track_caller]
 pub(crate) fn nothing_is_lost(dir: &Path, before: &str) {
     let live = fs::read_to_string(dir.join("s.jsonl")).expect("the session");
@@ -75,7 +75,7 @@ pub(crate) fn snapshots(dir: &Path) -> Vec<String> {
     ids.map(|id| good(dir, &format!("ctx-snapshot --show {id}"))).collect()
 }
 
-/// Unfinished files, and second names of replaced ones.
+/// Unfinished files, and second names of replaced files.
 pub(crate) fn leftovers(dir: &Path) -> Vec<String> {
     let mut found = files(dir);
     found.retain(|path| path.contains(".ctx-tmp-") || path.contains(".ctx-old-"));
@@ -96,7 +96,7 @@ pub(crate) fn files(dir: &Path) -> Vec<String> {
     found
 }
 
-/// `s.jsonl` with this many messages, saved as number 1, followed by as many more.
+/// Writes `s.jsonl` with this many messages, saves it as number 1, and appends as many again.
 pub(crate) fn saved(messages: usize) -> (tempfile::TempDir, String) {
     let first = crate::compact::messages(0, messages);
     let all = crate::compact::messages(0, 2 * messages);
@@ -111,7 +111,7 @@ pub(crate) fn saved(messages: usize) -> (tempfile::TempDir, String) {
     (dir, all)
 }
 
-/// Whether a program can be run here.
+/// Whether a program is installed and runs.
 pub(crate) fn has(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     found.is_ok_and(|output| output.status.success())

@@ -1,5 +1,5 @@
-//! What a context comes to, by the usage that an agent has recorded: `ctx-count --calibrate`,
-//! and `ctx-check`, which holds it against limits and triggers.
+//! The size of a context according to the usage that an agent has recorded: `ctx-count
+//! --calibrate`, and `ctx-check`, which compares it with limits and triggers.
 
 use ctx_testkit::Case;
 use serde_json::{Value, json};
@@ -165,8 +165,8 @@ fn a_greater_budget_never_leaves_less() {
     assert!(strict.stderr.ends_with(unreachable), "{}", strict.stderr);
 }
 
-/// A session may have more than a compaction may leave: one within its budget, as the API counts,
-/// is left alone; otherwise both figures are reported.
+/// A session may be larger than a compaction may leave it. If it is within its budget by the API's
+/// count, it is left alone; otherwise both figures are reported.
 #[test]
 fn a_session_within_its_budget_is_left_alone() {
     let dir = tempfile::tempdir().expect("a folder");

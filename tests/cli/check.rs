@@ -19,7 +19,7 @@ fn session(records: &[&str]) -> String {
     records.concat()
 }
 
-/// A session on stdin: what is printed, and the exit status.
+/// Checks a session on stdin; returns the output and the exit status.
 fn says(records: &[&str], stdout: &str, code: i32) {
     check().stdin(session(records)).stdout(stdout).code(code).run();
 }
@@ -90,7 +90,7 @@ fn calls_at_the_end_may_wait_unless_strict() {
         .run();
 }
 
-/// 15 B1: bad lines are problems above a stated number, 0 by default.
+/// 15 B1: bad lines are a problem if there are more than a given number, by default 0.
 #[test]
 fn bad_lines_are_problems_unless_a_number_may_be() {
     let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
@@ -117,7 +117,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
         .run();
 }
 
-/// 15 B1: what has no message is no session.
+/// 15 B1: input without any message is not a session.
 #[test]
 fn a_file_without_a_message_is_a_problem() {
     let none = "<stdin>: no-message: there is no message in it\n";
@@ -137,7 +137,7 @@ fn a_file_without_a_message_is_a_problem() {
         .stdout("x.jsonl:2: no-message: no message of a known format\n")
         .code(1)
         .run();
-    // Whether a compaction is due cannot be known there.
+    // There it is unknown whether the session needs a compaction.
     check()
         .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
         .args(["--due", "x.jsonl"])
@@ -148,7 +148,7 @@ fn a_file_without_a_message_is_a_problem() {
         .run();
 }
 
-/// 15 B1, B2: another format is named, whether its lines or one document.
+/// 15 B1, B2: another format is named, whether the file has lines or is one document.
 #[test]
 fn a_format_that_is_not_read_is_named() {
     let event = "{\"id\":0,\"source\":\"user\",\"action\":\"message\",\"args\":{}}";
@@ -164,8 +164,8 @@ fn a_format_that_is_not_read_is_named() {
     );
 }
 
-/// 15 B1: roles, records and parts that are not read are problems, each with its line; a
-/// dialect that was named wrongly is found out.
+/// 15 B1: roles, records and parts that are not read are problems, each with its line. A wrong
+/// dialect is noticed.
 #[test]
 fn what_is_not_read_of_a_message_is_a_problem() {
     let input = [
@@ -227,7 +227,7 @@ fn what_is_allowed_is_no_problem() {
         .run();
 }
 
-/// 15 B1: all rules are listed, and in the documentation.
+/// 15 B1: the documentation lists all rules.
 #[test]
 fn the_rules_are_listed_and_documented() {
     let listed = check().args(["--list-rules"]).stdout_has("").run();
@@ -336,7 +336,7 @@ fn github_gets_annotations() {
     check().args(["--format", "github"]).stdin(USER).run();
 }
 
-/// 15 B1: GitHub and `JUnit` show what is not understood.
+/// 15 B1: the formats for GitHub and `JUnit` show what is not understood.
 #[test]
 fn what_is_not_understood_is_shown_to_ci() {
     let critic = "{\"role\":\"critic\",\"content\":\"x\"}\n";
@@ -398,7 +398,7 @@ fn junit_gets_a_case_for_each_file() {
         .run();
 }
 
-/// `--due` with these flags: what is printed, and the exit status.
+/// Runs `--due` with these flags; returns the output and the exit status.
 fn due(flags: &[&str], stdout: &str, code: i32) {
     check()
         .args(["--due"])
@@ -629,7 +629,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn any_chat_session_is_repaired_to_a_legal_one(more in ctx_testkit::chat_session()) {
-        // One without a message cannot be repaired.
+        // A session without a message cannot be repaired.
         let input = USER.to_owned() + &more;
         let repaired = check()
             .args(["--repair", "--strict", "-q", "--dialect", "chat"])

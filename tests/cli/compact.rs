@@ -1,4 +1,4 @@
-//! `ctx-compact`: what it does to a session, and when it does nothing.
+//! `ctx-compact`: how it changes a session, and when it does nothing.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 
 const SYSTEM: &str = "{\"content\": \"be brief\", \"role\": \"system\", \"n\": 1E2}\n";
 
-/// So many messages of user and model in turn, each a good deal longer than its
-/// share of a summary. Only a chat has replies with a refusal, even if there is none.
+/// Alternating messages of user and model, each much longer than its share of a summary. Only the
+/// chat format has replies with a refusal, even an empty one.
 pub(crate) fn messages(from: usize, to: usize) -> String {
     let mut messages = String::new();
     for n in from..to {
@@ -38,7 +38,7 @@ fn within(done: &Finished) -> Case {
     Case::new(CTX_COMPACT).within(done.dir())
 }
 
-/// Whether nothing of the store was made.
+/// Whether no file of the store was created.
 fn no_store(dir: &Path) -> bool {
     !dir.join(".local").exists()
 }
@@ -56,7 +56,7 @@ fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
     assert!(lines[1].starts_with("{\"role\":\"user\",\"name\":\"ctx_summary\""), "{}", lines[1]);
     assert_eq!(lines[2..].concat(), messages(10, 30));
 
-    // The exact bytes come back, and so does what they replace.
+    // A rollback restores the exact bytes, and so does its undo.
     for expected in [&before, &after] {
         Case::new(CTX_ROLLBACK)
             .within(done.dir())
@@ -82,8 +82,8 @@ fn where_nothing_is_old_no_model_is_missed() {
         .run();
 }
 
-/// Nothing is written by another method where `--method llm` asks for a model, with or without a
-/// budget. `--on-failure`, or a policy that names another summary, allows it.
+/// `--method llm` never writes another summary, with or without a budget, unless `--on-failure` or
+/// a policy allows it.
 #[test]
 fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
     let before = session(30);
@@ -125,8 +125,8 @@ fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
     }
 }
 
-/// The answer of the model is longer than the target allows: code wrote a shorter summary, without
-/// a word. With a budget it is an error.
+/// The answer of the model is longer than the target allows. Code used to write a shorter summary
+/// without saying so. With a budget this is an error.
 #[test]
 fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     let line =
@@ -154,7 +154,7 @@ fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     assert!(done.read("s.jsonl") == before.as_bytes());
 }
 
-/// A server that is named by a flag was silently not asked.
+/// A server that a flag named used to be ignored silently.
 #[test]
 fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     for flag in ["--llm-url", "--llm-model", "--record", "--replay"] {
@@ -168,8 +168,8 @@ fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     }
 }
 
-/// In a script stdin is no terminal: the id of a session was taken for that of stdin, which is
-/// empty.
+/// In a script stdin is not a terminal. The id of a session used to be taken for that of the empty
+/// stdin.
 #[test]
 fn an_id_names_no_file() {
     for stdin in ["", SYSTEM] {
@@ -200,13 +200,13 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
     within(&done).args(["-q", "--keep-messages", "20", "--method", "rule", "s.jsonl"]).run();
     let twice = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
     assert_eq!(twice.matches("ctx_summary").count(), 1);
-    // Both compactions are in the numbers: 5 user messages, then 15 more, and
-    // the window that the first one kept is not lost.
+    // The numbers include both compactions: 5 user messages, then 15 more. The window that the
+    // first one kept is not lost.
     assert!(twice.contains("User messages: 20"), "{twice}");
     assert!(twice.ends_with(&messages(40, 60)), "{twice}");
 }
 
-/// Lines of an agent's own file leave by `ctx-prune` alone.
+/// Only `ctx-prune` removes lines from an agent's own file.
 #[test]
 fn a_rule_that_a_compaction_has_not_is_refused() {
     compact(&session(30))
@@ -237,12 +237,12 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     within(&done).args(["--force"]).args(args).code(1).stderr_has("out of reach").run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 
-    // It is tried again once it has grown.
+    // It is tried again after it has grown.
     fs::write(done.dir().join("s.jsonl"), session(32)).expect("writes");
     out_of_reach(1, "out of reach");
 }
 
-/// A nightly job reports a session that needs a person once.
+/// A nightly job reports a session that needs a person only once.
 #[test]
 fn by_triggers_alone_a_session_that_gets_no_smaller_is_told_once() {
     let before = format!("{SYSTEM}{}", messages(0, 2));
@@ -263,7 +263,7 @@ fn by_triggers_alone_a_session_that_gets_no_smaller_is_told_once() {
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 }
 
-/// The setting of a policy: after so many runs without result, not one more.
+/// The setting of a policy: after this many runs without a result, there are no more.
 #[test]
 fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
     let case = |dir: &Path, args: &[&str]| {
@@ -278,7 +278,7 @@ fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
         (&["--set", "target.max_attempts=3"], "", 3),
         (&[], "CTX_TARGET_MAX_ATTEMPTS=4", 4),
         (&["--preset", "turns"], "MAX_COMPACTION_ATTEMPTS=1", 1),
-        // The flag goes before the environment.
+        // The flag overrides the environment.
         (&["--preset", "turns", "--set", "target.max_attempts=2"], "MAX_COMPACTION_ATTEMPTS=1", 2),
     ] {
         let done = compact(&session(30)).args(["-n", "-q", "s.jsonl"]).stdout_any().run();
@@ -287,7 +287,7 @@ fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
             let words = if run < most { tried } else { given_up };
             case(done.dir(), args).env(name, value).stderr_has(words).run();
         }
-        // A run that is forced is made whatever the count is.
+        // A forced run happens whatever the count is.
         case(done.dir(), args).args(["--force"]).stderr_has(tried).run();
     }
     compact(&session(30))
@@ -333,8 +333,8 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
     assert!(no_store(done.dir()));
 }
 
-/// Line numbers are those of the original session, although pruning drops an empty message before
-/// the records have zones.
+/// Line numbers refer to the original session, although pruning drops an empty message before the
+/// records are divided into zones.
 #[test]
 fn a_preview_tells_zones_lines_and_what_leaves() {
     let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}\n\
@@ -366,7 +366,7 @@ fn a_preview_tells_zones_lines_and_what_leaves() {
         })
     };
     assert_eq!(leaving, counts(19));
-    // Of what a filter leaves out there is no snapshot.
+    // A filter takes no snapshot, so nothing has the messages that it removes.
     let (_, leaving) = preview(Case::new(CTX_COMPACT).stdin(before.as_str()));
     assert_eq!(leaving, counts(0));
 }
@@ -382,7 +382,7 @@ fn as_a_filter_it_needs_no_store() {
     let after = String::from_utf8(done.stdout.clone()).expect("UTF-8");
     assert!(after.starts_with(SYSTEM) && after.ends_with(&messages(10, 30)));
     assert!(no_store(done.dir()));
-    // With nothing to do, the session passes unchanged.
+    // If there is nothing to do, the session passes unchanged.
     Case::new(CTX_COMPACT)
         .args(["--preset", "sanbot"])
         .stdin(after.as_str())
@@ -390,7 +390,7 @@ fn as_a_filter_it_needs_no_store() {
         .run();
 }
 
-/// 15 A7: a document stays one in place, and is brought back byte for byte.
+/// 15 A7: a JSON document stays a document in place, and a rollback restores it byte for byte.
 #[test]
 fn a_document_becomes_lines_only_as_a_filter() {
     let document = format!("[{}]", messages(0, 30).trim_end().replace('\n', ",\n"));
@@ -433,7 +433,7 @@ fn what_cannot_be_read_is_named_and_left_alone() {
 
 #[test]
 fn a_call_and_its_results_stay_together() {
-    // The window of 3 messages begins inside the exchange of two parallel calls.
+    // The window of 3 messages starts inside the exchange of two parallel calls.
     let call = |id: &str| {
         format!(
             "{{\"id\":\"{id}\",\"type\":\"function\",\"function\":{{\"name\":\"ls\",\"arguments\":\"{{}}\"}}}}"
@@ -461,8 +461,8 @@ fn a_preset_is_shown_as_it_is_written() {
     }
 }
 
-/// The last turn is too large for the target: what was before is summarized all the same, and
-/// what a flag keeps stays whatever it takes.
+/// The last turn is too large for the target. The part before it is summarized anyway, and what a
+/// flag keeps stays, however large it is.
 #[test]
 fn the_last_turn_never_stays_without_a_word_of_the_rest() {
     let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]}\n";
@@ -499,7 +499,7 @@ fn an_earlier_summary_gets_shorter_for_a_target_and_is_not_dropped() {
             .run();
         done.read("s.jsonl")
     };
-    // The target is met already, or what is left alone exceeds it.
+    // The target is already met, or the part that must stay exceeds it.
     assert_eq!(again("2000", 0), once);
     assert_eq!(again("100", 1), once);
     let twice = again("300", 0);

@@ -17,7 +17,7 @@ fn batch(counts: &[usize]) -> String {
     counts.iter().copied().map(conversation).collect()
 }
 
-/// The messages of each line, one a line.
+/// The messages of each conversation, one on each line.
 fn lists(batch: &str) -> Vec<String> {
     let list = |line: &str| {
         let inner = line.split_once("\"messages\": [ ").expect("a list").1;
@@ -31,7 +31,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// 15 A7: each line becomes what its messages would become alone; all else keeps its bytes.
+/// 15 A7: each line is compacted like a session of its own; everything else keeps its bytes.
 #[test]
 fn each_conversation_is_compacted_as_if_alone() {
     for flags in [&["--keep-messages", "6"][..], &["--budget", "600"]] {
@@ -54,7 +54,7 @@ fn each_conversation_is_compacted_as_if_alone() {
     }
 }
 
-/// 15 A7: a fleet cuts a batch into parts; their outputs are the output of the whole.
+/// 15 A7: if a batch is cut into parts, their outputs together are the output of the whole batch.
 #[test]
 fn the_parts_of_a_batch_give_the_same_lines() {
     let compact = |input: String| {
@@ -133,7 +133,7 @@ fn a_preview_changes_nothing_and_json_has_an_object_a_conversation() {
         .run();
 }
 
-/// A line that is not due, or does not get smaller, is not reported every night.
+/// A line that needs no compaction, or cannot be made smaller, is not reported every night.
 #[test]
 fn a_job_over_a_batch_ends_well_where_nothing_is_due() {
     let input = batch(&[3, 2]);
@@ -160,7 +160,7 @@ fn with_o_the_output_appears_whole() {
     assert_eq!((new.lines().count(), new.matches("ctx_summary").count()), (2, 1));
 }
 
-/// Several threads write what one writes, and report the same in the same order.
+/// Several threads write the same as one, and report the same in the same order.
 #[test]
 fn the_number_of_jobs_changes_nothing() {
     let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\nno JSON\n";
@@ -193,7 +193,7 @@ fn the_number_of_jobs_changes_nothing() {
     }
 }
 
-/// The collected output of many runs shows which lines failed; the next run removes the tag.
+/// The collected output of many runs shows which lines failed. The next run removes the tag.
 #[test]
 fn a_conversation_that_fails_can_be_tagged() {
     let strange = "{\"id\":7,\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
@@ -230,7 +230,7 @@ fn a_conversation_that_fails_can_be_tagged() {
         .run();
 }
 
-/// A part of a corpus may have one conversation; its status means the same as for many.
+/// A part of a corpus may have only one conversation. Its exit status means the same as for many.
 #[test]
 fn also_where_all_conversations_fail_the_status_is_3() {
     let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
@@ -243,7 +243,7 @@ fn also_where_all_conversations_fail_the_status_is_3() {
         .run();
 }
 
-/// A failure to create temporary files is not a failure of a conversation: nothing must count as
+/// If temporary files cannot be created, no conversation is at fault, so nothing must count as
 /// done.
 #[test]
 fn a_failing_disk_ends_a_batch() {
@@ -267,7 +267,7 @@ fn jobs_are_for_batches() {
         .run();
 }
 
-/// A filter neither reads nor writes a store, so that workers share none.
+/// A filter neither reads nor writes a store, so workers share nothing.
 #[test]
 fn a_filter_of_batches_needs_no_store() {
     let done = Case::new(CTX_COMPACT)

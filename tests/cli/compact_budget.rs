@@ -75,7 +75,7 @@ fn a_session_within_it_is_left_alone() {
             .run();
         assert_eq!(live(&done), before);
     }
-    // By force, too: nothing need leave.
+    // The same if it is forced: nothing has to be removed.
     let done = compact(&before, all)
         .args(["--force", "s.jsonl"])
         .stdout(format!("s.jsonl: nothing to do: nothing to summarize in {all} tokens\n"))
@@ -197,7 +197,7 @@ fn what_leaves_is_saved_for_memory() {
     let memory = done.dir().join(".local/state/ctx/memory/extracted/decisions.md");
     let memory = fs::read_to_string(memory).expect("it is there");
     assert!(memory.contains("Postgres 16"), "{memory}");
-    // A result of the tail that was shortened is in the snapshot.
+    // The snapshot has the result at the end that was shortened.
     let after = live(&done);
     let last = after.lines().rev().nth(1).expect("a result");
     let handle = &last[last.find('⟦').expect("a handle")..=last.find('⟧').expect("its end") + 2];
@@ -209,7 +209,7 @@ fn what_leaves_is_saved_for_memory() {
     assert_eq!(String::from_utf8_lossy(&shown.stdout), sentences(900, 40));
 }
 
-/// An edit of the memory during a killed run is reported.
+/// If somebody edited the memory during a killed run, the next run reports it.
 #[test]
 fn an_edit_of_the_memory_that_a_killed_run_took_out_is_told_of() {
     let ask = "We decided to use Postgres 16 and no SQLite for the booking store.";

@@ -1,6 +1,6 @@
-//! `ctx-compact` under fire: agents of every kind write while it runs again and
-//! again. No line is lost, none comes twice, the session stays legal; ways of
-//! replacing that are known to be wrong lose lines in the same harness.
+//! `ctx-compact` under fire: agents of every kind write while it runs again and again. No line is
+//! lost or duplicated, and the session stays legal. Ways of replacing a file that are known to be
+//! wrong do lose lines in the same test.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +13,7 @@ use ctx_testkit::{
 
 use crate::compact::{CTX_COMPACT, messages};
 
-/// Runs `ctx-compact`; the exit status, and what it says.
+/// Runs `ctx-compact`; returns the exit status and the messages.
 fn compact(dir: &Path) -> (i32, String) {
     let args = ["-q", "--force", "--keep-messages", "4", "-s", "demo", "s.jsonl"];
     let output = Command::new(CTX_COMPACT)
@@ -32,7 +32,7 @@ fn session(dir: &Path) -> std::path::PathBuf {
     live
 }
 
-/// The live file and every snapshot, after `ctx-gc` has looked after old files.
+/// The live file and every snapshot, after `ctx-gc` has handled old files.
 fn files(dir: &Path) -> Vec<Vec<u8>> {
     Case::new(env!("CARGO_BIN_EXE_ctx-gc")).within(dir).env("CTX_HOME", "store").args(["-q"]).run();
     let mut files = vec![fs::read(dir.join("s.jsonl")).expect("reads")];
@@ -45,7 +45,8 @@ fn files(dir: &Path) -> Vec<Vec<u8>> {
     files
 }
 
-/// Nothing lost, nothing twice, what one descriptor wrote in order, and the session legal.
+/// Checks that nothing is lost or duplicated, that lines of one descriptor are in order, and that
+/// the session is legal.
 #[allow(clippy::print_stderr)] // Somebody reads it when a test fails, or with --nocapture.
 fn check(dir: &Path, written: &[usize], agent: Agent) {
     let files = files(dir);
@@ -66,7 +67,7 @@ fn check(dir: &Path, written: &[usize], agent: Agent) {
     assert_eq!(names, ["s.jsonl", "store"], "{agent:?}");
 }
 
-/// Lets `ctx-compact` go through a few times while an agent writes.
+/// Runs `ctx-compact` until it succeeds a few times while an agent writes.
 fn goes_through(agent: Agent) {
     let dir = tempfile::tempdir().expect("a folder");
     let live = session(dir.path());
@@ -131,7 +132,7 @@ fn an_agent_that_never_lets_go() {
     }
 }
 
-/// Without this, the tests above could pass because nothing ever collides.
+/// Otherwise the tests above could pass only because nothing ever collides.
 #[test]
 fn the_naive_ways_lose_lines() {
     let naive: [fn(&Path) -> bool; 2] = [replace_by_rename, replace_in_place];

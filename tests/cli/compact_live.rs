@@ -39,7 +39,8 @@ fn start(dir: &Path, server: &Server) -> Child {
         .expect("the tool starts")
 }
 
-/// Waits until one of the runs has asked the server: the session is claimed then.
+/// Waits until one of the runs has sent a request to the server, which it does after it has claimed
+/// the session.
 fn asked(server: &Server, runs: &mut [Child]) {
     while server.requests().is_empty() {
         let mut ends = runs.iter_mut().map(|run| run.try_wait().expect("runs"));
@@ -63,10 +64,10 @@ fn a_slow_model_holds_up_nobody_else_and_loses_nothing() {
     let mut run = start(dir.path(), &server);
     asked(&server, std::slice::from_mut(&mut run));
 
-    // An agent goes on.
+    // An agent continues.
     append(&live, &messages(20, 22));
-    // The same session is taken, and its holder is named at once. A tool that waited for the model
-    // would wait forever, because the model answers after these.
+    // Other runs are refused the session, and told at once who holds it. A tool that waited would
+    // wait forever, because the model answers only after these runs.
     let store = dir.path().join("store");
     let store = store.to_str().expect("UTF-8");
     Case::new(CTX_COMPACT)
@@ -79,7 +80,7 @@ fn a_slow_model_holds_up_nobody_else_and_loses_nothing() {
             run.id()
         ))
         .run();
-    // Another session and gc are free.
+    // Another session and gc are not blocked.
     Case::new(CTX_COMPACT)
         .within(dir.path())
         .file("other.jsonl", messages(0, 30))
@@ -98,11 +99,11 @@ fn a_slow_model_holds_up_nobody_else_and_loses_nothing() {
     assert!(status.success(), "{status}");
     let after = fs::read_to_string(&live).expect("reads");
     assert!(after.contains("words"), "{after}");
-    // Lines that came while the model was asked follow the kept ones.
+    // Lines that were appended during the request follow the kept ones.
     assert!(after.ends_with(&messages(16, 22)), "{after}");
 }
 
-/// Something happens to the session while a model is asked; what the run then says.
+/// Triggers an event on the session during a request to a model; returns the messages of the run.
 fn while_asked(act: impl FnOnce(&Path)) -> (i32, String, String) {
     let dir = tempfile::tempdir().expect("a folder");
     let live = dir.path().join("s.jsonl");
@@ -119,7 +120,7 @@ fn while_asked(act: impl FnOnce(&Path)) -> (i32, String, String) {
     (code, said, fs::read_to_string(&live).expect("reads"))
 }
 
-/// A line that is being written.
+/// A line that is still being written.
 const HALF: &str = "{\"role\":\"user\",\"content\":\"ha";
 
 #[test]
@@ -154,7 +155,7 @@ fn a_session_that_another_program_changed_is_left_as_it_is() {
     }
 }
 
-/// L7, L9: runs of cron that meet each other; one that was killed holds no lock.
+/// L7, L9: two runs of cron overlap, and a killed run holds no lock.
 #[test]
 fn of_eight_runs_at_once_one_works_and_a_killed_one_stops_nobody() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -164,7 +165,7 @@ fn of_eight_runs_at_once_one_works_and_a_killed_one_stops_nobody() {
     let server = Server::new([Act::Late(wait, Box::new(Act::Cut)), said("## 任务目标\nwords")]);
     let mut runs: Vec<Child> = (0..8).map(|_| start(dir.path(), &server)).collect();
     asked(&server, &mut runs);
-    // A second one that worked would get an answer, and end with 0.
+    // If a second run started to work, it would get an answer and exit with 0.
     while runs.len() > 1 {
         runs.retain_mut(|run| match run.try_wait().expect("runs") {
             Some(status) => {
@@ -185,7 +186,7 @@ fn of_eight_runs_at_once_one_works_and_a_killed_one_stops_nobody() {
     assert!(status.success(), "{status}");
 }
 
-/// L1: an agent holds its session open.
+/// L1: an agent keeps its session open.
 #[test]
 fn a_file_that_is_open_for_writing_is_left_alone() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! `ctx-compact` on agents' own files, again and again, each time behind what the agent has
-//! appended since; and back. What the agents themselves read then, `tests/clients/run` shows.
+//! `ctx-compact` on agents' own files, again and again, each time after the agent has appended
+//! more, and the rollback. `tests/clients/run` shows what the agents themselves then read.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use ctx_format::{Options, Records, Validator};
 
 use crate::tool_path;
 
-/// One turn of a session: what is asked, a call with its result, an answer.
+/// One turn of a session: a request, a call with its result, an answer.
 type Turn = fn(number: usize, parent: &str) -> Vec<String>;
 
 const FILLER: &str = "The parser keeps every byte of a record that it does not change. ";
@@ -106,8 +106,9 @@ fn pi(number: usize, parent: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// Like pi, with entries that only `OpenClaw` writes: a reset before all, a branch abandoned by a
-/// `leaf`, and notes off the path that the next turn is attached to. None of that is sent.
+/// A session like pi's, with entries that only `OpenClaw` writes: a reset before everything, a
+/// branch abandoned by a `leaf`, and notes off the path that the next turn is attached to. None of
+/// these are sent.
 fn openclaw(number: usize, parent: &str) -> Vec<String> {
     let unsent = |id: &str, parent: &str, rest: &str| {
         format!(
@@ -177,7 +178,7 @@ fn gemini(number: usize, _: &str) -> Vec<String> {
     ]
 }
 
-/// A session in a folder of its own.
+/// A session in its own folder.
 struct Log {
     dir: tempfile::TempDir,
     turn: Turn,
@@ -191,7 +192,7 @@ impl Log {
         log
     }
 
-    /// Of these lines.
+    /// A session with these lines.
     fn of(lines: &[String], turn: Turn) -> Self {
         let log = Self { dir: tempfile::tempdir().expect("a folder"), turn };
         fs::write(log.path(), lines.join("\n") + "\n").expect("written");
@@ -206,14 +207,14 @@ impl Log {
         fs::read_to_string(self.path()).expect("text")
     }
 
-    /// The agent goes on from what it has read.
+    /// The agent continues from what it has read.
     fn go_on(&self, turns: std::ops::Range<usize>) {
         for number in turns {
             let session = self.read();
             let last = session.trim_end().lines().last().unwrap_or("{}");
             let last = ctx_format::Object::parse(last).expect("an object");
             let id = last.get("uuid").or(last.get("id")).unwrap_or("null");
-            // The header of pi has an id, and is no parent.
+            // The header of pi has an id, but is not a parent.
             let id = if last.get("version") == Some("3") { "null" } else { id };
             let mut lines = (self.turn)(number, id).join("\n");
             lines.push('\n');
@@ -234,7 +235,7 @@ impl Log {
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
-    /// What `ctx-count` says of it.
+    /// The result of `ctx-count` for the session.
     fn count(&self, args: &[&str]) -> String {
         let done = Command::new(tool_path("ctx-count"))
             .args(args)
@@ -253,7 +254,7 @@ impl Log {
     }
 }
 
-/// All that the agent would send, and how many rules it breaks.
+/// Everything that the agent would send, and the number of broken rules.
 fn context(path: &Path) -> (String, usize) {
     let file = fs::File::open(path).expect("opens");
     let mut records = Records::open(file, &Options::default()).expect("reads");
@@ -279,7 +280,7 @@ fn of_codex(kind: &str, payload: &str) -> String {
     format!(r#"{{"timestamp":"2026-01-01T00:30:00.000Z","type":"{kind}","payload":{payload}}}"#)
 }
 
-/// Nine turns are in one list, the last one is taken back, and a tenth follows it.
+/// One list has nine turns. The last one is withdrawn, and a tenth follows it.
 fn lists() -> [Log; 2] {
     let turns = |turn: Turn| -> Vec<String> { (1..10).flat_map(|at| turn(at, "")).collect() };
     let list = turns(gemini).join(",");
@@ -297,7 +298,7 @@ fn lists() -> [Log; 2] {
         })
         .collect();
     let list = format!(r#"{{"message":"","replacement_history":[{}]}}"#, items.join(","));
-    // A turn that only the screen knows is counted where the compaction is looked for.
+    // The search for a compaction counts turns that only the screen shows.
     let mut open = vec![
         CODEX.to_owned(),
         of_codex("compacted", &list),
@@ -343,8 +344,8 @@ fn what_another_agent_of_codex_said_stays() {
     assert!(compacted.expect("a compaction").contains(item), "{written}");
 }
 
-/// The page of an agent's own file has each compaction with the numbers of the log, and the context
-/// as ctx-count counts it.
+/// The page of an agent's own file shows each compaction with the numbers of the log, and the
+/// context as `ctx-count` counts it.
 #[test]
 fn the_page_tells_of_the_compactions_of_a_log() {
     let thousands = |number: &str| match number.len() {
@@ -408,7 +409,7 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
             log.run("ctx-check", &[]);
             assert!(!sent.contains("unsent"), "{header}: {sent}");
             assert!(log.read().starts_with(&before), "{header}: an old line changed");
-            // The tail is there word for word, and the first decision is still in the summary.
+            // The tail is kept word for word, and the first decision is still in the summary.
             let last = 8 + 3 * generation;
             assert!(sent.contains(&answer(last)[1..20]), "{header}");
             assert!(sent.contains(output(last).trim_matches('"')), "{header}");

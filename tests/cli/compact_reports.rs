@@ -1,5 +1,5 @@
-//! `ctx-compact` on what others reported of other systems: each test names the
-//! report that it comes from.
+//! Problems that users of other systems reported, tested with `ctx-compact`. Each test names the
+//! report.
 
 use ctx_testkit::{Case, Finished};
 
@@ -20,7 +20,7 @@ pub(crate) fn after(done: &Finished) -> String {
 }
 
 const KEEP_4: [&str; 2] = ["--keep-messages", "4"];
-/// That, with a summary that says how many messages it is of.
+/// The same, with a summary that says how many messages it covers.
 const KEEP_4_AND_COUNT: [&str; 4] = ["--keep-messages", "4", "--method", "rule"];
 
 /// pi#2608: what one compaction kept was neither kept nor summarized by the next.
@@ -29,13 +29,13 @@ fn the_window_of_one_compaction_is_in_the_next_one() {
     let first = run(&messages(0, 20), &KEEP_4_AND_COUNT);
     let grown = format!("{}{}", after(&first), messages(20, 30));
     let second = after(&run(&grown, &KEEP_4_AND_COUNT));
-    // 8 user messages the first time, then the 7 that came or were kept: of the
-    // user's, numbers 16 to 24.
+    // 8 user messages the first time, then the 7 that were kept or added; 16 to 24 of the user's
+    // messages stay.
     assert!(second.contains("User messages: 13"), "{second}");
     assert!(second.ends_with(&messages(26, 30)), "{second}");
 }
 
-/// openclaw#127997: with nothing else to summarize, the summary before was dropped.
+/// openclaw#127997: if there was nothing else to summarize, the previous summary was dropped.
 #[test]
 fn an_earlier_summary_alone_stays_as_it_is() {
     let first = run(&messages(0, 20), &KEEP_4);
@@ -43,8 +43,8 @@ fn an_earlier_summary_alone_stays_as_it_is() {
     assert_eq!(after(&run(&once, &KEEP_4)), once);
 }
 
-/// langchain#39261: without a user message in the old part, a placeholder or an
-/// error became the summary.
+/// langchain#39261: if the summarized part had no user message, a placeholder or an error became
+/// the summary.
 #[test]
 fn an_old_part_without_a_user_message_has_a_summary() {
     let replies = messages(0, 20).replace("\"user\"", "\"assistant\"");
@@ -58,8 +58,8 @@ fn an_old_part_without_a_user_message_has_a_summary() {
     assert!(counted.contains("User messages: 0"), "{counted}");
 }
 
-/// little-coder#68, letta: a system prompt or a last message that is too long
-/// alone was compacted for ever.
+/// little-coder#68, letta: if the system prompt or the last message was too long by itself, the
+/// session was compacted forever.
 #[test]
 fn what_cannot_become_smaller_is_said_and_left() {
     let huge = "x y ".repeat(4_000);
@@ -88,7 +88,7 @@ fn what_cannot_become_smaller_is_said_and_left() {
     assert!(after(&written.run()).len() < system.len());
 }
 
-/// openclaw#7527: a call that was cut off, and a result made up for it, were parted.
+/// openclaw#7527: a call that was cut off, and a result that was made up for it, were separated.
 #[test]
 fn a_made_up_result_stays_with_its_call() {
     let pair = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"half\"}}]}\n\
@@ -103,8 +103,8 @@ fn a_made_up_result_stays_with_its_call() {
     }
 }
 
-/// Codewhale#6119, claude-code#12311: text next to a result, and signed reasoning, which must come
-/// back unchanged.
+/// Codewhale#6119, claude-code#12311: text next to a result, and signed reasoning, which must be
+/// sent back unchanged.
 #[test]
 fn mixed_and_signed_messages_keep_their_bytes() {
     let tail = "{\"role\":\"user\",\"content\":\"look\"}\n\
@@ -129,7 +129,7 @@ fn a_half_written_line_stays_last() {
     assert!(compacted.ends_with("\n{\"role\":\"us"), "{compacted}");
 }
 
-/// gemini-cli#15225: a summary larger than what it replaced was taken.
+/// gemini-cli#15225: a summary was used although it was larger than what it replaced.
 #[test]
 fn a_result_that_is_not_smaller_is_not_written() {
     let session =
@@ -144,7 +144,7 @@ fn a_result_that_is_not_smaller_is_not_written() {
     assert_eq!(after(&done), session);
 }
 
-/// ironclaw#6853: a secret in what a tool printed got into the summary.
+/// ironclaw#6853: a secret in the output of a tool got into the summary.
 #[test]
 fn a_secret_does_not_get_into_the_summary() {
     let secret = format!("ghp_{}", "a1B2".repeat(9));
@@ -156,7 +156,7 @@ fn a_secret_does_not_get_into_the_summary() {
     assert!(!after(&done).contains(&secret));
 }
 
-/// OpenHands#10873: with nothing to forget it went round for ever.
+/// OpenHands#10873: if there was nothing to remove, it looped forever.
 #[test]
 fn nothing_old_is_nothing_to_do() {
     let session = messages(0, 4);
@@ -167,8 +167,8 @@ fn nothing_old_is_nothing_to_do() {
         .run();
 }
 
-/// openclaw#71357, #39953: summaries grew with each compaction. Here they grow to
-/// the length that a summary may have.
+/// openclaw#71357, #39953: summaries grew with each compaction. Here they grow up to the maximum
+/// length of a summary.
 #[test]
 fn summaries_of_summaries_do_not_grow_for_ever() {
     let mut session = String::new();
@@ -179,12 +179,12 @@ fn summaries_of_summaries_do_not_grow_for_ever() {
         assert_eq!(session.matches("ctx_summary").count(), 1);
         sizes.push(session.len());
     }
-    // As many tokens have sometimes more bytes, sometimes fewer.
+    // The same number of tokens may have more bytes or fewer.
     assert!(sizes[11] < sizes[2] + sizes[2] / 10, "{sizes:?}");
     assert!(sizes[11] < 2 * sizes[0], "{sizes:?}");
 }
 
-/// hermes#23767: after a change to a model with a smaller window.
+/// hermes#23767: the user changed to a model with a smaller window.
 #[test]
 fn a_smaller_window_is_a_smaller_target() {
     let session = messages(0, 60);
@@ -200,8 +200,8 @@ fn a_smaller_window_is_a_smaller_target() {
     }
 }
 
-/// codex#32851: a turn in the middle of which was compacted came back after it had
-/// been rolled back.
+/// codex#32851: a compaction in the middle of a turn brought that turn back after it had been
+/// rolled back.
 #[test]
 fn a_turn_that_was_compacted_midway_can_be_rolled_back() {
     let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}\n";
@@ -220,10 +220,10 @@ fn a_turn_that_was_compacted_midway_can_be_rolled_back() {
             .run();
         after(&done)
     };
-    // Nothing of the turn's end is in what comes back, and it is not lost either.
+    // The end of the turn is not in what comes back, and it is not lost either.
     assert_eq!(rollback("1"), midway);
     assert_eq!(rollback("2"), ended);
-    // The next compaction uses what is there.
+    // The next compaction uses this.
     assert_eq!(rollback("1"), midway);
     let again = Case::new(CTX_COMPACT)
         .within(done.dir())
@@ -232,7 +232,7 @@ fn a_turn_that_was_compacted_midway_can_be_rolled_back() {
     assert_eq!(after(&again), compacted);
 }
 
-/// openclaw#123737: a request that a later one had withdrawn came first.
+/// openclaw#123737: a request that a later one had withdrawn was listed first.
 #[test]
 fn a_request_that_was_taken_back_does_not_lead() {
     let ask = |text: &str| {

@@ -1,5 +1,5 @@
-//! `ctx-compact` on odd sessions that others reported of other systems: each test
-//! names the report that it comes from.
+//! Odd sessions that users of other systems reported, tested with `ctx-compact`. Each test names
+//! the report.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn result(id: &str, text: &str) -> String {
     format!("{{\"role\":\"tool\",\"tool_call_id\":\"{id}\",\"content\":\"{text}\"}}\n")
 }
 
-/// What `--json` says.
+/// The report of `--json`.
 fn report(session: &str, args: &[&str]) -> serde_json::Value {
     let done = Case::new(CTX_COMPACT)
         .file("s.jsonl", session)
@@ -36,8 +36,8 @@ fn report(session: &str, args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&done.stdout).expect("JSON")
 }
 
-/// langchain#38352: of parallel results one had lost its call, and with it the
-/// others lost theirs.
+/// langchain#38352: one of several parallel results had lost its call, and then the others lost
+/// theirs.
 #[test]
 fn a_result_without_a_call_does_not_part_the_others() {
     let batch = [
@@ -57,8 +57,8 @@ fn a_result_without_a_call_does_not_part_the_others() {
     }
 }
 
-/// hermes#11762: arguments that had been cut in the middle were no JSON any more,
-/// and every request after that was refused.
+/// hermes#11762: arguments that had been cut in the middle were not JSON any more, so every later
+/// request was refused.
 #[test]
 fn arguments_stay_json_and_broken_ones_stay_as_they_are() {
     let words = "word ".repeat(9_000);
@@ -93,8 +93,8 @@ fn arguments_stay_json_and_broken_ones_stay_as_they_are() {
     }
 }
 
-/// openclaw#103930, hermes#104835: Chinese and emoji were counted at a fourth of
-/// their tokens, and elsewhere at several times as many.
+/// openclaw#103930, hermes#104835: Chinese and emoji were counted as a fourth of their tokens, and
+/// elsewhere as several times as many.
 #[test]
 fn chinese_and_emoji_are_counted_as_they_are() {
     let text = "我们决定用新的解析器，因为旧的太慢了。👩\u{200d}🔧🚀 ".repeat(8);
@@ -105,10 +105,10 @@ fn chinese_and_emoji_are_counted_as_they_are() {
     }
     let plain = report(&session, &["-n"]);
     let tokens = plain["tokens_before"].as_u64().expect("a number");
-    // Neither a fourth of the characters nor twice as many.
+    // The count is neither a fourth of the characters nor twice as many.
     let characters = session.chars().count() as u64;
     assert!(tokens > characters / 2 && tokens < 2 * characters, "{tokens} of {characters}");
-    // Due above four fifths of the window, and not below.
+    // A compaction is needed above four fifths of the window, and not below.
     for (share, outcome) in [(85, "compacted"), (60, "not-due")] {
         let window = (tokens * 100 / share).to_string();
         let args = ["--if-due", "--set", "trigger.reserve=1", "--window", &window];
@@ -121,7 +121,7 @@ fn chinese_and_emoji_are_counted_as_they_are() {
     assert!(now <= Some(target), "{report}");
 }
 
-/// claude-code#28197: records say a placeholder where the tokens of a reply belong.
+/// claude-code#28197: records have a placeholder in place of the tokens of a reply.
 #[test]
 fn what_records_say_of_their_tokens_is_not_taken_for_true() {
     let plain = messages(0, 40);
@@ -159,7 +159,7 @@ fn a_tree_is_not_taken_for_a_conversation() {
     let after = after(&done);
     let added = after.strip_prefix(tree.as_str()).expect("no line changes");
     let summary = added.lines().nth(1).expect("a boundary and a summary");
-    // The path to the last line is that of its thirds.
+    // The path to the last line has every third line.
     let path: Vec<usize> = std::iter::successors(Some(1_999), |n| Some(n / 3)).take(8).collect();
     let is_told = |n: usize| summary.contains(&format!("branch {n} is on"));
     let told: Vec<usize> = (1..2_000).filter(|n| is_told(*n)).collect();

@@ -1,4 +1,4 @@
-//! `ctx-compact` on whole sessions: every policy and mode, and again and again.
+//! `ctx-compact` on whole sessions, with every policy and mode, and repeatedly.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ const PRESETS: [&str; 7] =
     ["default", "sanbot", "synapse", "pomelobot", "turns", "xopcbot", "openclaw"];
 const MODES: [&str; 4] = ["", "summary_only", "summary_plus_prune", "prune_only"];
 
-/// Problems of a session, lines left out: those move.
+/// The problems of a session, without line numbers, which change.
 fn problems(bytes: &[u8]) -> Vec<(Rule, String)> {
     let mut records = Records::open(bytes, &Options::default()).expect("from memory");
     let dialect = records.dialect().expect("a known format");
@@ -29,7 +29,7 @@ fn problems(bytes: &[u8]) -> Vec<(Rule, String)> {
     problems
 }
 
-/// Whether all of `part` is in `whole`, as often.
+/// Whether `whole` has all of `part`, at least as many times.
 fn is_within(part: &[(Rule, String)], whole: &[(Rule, String)]) -> bool {
     let mut left = whole.to_vec();
     part.iter().all(|problem| {
@@ -38,7 +38,7 @@ fn is_within(part: &[(Rule, String)], whole: &[(Rule, String)]) -> bool {
     })
 }
 
-/// Runs the tool on `s.jsonl` in `dir`; its report.
+/// Runs the tool on `s.jsonl` in `dir` and returns its report.
 fn compact(dir: &Path, preset: &str, mode: &str, args: &[&str]) -> serde_json::Value {
     let mut command = Command::new(CTX_COMPACT);
     command
@@ -57,8 +57,8 @@ fn compact(dir: &Path, preset: &str, mode: &str, args: &[&str]) -> serde_json::V
     serde_json::from_slice(&output.stdout).expect("a JSON object")
 }
 
-/// Whether every record but the summary, and results that were offloaded, is one of
-/// the input's, byte for byte and in its order.
+/// Whether every record, except for the summary and offloaded results, is a record of the input,
+/// byte for byte and in order.
 fn is_kept(output: &[u8], input: &[u8]) -> bool {
     fn lines(session: &[u8]) -> impl Iterator<Item = &[u8]> {
         session.split(|byte| *byte == b'\n')
@@ -73,7 +73,7 @@ fn is_kept(output: &[u8], input: &[u8]) -> bool {
     lines(output).all(|line| is_ours(line) || input.any(|record| record == line))
 }
 
-/// One compaction of a whole session, and its rollback; returns the outcome.
+/// Compacts a whole session and rolls it back; returns the outcome.
 fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str, args: &[&str]) -> String {
     let live = dir.join("s.jsonl");
     fs::write(&live, input).expect("writes");
@@ -129,7 +129,7 @@ fn all_policies_on_real_sessions() {
     let mut outcomes = BTreeMap::new();
     for path in sessions() {
         let input = fs::read(&path).expect("a session");
-        // Most sessions are far from the thresholds of today's large windows.
+        // Most sessions are much smaller than the thresholds for today's large windows.
         for window in [None, Some("16000")] {
             for (preset, mode) in PRESETS.into_iter().flat_map(|preset| MODES.map(|m| (preset, m)))
             {
@@ -163,7 +163,7 @@ fn summaries(session: &[u8]) -> usize {
     text.matches("\"ctx_summary\"").count()
 }
 
-/// A session that grows by a tenth of `records`, and is compacted, ten times.
+/// A session that grows by a tenth of `records` and is compacted, ten times.
 fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
     let live = dir.join("s.jsonl");
     fs::write(&live, b"").expect("writes");
@@ -197,7 +197,7 @@ fn ten_compactions_in_a_row_stay_legal_and_under_the_target() {
     let dir = tempfile::tempdir().expect("a folder");
     let input = example();
     let records: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
-    // Half of the window is the target: less than a tenth of the session.
+    // The target is half of the window, which is less than a tenth of the session.
     let compactions = replay(dir.path(), &records, "default", 24_000);
     assert!(compactions >= 1, "{compactions}");
     let compactions = replay(dir.path(), &records, "turns", 12_000);
@@ -221,7 +221,7 @@ fn replays_of_real_sessions() {
     eprintln!("{replayed} sessions, {compactions} compactions");
 }
 
-/// The summary of a session; empty when it has none.
+/// The summary of a session; empty if there is none.
 fn summary_of(session: &[u8]) -> String {
     let text = String::from_utf8_lossy(session);
     let record = text.lines().find(|line| line.contains("\"ctx_summary\""));
@@ -230,7 +230,7 @@ fn summary_of(session: &[u8]) -> String {
     content.unwrap_or_default()
 }
 
-/// The items of one section of a summary, without the lines they cite.
+/// The items of one section of a summary, without the cited lines.
 fn section<'t>(summary: &'t str, name: &str) -> Vec<&'t str> {
     let heading = format!("## {name}");
     let lines = summary.lines().skip_while(|line| *line != heading).skip(1);
@@ -253,8 +253,8 @@ fn is_same(before: &str, now: &str) -> bool {
     now == before || now == before.replace("- read: ", "- changed: ") || shortened
 }
 
-/// Ten compactions while the session grows: what was asked for and what was forbidden
-/// is in each summary that was in the one before, or is counted as left out.
+/// Ten compactions while the session grows: every request and every prohibition of one summary is
+/// in the next one, or is counted as left out.
 fn nothing_is_lost_over_generations(dir: &Path, records: &[&[u8]]) -> usize {
     let live = dir.join("s.jsonl");
     fs::write(&live, b"").expect("writes");

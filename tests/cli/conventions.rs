@@ -1,4 +1,4 @@
-//! What all tools have in common, checked on each of them.
+//! Conventions of all tools, checked on each of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     }
 }
 
-/// Flags and operands with help, by clap's own account.
+/// The flags and operands that have a help text, according to clap.
 fn arguments(tool: &Tool) -> Vec<Arg> {
     let mut command = tool.full_command();
     command.build();
@@ -146,7 +146,7 @@ fn short_help_fits_the_terminal() {
     for tool in tools() {
         let help = tool.full_command().render_help().to_string();
         for line in help.lines() {
-            // Text in brackets is clap's, or too valuable to leave out.
+            // Text in brackets is written by clap, or too valuable to leave out.
             let own = line.split(" [").next().unwrap_or(line);
             let width = own.chars().count();
             assert!(width <= 100, "{} -h: {width} columns: {line}", tool.name);
@@ -217,7 +217,7 @@ fn a_name_behind_two_dashes_is_no_flag() {
     }
 }
 
-/// Runs an ordinary call in bash, where `redirection` says what becomes of stdout.
+/// Runs an ordinary call in bash with a `redirection` of stdout.
 fn redirected(tool: &Tool, redirection: &str) -> (Option<i32>, String) {
     let (args, input) = ordinary(tool);
     let folder = tempfile::tempdir().expect("a folder");
@@ -241,7 +241,7 @@ fn redirected(tool: &Tool, redirection: &str) -> (Option<i32>, String) {
 fn a_full_stdout_is_told() {
     for tool in tools().into_iter().filter(|tool| tool.name != "ctx-gc") {
         let (code, said) = redirected(tool, "> /dev/full");
-        // Status 5 if something was done before the report failed.
+        // The exit status is 5 if something was done before the report failed.
         assert!(matches!(code, Some(2 | 5)), "{}: {code:?}: {said}", tool.name);
         let start = format!("{}: ", tool.name);
         assert!(said.starts_with(&start), "{said}");
@@ -249,7 +249,7 @@ fn a_full_stdout_is_told() {
     }
 }
 
-/// C8: without a stdout no file is opened in its place.
+/// C8: if there is no stdout, no file is opened in its place.
 #[test]
 fn no_stdout_at_all() {
     for tool in tools() {
@@ -317,7 +317,7 @@ fn no_test_module_is_forgotten() {
     }
 }
 
-/// What two tools need is a module of `src`, or belongs to a library.
+/// Code that two tools need is in a module of `src` or in a library.
 #[test]
 fn no_tool_uses_another() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tools");

@@ -14,7 +14,7 @@ const CLAUDE: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":
 
 const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 part of reasoning is left out: only the API that produced it accepts it again\n";
 
-/// Converted from stdin, as the session `demo`.
+/// Converts a session from stdin, named `demo`.
 fn to(name: &str) -> Case {
     Case::new(CTX_CONVERT).args(["--to", name, "-s", "demo"]).stdin(CLAUDE)
 }

@@ -133,7 +133,7 @@ fn a_model_brings_its_window_and_says_when_it_is_an_estimate() {
         .run();
 }
 
-/// Family names mean the newest model, and a typing error is recognized.
+/// The name of a model family means its newest model, and a typing error is recognized.
 #[test]
 fn a_short_name_is_the_newest_model_of_its_family() {
     for (short, full, window, why) in [
@@ -205,7 +205,7 @@ fn encodings_differ() {
         .run();
 }
 
-/// A window gives a share like a model, and overrides the model's.
+/// `--window` gives a share like a model does, and overrides the model's window.
 #[test]
 fn a_window_can_be_named_without_a_model() {
     for args in [&["--window", "580"][..], &["--window=580", "--model", "gpt-4o"]] {
@@ -375,7 +375,7 @@ fn annotate_keeps_what_others_decided() {
         .run();
 }
 
-/// Whoever reads the zones must still see that the splitter died.
+/// A reader of the zones must still notice that the splitter died.
 #[test]
 fn annotate_does_not_repair_a_stream_that_ended_early() {
     let zoned = "{\"_ctx\":{\"zone\":\"old\"},\"role\":\"user\",\"content\":\"hello\"}\n";
@@ -434,7 +434,7 @@ fn a_closed_stdout_is_silence() {
     }
 }
 
-/// Tokens and messages of `--json`'s last line.
+/// Tokens and messages of the last line of `--json`.
 fn total(stdout: &[u8]) -> (u64, u64) {
     let text = String::from_utf8_lossy(stdout);
     let last = text.lines().last().expect("a total");

@@ -1,4 +1,4 @@
-//! The logs of the day that operations leave in the memory of the store.
+//! The daily logs that operations write into the memory of the store.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::bench::{bash, good};
 use crate::compact::messages;
 
-/// The log of today in a folder of memory, without times, numbers of snapshots and of tokens.
+/// Today's log in a memory folder, without times, snapshot numbers and token numbers.
 fn log(memory: &Path) -> String {
     let files = fs::read_dir(memory.join("daily")).expect("a folder");
     let texts = files.map(|file| fs::read_to_string(file.expect("one").path()).expect("text"));
@@ -35,7 +35,7 @@ fn session() -> String {
     format!("{decided}{}", messages(1, 90))
 }
 
-/// A compaction, its rollback and an extraction each leave a section, dated in UTC.
+/// A compaction, its rollback and an extraction each add a section, dated in UTC.
 #[test]
 fn each_operation_leaves_its_digest() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -48,7 +48,7 @@ fn each_operation_leaves_its_digest() {
     let one = r#"{"role":"user","content":"We decided to use port 8080."}"#;
     let extract = format!("echo '{one}' | ctx-extract -q --store st --into-store -s other");
     good(dir, &extract);
-    // Nothing new, nothing to tell.
+    // If nothing is new, there is no entry.
     good(dir, &extract);
     let text = log(&dir.join("st/memory"));
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
@@ -85,7 +85,7 @@ fn a_folder_of_ones_own_has_its_log() {
     assert!(text.contains("\ndemo: extracted 2 new items, 0 known\n\n- decision: "), "{text}");
 }
 
-/// A log that cannot be written reverts nothing and is reported: exit status 5.
+/// If a log cannot be written, nothing is reverted, and exit status 5 reports it.
 #[test]
 fn a_log_that_cannot_be_written_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -102,6 +102,6 @@ fn a_log_that_cannot_be_written_is_told() {
     assert_eq!(undo.code, 5, "{}", undo.stderr);
     assert_eq!(fs::read_to_string(dir.join("s.jsonl")).expect("reads"), text);
     let extract = bash(dir, "ctx-extract --store st --into-store -s other s.jsonl > /dev/null");
-    // All is known since the compaction.
+    // Everything is known since the compaction.
     assert_eq!(extract.code, 0, "{}", extract.stderr);
 }

@@ -35,7 +35,7 @@ fn dialogues() -> Vec<Dialogue> {
     paths.into_iter().map(dialogue).collect()
 }
 
-/// What each message says.
+/// The text of each message.
 fn texts(session: &str) -> Vec<String> {
     let text = |line: &str| {
         let record: serde_json::Value = serde_json::from_str(line).expect("JSON");

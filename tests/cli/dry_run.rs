@@ -1,4 +1,4 @@
-//! `-n`, of every tool that changes a file or the store.
+//! `-n` of every tool that changes a file or the store.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use ctx_testkit::Case;
 
 use crate::{tool_path, tools};
 
-/// Changes with one result that answers no call, so that there is something to repair.
+/// Adds a result that answers no call, so that there is something to repair.
 const ORPHAN: &str = "{\"role\":\"tool\",\"tool_call_id\":\"gone\",\"content\":\"x\"}\n";
 
 /// Calls that change something, without -n.
@@ -51,7 +51,7 @@ const CALLS: &[&str] = &[
     "ctx-summarize --budget 400 --json -o new.jsonl s.jsonl",
 ];
 
-/// Tools that change nothing, and say so.
+/// Tools that change nothing, and whose help says so.
 const READERS: [&str; 4] = ["ctx-count", "ctx-ls", "ctx-score", "ctx-stats"];
 
 fn session() -> String {
@@ -60,7 +60,7 @@ fn session() -> String {
     format!("{system}\n{ORPHAN}{rest}")
 }
 
-/// A folder with a session, and a store with snapshots, some of them in the trash.
+/// A folder with a session, and a store with snapshots, some in the trash.
 fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path();
@@ -91,7 +91,7 @@ fn call<'a>(tool: &str, args: impl Iterator<Item = &'a str>, dir: &Path) -> Comm
     command
 }
 
-/// All that is there: the bytes and the modes of files, and the times of their last change.
+/// The state of the folder: bytes and modes of all files, and the times of their last change.
 fn everything(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, std::time::SystemTime)> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![dir.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -126,14 +126,14 @@ fn a_dry_run_changes_nothing() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{line}: {said}");
         let is_silent = output.stdout.is_empty() && said.is_empty();
-        // There may be nothing to be done.
+        // It is fine if there is nothing to do.
         let may_be_silent = line.contains("--undelete") || line.contains("consolidate");
         assert!(!is_silent || may_be_silent || line.contains("convert"), "{line}");
         assert!(everything(dir.path()) == before, "{line}");
     }
 }
 
-/// The same calls without -n change something, so that the test above can fail.
+/// The same calls without -n change something, so the test above can fail.
 #[test]
 fn without_it_the_same_calls_change_something() {
     for line in CALLS {
@@ -144,14 +144,14 @@ fn without_it_the_same_calls_change_something() {
         let mut command = call(tool, words, dir.path());
         let said = command.output().expect("it starts").stderr;
         let said = String::from_utf8_lossy(&said).into_owned();
-        // Nothing is held, and nothing is damaged.
+        // No snapshot is held, and nothing is damaged.
         let is_quiet = line.contains("--release") || line.contains("--verify");
         let changed = everything(dir.path()) != before;
         assert!(changed || is_quiet, "{line}: {said}");
     }
 }
 
-/// A tool that changes nothing says so; each of the others has -n, and is in the table.
+/// Each tool has -n and is in the table, or says that it changes nothing.
 #[test]
 fn every_tool_knows_dry_runs_or_says_that_it_needs_none() {
     for tool in tools() {

@@ -1,4 +1,4 @@
-//! The example session is what it claims to be, and its script does what it says.
+//! The example session is what its page claims, and its script does what it says.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
 
-/// How many messages a chat session has, and its problems. Every record must be a message.
+/// The number of messages of a chat session, and its problems. Every record must be a message.
 fn inspect(session: &[u8]) -> (usize, Vec<Problem>) {
     let mut records = Records::open(session, &Options::default()).expect("from memory");
     let dialect = records.dialect().expect("a known dialect");

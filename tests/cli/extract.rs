@@ -24,7 +24,7 @@ const ITEMS: &str = r#"{"kind":"decision","text":"We decided to keep SQLite.","r
 {"kind":"fact","text":"The parser lives in src/parser.rs, the key is [REDACTED] there.","role":"assistant","line":5,"session":"demo"}
 "#;
 
-/// Records 2 and 3 are old, and all six records came.
+/// Records 2 and 3 are old, and all six records arrived.
 const TAGGED: &str = r#"{"_ctx":{"zone":"system","line":1},"role":"system","content":"s"}
 {"_ctx":{"zone":"old","line":7},"role":"user","content":"We decided on A."}
 
@@ -132,7 +132,7 @@ fn an_early_end_merges_nothing() {
         .stdout_any()
         .run();
     assert!(!out.dir().join("m").exists());
-    // Without the last record a later tool sees an early end, too.
+    // Without the last record, later tools notice the early end, too.
     assert_eq!(String::from_utf8_lossy(&out.stdout).lines().count(), 5);
     extract().args(["--into", "m", "--partial"]).stdin(short.clone()).stdout(short).run();
 }
@@ -181,7 +181,8 @@ fn a_second_merge_changes_nothing_and_keeps_what_people_wrote() {
     assert_eq!(fs::read_to_string(&path).expect("a file"), edited);
 }
 
-/// An edit of a memory file during a killed run stays, and the next run says where.
+/// If somebody edited a memory file during a killed run, the edit stays, and the next run says
+/// where.
 #[test]
 fn an_edit_that_a_killed_run_took_out_is_told_of() {
     let edit = "m/extracted/.decisions.md.ctx-old-1-2-3-99";
@@ -234,7 +235,7 @@ fn a_merge_into_the_store_is_in_the_audit_log() {
         "{log}"
     );
     assert!(lines[1].contains(r#""count":7"#) && !log.contains("SQLite"), "{log}");
-    // The same folder by its path; nothing is new, so there is nothing to record.
+    // The same folder, given by its path. Nothing is new, so nothing is recorded.
     demo(&["--into", "s/memory"]).within(out.dir()).stdout(CHAT).run();
     assert_eq!(fs::read_to_string(out.dir().join("s/context/events.jsonl")).expect("a log"), log);
     let more = "{\"role\":\"user\",\"content\":\"We decided on Z.\"}\n";
@@ -343,7 +344,7 @@ fn a_full_output_is_seen_before_the_merge() {
     assert!(dir.path().join("m/extracted/decisions.md").exists());
 }
 
-/// What the policy `sanbot` names for each memory file, in both languages.
+/// The items that the policy `sanbot` names for each memory file, in both languages.
 const SANBOT: [(&str, &str); 34] = [
     ("decision", "我们决定使用 PostgreSQL。"),
     ("decision", "最终选择了方案二。"),

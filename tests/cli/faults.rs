@@ -1,5 +1,5 @@
-//! Faults that are injected into the calls of whole tools, by strace; where that cannot trace,
-//! these tests skip, and say so.
+//! Faults that strace injects into the system calls of whole tools. If strace cannot trace, these
+//! tests skip and say so.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,15 +14,15 @@ use crate::rollback::{NEW, OLD, saved};
 use crate::snapshot::CTX_SNAPSHOT;
 use crate::tool_path;
 
-/// C1, C3, C9: killed at any call, with any call failing, or next to an agent that replaces its
-/// file at that moment, a run leaves the old or the new file; nothing is lost, and the next run
-/// completes. This is a small sample: CI takes a larger one, and `tests/faults/sweep.py` without
-/// `--sample` tries everything.
+/// C1, C3, C9: a run is killed at any call, any call fails, or an agent replaces its file at that
+/// moment. The run leaves the old or the new file, nothing is lost, and the next run completes.
+/// This is a small sample: CI takes a larger one, and `tests/faults/sweep.py` without `--sample`
+/// tries everything.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn no_fault_loses_a_byte() {
     let bin = Path::new(CTX_SNAPSHOT).parent().expect("a folder");
-    // Four of its seventeen faults: a test may take some seconds.
+    // Four of its seventeen faults, because a test may take only some seconds.
     let faults = ["kill", "EIO", "short", "agent"].map(|fault| ["--fault", fault]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/sweep.py");
     let output = Command::new("python3")
@@ -81,8 +81,8 @@ fn beside(dir: &Path) -> Vec<PathBuf> {
     entries.filter(is_ours).collect()
 }
 
-/// A file that is gone when it is to get its second name was changed meanwhile. (Such names
-/// are given where the file system cannot exchange two files.)
+/// If a file is gone when it should get its second name, it was changed meanwhile. (Second names
+/// are used if the file system cannot exchange two files.)
 #[test]
 fn a_file_that_goes_away_is_one_that_changed_meanwhile() {
     if !can_trace() {
@@ -104,7 +104,7 @@ fn a_file_that_goes_away_is_one_that_changed_meanwhile() {
     }
 }
 
-/// C9: a signal during the taking of a lock changes nothing.
+/// C9: a signal while a lock is taken changes nothing.
 #[test]
 fn a_lock_is_taken_however_often_a_signal_comes() {
     if !can_trace() {
@@ -120,7 +120,7 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
     }
 }
 
-/// C9: neither does one during an exchange of names, as FUSE may deliver it.
+/// C9: neither does a signal during an exchange of names, which is possible on FUSE.
 #[test]
 fn names_are_exchanged_however_often_a_signal_comes() {
     if !can_trace() {
@@ -137,14 +137,14 @@ fn names_are_exchanged_however_often_a_signal_comes() {
     }
 }
 
-/// C3: a lease that cannot be released ends with its descriptor: no run waits for itself until the
-/// kernel revokes it after 45 seconds.
+/// C3: a lease that cannot be released ends with its descriptor, so that no run waits for itself
+/// until the kernel revokes it after 45 seconds.
 #[test]
 fn no_run_waits_for_its_own_lease() {
     if !can_trace() {
         return;
     }
-    // One takes the place of the file, the other appends to it.
+    // One run replaces the file, and the other appends to it.
     let restore = &["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"][..];
     let append = &["-q", "--force", "--keep-messages", "2", "--min-idle", "0s", "s.jsonl"];
     for (tool, args) in [("ctx-rollback", restore), ("ctx-compact", append)] {
@@ -174,8 +174,8 @@ fn no_run_waits_for_its_own_lease() {
     }
 }
 
-/// C3: files that a run could not remove, because the disk failed, are removed by the next one on
-/// the file.
+/// C3: if a run could not remove its files because the disk failed, the next run on the session
+/// file removes them.
 #[test]
 fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
     if !can_trace() {
@@ -195,7 +195,7 @@ fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
     assert!(left > 0, "no run left anything: the numbers are of another time");
 }
 
-/// C4: additions because of a new session are written after the snapshot of the old one.
+/// C4: additions for a new session are written after the snapshot of the old one.
 #[test]
 fn where_the_snapshot_fails_nothing_else_is_written() {
     if !can_trace() {
@@ -258,7 +258,7 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
                 assert_eq!((code, is_written), (Some(2), false), "{tool} {when}: {said}");
                 failed += 1;
             }
-            // The bytes, and the meta.json.
+            // The bytes and the meta.json.
             if failed == 2 {
                 break;
             }
@@ -299,8 +299,8 @@ fn references_that_stay_are_told_although_the_disk_fails() {
     assert!(said.contains("left as it is"), "{said}");
 }
 
-/// For a moment the system gives no thread, as at a user's limit of processes. The name of a server
-/// was looked up in a thread that ureq took for granted, and the tool died with 101.
+/// The system allows no thread for a moment, as at a user's limit of processes. ureq looked up the
+/// server's name in a thread and took it for granted, so the tool died with 101.
 #[test]
 fn a_thread_that_cannot_be_had_is_no_panic() {
     if !can_trace() {
@@ -330,7 +330,7 @@ fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Kills the traced tool first: without its tracer it would go on.
+/// Kill the traced tool first: without its tracer it would continue.
 fn kill(mut tracer: Child, dir: &Path) {
     let trace = fs::read_to_string(dir.join("trace")).expect("reads");
     let pid = trace.split(' ').next().expect("a pid");
@@ -339,8 +339,8 @@ fn kill(mut tracer: Child, dir: &Path) {
     tracer.wait().expect("ends");
 }
 
-/// An agent replaces its file right before the exchange, and the run is killed right after it. The
-/// next runs find the agent's file.
+/// An agent replaces its file directly before the exchange, and the run is killed directly after
+/// it. The next runs find the agent's file.
 #[test]
 fn what_was_exchanged_out_survives_a_kill() {
     if !can_trace() {
@@ -375,7 +375,7 @@ fn what_was_exchanged_out_survives_a_kill() {
     assert!(kept, "the agent's newer file is in no snapshot");
 }
 
-/// A session with large results, of which the older are summarized.
+/// A session with large results, of which the older ones are summarized.
 fn with_large_results() -> String {
     let log = "another line of the log\\n".repeat(600);
     let call = |n: usize| {
@@ -402,7 +402,7 @@ fn a_compaction_that_only_offloaded_is_no_success() {
         let dir = dir.path();
         let session = with_large_results();
         fs::write(dir.join("s.jsonl"), &session).expect("written");
-        // So that the log is there to be watched.
+        // Makes sure that the log exists, so that strace can watch it.
         Case::new(tool_path("ctx-snapshot"))
             .within(dir)
             .args(["-q", "-s", "other", "s.jsonl"])

@@ -1,4 +1,4 @@
-//! A corpus in parts: by `xargs -P`, by GNU parallel, out of object storage and back into it.
+//! A corpus is processed in parts: by `xargs -P`, by GNU parallel, and from and to object storage.
 //! `tests/fleet/spark.py` does the same with Spark.
 
 use std::fs;
@@ -12,8 +12,8 @@ use crate::compact::messages;
 const STRANGE: &str = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
 const COMPACT: &str = "ctx-compact --batch -q --budget 600 --tag-failed";
 
-/// A folder with `batch.jsonl`, in which one conversation cannot be compacted, and `one.jsonl`, which
-/// one run makes of it.
+/// A folder with `batch.jsonl`, in which one conversation cannot be compacted, and `one.jsonl`, the
+/// output of one run over it.
 fn field() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let conversation = |count: usize| {
@@ -45,7 +45,7 @@ fn parts_by_xargs_are_what_one_run_writes() {
     assert_eq!(one.matches("{\"_ctx\":{\"failed\":").count(), 1);
 }
 
-/// Without the tag a failing part has an exit status, and all lines are there.
+/// Without the tag, a failing part has an exit status, and all lines are in the output.
 #[test]
 fn a_part_with_a_failing_conversation_says_so() {
     let dir = field();
@@ -74,7 +74,7 @@ fn parts_by_gnu_parallel_are_what_one_run_writes() {
     assert_eq!(read(dir.path(), "parts.jsonl"), read(dir.path(), "one.jsonl"));
 }
 
-/// An `aws` whose buckets are folders.
+/// A stand-in for `aws` whose buckets are folders.
 const AWS: &str = r#"#!/bin/sh
 [ "$1 $2" = "s3 cp" ] || exit 9
 from=$3 to=$4
@@ -85,7 +85,7 @@ case $to in s3://*) to=buckets/${to#s3://}; mkdir -p "$(dirname "$to")" ;; esac
 cat "$from" > "$to"
 "#;
 
-/// The sh block of `docs/fleet.md` in which this stands.
+/// The sh block of `docs/fleet.md` that contains this text.
 fn recipe(part: &str) -> String {
     let page = fs::read_to_string(xtask::root().join("docs/fleet.md")).expect("the page");
     let mut blocks = page.split("```sh\n").skip(1);
@@ -93,7 +93,7 @@ fn recipe(part: &str) -> String {
     block.expect("a block").to_owned()
 }
 
-/// Object storage as on the page: whole objects arrive, and none if a stage fails.
+/// Object storage as on the page: whole objects arrive, and no object arrives if a stage fails.
 #[test]
 fn a_failing_stage_uploads_nothing() {
     let dir = field();
@@ -109,7 +109,7 @@ fn a_failing_stage_uploads_nothing() {
     assert_eq!(out.lines().count(), 59);
     assert!(out.contains("ctx_summary"));
     fs::remove_file(at("buckets/out/part.jsonl")).expect("removed");
-    // A download that breaks off, an unknown flag.
+    // A download that breaks off, and an unknown flag.
     for (from, to) in [("s3://in/part", "s3://in/no-such-part"), ("--batch", "--no-such-flag")] {
         let done = run(&recipe.replace(from, to));
         assert_ne!(done.code, 0);
@@ -117,7 +117,7 @@ fn a_failing_stage_uploads_nothing() {
     }
 }
 
-/// A failing conversation is still in its place, and no store is created.
+/// A conversation that fails keeps its place, and no store is created.
 #[test]
 fn nothing_but_the_output_is_left_behind() {
     let dir = field();

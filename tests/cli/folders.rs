@@ -1,4 +1,4 @@
-//! Folders as operands: walked where that is asked for, and never without a way out.
+//! Folders as operands: searched on request, and every refusal says what to do.
 
 use ctx_testkit::Case;
 
@@ -16,7 +16,8 @@ fn with_folder(case: Case) -> Case {
         .file("d/notes.txt", "no session")
 }
 
-/// 15 B3: folders with a dot are walked, too: agents have their sessions there.
+/// 15 B3: folders whose names begin with a dot are searched, too, because agents keep sessions
+/// there.
 #[test]
 fn a_folder_is_checked_file_by_file() {
     with_folder(tool("ctx-check"))

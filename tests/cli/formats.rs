@@ -1,5 +1,5 @@
-//! Of which format a session is: found out of all of it, and never guessed where an
-//! exchange could be cut.
+//! The format of a session is determined from all of it, and never guessed if an exchange could be
+//! cut.
 
 use std::fmt::Write as _;
 
@@ -31,8 +31,8 @@ const CALLS: &str = r#"{"role":"user","content":"look"}
 {"role":"assistant","content":"seen"}
 "#;
 
-/// The first exchange decides the format, even after 66 texts, and stays whole wherever the session
-/// is cut. The rest may be texts alone, which are cut again.
+/// The first exchange decides the format, even after 66 texts, and is never cut. The rest may be
+/// only texts, which are cut again.
 #[test]
 fn an_exchange_behind_many_texts_is_seen() {
     for (api, exchange) in [(Api::Anthropic, BLOCKS), (Api::Chat, CALLS)] {
@@ -64,7 +64,7 @@ fn two_formats_in_one_session_are_refused() {
         .stderr("ctx-compact: s.jsonl:26: an exchange of the format anthropic in a session of the format chat; no API accepts both: put each format into a file of its own\n")
         .run();
     assert_eq!(done.read("s.jsonl"), session.as_bytes());
-    // Read as one of them, the calls of the other are not understood.
+    // If it is read as one of them, the calls of the other are not understood.
     Case::new(CTX_COMPACT)
         .within(done.dir())
         .args(["--dialect", "anthropic", "--keep-messages", "4", "s.jsonl"])

@@ -1,4 +1,4 @@
-//! Stdout on a full disk: when something was changed before, the exit status says so.
+//! Stdout on a full disk: the exit status says whether something was changed before.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::tool_path;
 
 const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
 
-/// A call in `dir` that can write nothing to stdout.
+/// A call in `dir` whose stdout is full.
 fn call(dir: &Path, tool: &str, args: &str, stdin: &str) -> Output {
     Command::new(tool_path(tool))
         .args(args.split(' '))
@@ -81,7 +81,7 @@ fn a_change_that_cannot_be_told_is_no_failure_without_a_change() {
     assert_eq!(code, Some(2), "it was there already: {said}");
 }
 
-/// Where nothing was changed, the exit status is that of any failure.
+/// If nothing was changed, the exit status is that of any failure.
 #[test]
 fn a_look_that_cannot_be_shown_is_a_failure() {
     let done = saved();

@@ -42,7 +42,7 @@ fn store(dir: &Path) -> PathBuf {
 fn listed(dir: &Path) -> Vec<String> {
     let done = Case::new(CTX_SNAPSHOT).within(dir).args(["--list"]).stdout_any().run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    // The oldest first.
+    // The oldest comes first.
     let lines = text.lines().rev();
     lines.map(|line| line[..line.find(' ').expect("columns")].to_owned()).collect()
 }
@@ -65,7 +65,7 @@ fn reasons_are_shown_and_nothing_is_done() {
         .run();
 }
 
-/// The line of `--json` about something that goes.
+/// The line of `--json` about an item that is removed.
 fn going(id: &str, kind: &str, action: &str) -> String {
     format!(
         "{{\"id\":\"{id}\",\"keep\":false,\"reasons\":[],\"kind\":\"{kind}\",\"action\":\"{action}\"}}\n"
@@ -190,7 +190,7 @@ fn forgetting_is_for_good() {
     assert!(log.lines().last().expect("a record").contains("\"op\":\"forget\",\"phase\":\"done\""));
 }
 
-/// G1: nothing, less than nothing and words with a typo are no policies.
+/// G1: zero, negative numbers and mistyped words are not policies.
 #[test]
 fn policies_that_keep_nothing_are_usage_errors() {
     let (dir, ids) = saved(2);
@@ -211,7 +211,7 @@ fn policies_that_keep_nothing_are_usage_errors() {
     assert_eq!(listed(dir.path()), ids);
 }
 
-/// G3: what cannot be read is not known to be old, and a job at night says that it is so.
+/// G3: a snapshot that cannot be read is not known to be old, and a nightly job reports it.
 #[test]
 fn unknown_is_not_expired() {
     let (dir, ids) = saved(3);
@@ -254,8 +254,8 @@ fn grace_is_over_after_its_days() {
     assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
 }
 
-/// T1: a clock far ahead of everything the store has seen removes nothing, and the message says how
-/// to go on.
+/// T1: if the clock is far ahead of everything that the store recorded, nothing is removed, and the
+/// message says what to do.
 #[test]
 fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -305,7 +305,7 @@ fn more_sessions_than_files_may_be_open_are_collected() {
     assert_eq!(listed(dir.path()).len(), SESSIONS);
 }
 
-/// What makes room must not need room.
+/// A run that frees space must not need space.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_does_not_stop_it() {

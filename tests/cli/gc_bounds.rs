@@ -1,4 +1,4 @@
-//! `ctx-gc` bounds a store: all that is old goes, and comes back in one go.
+//! `ctx-gc` limits the size of a store: it removes everything old, and one command brings it back.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::gc_pack::saved_as;
 use crate::snapshot::CTX_SNAPSHOT;
 
 fn gc(dir: &Path) -> Case {
-    // The first run after a day in which nothing was done doubts the clock.
+    // The first run after a day without any operation doubts the clock.
     Case::new(CTX_GC).within(dir)
 }
 
@@ -18,7 +18,7 @@ fn trusting(dir: &Path) -> Case {
     gc(dir).args(["--trust-clock", "--no-pack"])
 }
 
-/// Two sessions, one of which was not saved for 30 days.
+/// Two sessions, one of which has not been saved for 30 days.
 fn two_sessions() -> (TempDir, [String; 4]) {
     let dir = tempfile::tempdir().expect("a folder");
     let old = saved_as("old", dir.path(), &[40, 30], "{}\n");
@@ -34,7 +34,7 @@ fn of_trash(dir: &Path) -> Vec<String> {
     text.lines().filter_map(id).collect()
 }
 
-/// 15 C5: what is older than 7 days goes, in the whole store and from every session.
+/// 15 C5: snapshots older than 7 days are removed from every session of the store.
 #[test]
 fn no_floor_bounds_the_whole_store() {
     let (dir, [one, two, three, four]) = two_sessions();
@@ -56,7 +56,7 @@ fn no_floor_bounds_the_whole_store() {
             "{{\"id\":\"{two}\",\"keep\":false,\"reasons\":[],\"kind\":\"snapshot\",\"action\":\"remove\",\"last_of_session\":true}}\n"
         ))
         .run();
-    // What each floor leaves.
+    // The snapshots that each floor leaves.
     for (floor, kept) in
         [(vec![], true), (vec!["--floor-days", "31"], true), (vec!["--floor-days", "29"], false)]
     {
@@ -73,7 +73,7 @@ fn no_floor_bounds_the_whole_store() {
     assert_eq!(of_trash(dir.path()).len(), 3);
 }
 
-/// Sessions come in the order of their names.
+/// Sessions are listed in the order of their names.
 fn sorted(plan: &str, more: &str) -> Vec<u8> {
     let mut lines: Vec<&str> = plan.lines().chain(more.lines()).collect();
     lines.sort_by_key(|line| line.find("old-").is_some());
@@ -109,7 +109,7 @@ fn all_comes_back_in_one_go() {
     Case::new(CTX_SNAPSHOT).within(dir.path()).args(["--verify", "--read-data"]).stdout_any().run();
 }
 
-/// 15 C5: several at once; what is not there hinders nothing.
+/// 15 C5: several names at once; a missing one does not affect the others.
 #[test]
 fn several_come_back_and_what_is_not_there_is_told() {
     let (dir, [one, two, three, _]) = removed();
@@ -164,14 +164,14 @@ fn no_grace_empties_the_trash() {
         .stdout(format!("removed {three}: no rule keeps it\npurged {three}\n"))
         .run();
     assert!(of_trash(dir.path()).is_empty());
-    // What was there before goes as well.
+    // Earlier items are removed as well.
     trusting(dir.path()).args(["-q", "--keep-last", "1"]).run();
     assert_eq!(of_trash(dir.path()).len(), 1);
     trusting(dir.path()).args(["-q", "--grace-days", "0"]).run();
     assert!(of_trash(dir.path()).is_empty());
 }
 
-/// Nothing on stdout; errors are reported.
+/// Stdout is empty; errors are reported.
 #[test]
 fn quiet_is_silent() {
     let (dir, _) = two_sessions();

@@ -17,12 +17,12 @@ use crate::snapshot::CTX_SNAPSHOT;
 const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
 const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
 
-/// Snapshots of the session demo, taken so many days ago of the file s.jsonl.
+/// Snapshots of the session demo, taken this many days ago from the file s.jsonl.
 fn saved(root: &Path, ages: &[i64], text: &str) -> Vec<String> {
     saved_as("demo", root, ages, text)
 }
 
-/// The same of any session.
+/// The same for any session.
 pub(crate) fn saved_as(session: &str, root: &Path, ages: &[i64], text: &str) -> Vec<String> {
     let live = root.join("s.jsonl");
     let save = |days: &i64| {
@@ -55,11 +55,11 @@ fn path(dir: &Path, id: &str, end: &str) -> PathBuf {
 }
 
 fn gc(dir: &Path) -> Case {
-    // The first run after a day in which nothing was done doubts the clock.
+    // The first run after a day without any operation doubts the clock.
     Case::new(CTX_GC).within(dir).args(["--trust-clock"])
 }
 
-/// 15 C5: what is older than a day is packed, and an ordinary night says nothing of it.
+/// 15 C5: snapshots older than a day are packed, and an ordinary night reports nothing about it.
 #[test]
 fn what_is_a_day_old_is_packed_without_a_word() {
     let (dir, ids) = folder(&[3, 0]);
@@ -124,7 +124,7 @@ fn packed_snapshots_are_shown_checked_restored_and_removed() {
     fs::write(dir.path().join("s.jsonl"), NEW).expect("written");
     rollback().args(["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"]).run();
     assert_eq!(content(), text);
-    // What the rollback replaced is packed as well, and the undo finds it.
+    // The snapshot that the rollback took is packed as well, and the undo finds it.
     gc(dir.path()).args(["--pack-after-days", "0"]).run();
     rollback().args(["-q", "-s", "demo", "--undo", "s.jsonl"]).run();
     assert_eq!(content(), NEW);
@@ -142,7 +142,7 @@ fn packed_snapshots_are_shown_checked_restored_and_removed() {
     snapshot(&["--show", "1"]).stdout(text).run();
 }
 
-/// 15 C5: everything can be had back without our tools.
+/// 15 C5: everything can be restored without our tools.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn zstdcat_and_sha256sum_agree_with_the_record() {
@@ -161,7 +161,7 @@ fn zstdcat_and_sha256sum_agree_with_the_record() {
     assert!(record.contains(&format!("\"sha256\":\"{sha256}\"")), "{record}");
 }
 
-/// 15 C5, C4: where the disk is full, what is plain stays plain, and the next night packs it.
+/// 15 C5, C4: if the disk is full, plain files stay plain, and the next night packs them.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_leaves_them_plain() {
@@ -170,7 +170,7 @@ fn a_full_disk_leaves_them_plain() {
         return;
     };
     let root = disk.0.path();
-    // What no packing makes smaller than a page.
+    // Bytes that no packing makes smaller than a page.
     let text: Vec<String> =
         (0..8000_u32).map(|n| format!("{{\"n\":{}}}\n", n.wrapping_mul(2_654_435_761))).collect();
     let ids = saved(root, &[3], &text.concat());

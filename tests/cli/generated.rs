@@ -1,4 +1,4 @@
-//! What is generated and checked in says what the table of tools says.
+//! The generated files in the repository match the table of tools.
 
 #[test]
 fn man_pages_and_completions_are_fresh() {

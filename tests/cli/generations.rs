@@ -1,5 +1,5 @@
-//! Ten generations: a session grows, is compacted, grows again. Requests, constraints, causes,
-//! decisions and state in a summary are still there at the end, by the words of the session, as
+//! Ten generations: a session grows, is compacted, and grows again. Requests, constraints, causes,
+//! decisions and the state in a summary are still there at the end, in the words of the session, as
 //! `ctx-score --evidence` looks for them.
 
 use std::fs;
@@ -15,8 +15,7 @@ const CTX_SUMMARIZE: &str = env!("CARGO_BIN_EXE_ctx-summarize");
 
 const KINDS: [&str; 5] = ["intent", "constraint", "cause", "decision", "state"];
 
-/// What is wanted and which rule holds, what was found, what was decided and why, how
-/// far it is.
+/// The request, the rule, the finding, the decision with its reason, and the progress.
 type Work = [&'static str; 5];
 
 const ENGLISH: [Work; 10] = [
@@ -165,7 +164,7 @@ const CHINESE: [Work; 10] = [
     ],
 ];
 
-/// What a tool prints, too long to keep.
+/// The output of a tool that is too long to keep.
 fn output(seed: usize) -> String {
     let line = |at: usize| {
         let (job, worker) = (seed * 10_000 + at * 7_919 % 1_000, (at * 31 + seed) % 97);
@@ -174,7 +173,7 @@ fn output(seed: usize) -> String {
     (0..80).map(line).collect()
 }
 
-/// A piece of work in messages, between calls whose results fill the context.
+/// The messages about a piece of work, between calls whose results fill the context.
 fn piece(number: usize, work: &Work) -> [Event; 6] {
     let [wanted, rule, cause, decision, state] = work;
     let call = |at: usize| {
@@ -191,7 +190,7 @@ fn piece(number: usize, work: &Work) -> [Event; 6] {
     ]
 }
 
-/// The records of each piece: a call is two.
+/// The records of each piece. A call is two records.
 fn pieces(dialect: &str, works: &[Work]) -> Vec<String> {
     let events = works.iter().enumerate().flat_map(|(number, work)| piece(number, work));
     let said = session(dialect, None, &events.collect::<Vec<_>>());
@@ -208,7 +207,7 @@ fn questions(works: &[Work]) -> String {
     json!({ "questions": all }).to_string()
 }
 
-/// What a session still has of all that was said, each as number and kind.
+/// The facts that a session still has, each as a number and a kind.
 fn told(works: &[Work], said: &str, now: &str) -> Vec<String> {
     let done = Case::new(CTX_SCORE)
         .file("said.jsonl", said)
@@ -223,8 +222,8 @@ fn told(works: &[Work], said: &str, now: &str) -> Vec<String> {
     kept.map(|line| line.split('\t').next().expect("an id").to_owned()).collect()
 }
 
-/// The session that `next` makes of each piece, the previous one and a compaction: what a
-/// generation has, later ones have too, and each had it in the beginning.
+/// Each generation is made by `next` from the previous one and a new piece. Facts that a generation
+/// has are in all later ones, and each fact was there at first.
 fn live(works: &[Work], dialect: &str, mut next: impl FnMut(&str) -> String) {
     let mut said = String::new();
     let mut known: Vec<String> = Vec::new();
@@ -257,8 +256,8 @@ fn summarized() -> impl FnMut(&str) -> String {
     }
 }
 
-/// `ctx-compact` in place, with a store that knows earlier generations; `grown` appends a piece to
-/// the session.
+/// `ctx-compact` in place, with a store that has the earlier generations; `grown` appends a piece
+/// to the session.
 fn compacted(grown: fn(&str, &str) -> String) -> impl FnMut(&str) -> String {
     let home = Case::new(CTX_COMPACT).file("s.jsonl", "").args(["-V"]);
     let home = home.stdout_any().run();
@@ -274,7 +273,8 @@ fn compacted(grown: fn(&str, &str) -> String) -> impl FnMut(&str) -> String {
     }
 }
 
-/// Lines of Claude Code: each hangs on the one before, or on the last that a compaction kept.
+/// Lines of Claude Code. The parent of each is the one before, or the last one that a compaction
+/// kept.
 fn of_claude_code(log: &str, piece: &str) -> String {
     let mut log = log.to_owned();
     let value = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");

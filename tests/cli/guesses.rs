@@ -1,4 +1,4 @@
-//! What users of other tools type, and what the answer is.
+//! Commands that users of other tools may type, and the answers.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use ctx_testkit::Case;
 
 use crate::{tool_path, tools};
 
-/// A command line, and what it says, without the name of the tool.
+/// A command line and its message, without the name of the tool.
 #[rustfmt::skip]
 const TOLD: &[(&str, &str)] = &[
     ("ctx-count -m gpt-4o s.jsonl", "there is no flag -m; did you mean --model? (ctx-count -h)"),
@@ -110,7 +110,7 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-count --budget", "there is no flag --budget; ctx-check --max-tokens N checks a limit"),
 ];
 
-/// What works as it is typed.
+/// Commands that work as they are typed.
 #[rustfmt::skip]
 const WORKS: &[&str] = &[
     "ctx-check -r folder",
@@ -137,7 +137,7 @@ const WORKS: &[&str] = &[
     "ctx-summarize -n --budget 4k s.jsonl",
 ];
 
-/// A folder with a session that is saved, and the same one in a folder.
+/// A folder with a saved session, and a copy of it in another folder.
 fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let session = fs::read("examples/session.jsonl").expect("the example");
@@ -183,7 +183,7 @@ fn a_guess_that_is_right_works() {
     }
 }
 
-/// Every flag that a text names, with the tool that is named before it, else `tool`.
+/// Every flag in a text, with the tool that is named before it, or else `tool`.
 fn flags<'a>(text: &'a str, tool: &'a str) -> Vec<(&'a str, &'a str)> {
     let (mut of, mut found) = (tool, Vec::new());
     for word in text.split([' ', '(', ')', '|', ',', ';', ':', '\'']) {
@@ -197,7 +197,7 @@ fn flags<'a>(text: &'a str, tool: &'a str) -> Vec<(&'a str, &'a str)> {
     found
 }
 
-/// No table names a missing flag, or is for an existing one.
+/// No table names a missing flag, or corrects an existing one.
 #[test]
 fn every_flag_that_is_named_exists() {
     let all = tools();
@@ -236,7 +236,7 @@ fn every_flag_that_is_named_exists() {
     assert!(named > 150, "{named}");
 }
 
-/// A control character in the arguments does not reach the terminal.
+/// Control characters in the arguments do not reach the terminal.
 #[test]
 fn what_was_typed_is_escaped() {
     let dir = place();

@@ -1,5 +1,5 @@
-//! A handle in place of removed content says what it was and how to get it back, and promises
-//! nothing more.
+//! A handle in place of removed content says what the content was and how to get it back, and
+//! promises nothing more.
 
 use ctx_testkit::{Case, Finished};
 
@@ -58,7 +58,7 @@ fn of_what_is_pruned_in_place_each_handle_names_the_command_that_prints_it() {
     for (hash, original) in [("cb43a081", log()), ("e18d5db8", code())] {
         Case::new(CTX_OFFLOAD).within(home.dir()).args(["--show", hash]).stdout(original).run();
     }
-    // Once more there is nothing to do.
+    // A second run has nothing to do.
     Case::new(CTX_PRUNE).within(home.dir()).args(RULES).args(["s.jsonl"]).stdout(text).run();
 }
 

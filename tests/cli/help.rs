@@ -1,4 +1,4 @@
-//! What `-h` and `--help` show, of each tool and each of its commands.
+//! `-h` and `--help` of each tool and each of its commands.
 
 use clap::Command;
 use ctx_cli::{Tool, help};
@@ -6,10 +6,10 @@ use ctx_testkit::Case;
 
 use crate::{tool_path, tools};
 
-/// Lines of a screen, and columns.
+/// The lines and columns of a screen.
 const SCREEN: (usize, usize) = (45, 100);
 
-/// A tool, or a command of it, as typed after the tool's name.
+/// A tool, or a command as typed after the tool's name.
 type Typed = (&'static Tool, Option<String>);
 
 fn everything() -> Vec<Typed> {
@@ -40,7 +40,7 @@ fn fits(text: &str, screens: usize, of: &Typed) {
     }
 }
 
-/// `-h` is one screen, says what the tool does, and where to read more.
+/// `-h` fits one screen and says what the tool does and where to read more.
 #[test]
 fn the_short_help_is_one_screen() {
     for of in everything() {
@@ -55,7 +55,7 @@ fn the_short_help_is_one_screen() {
     }
 }
 
-/// `--help` is two screens, has every flag, and ends with examples.
+/// `--help` fits two screens, has every flag, and ends with examples.
 #[test]
 fn the_long_help_is_two_screens() {
     for of in everything() {
@@ -79,7 +79,7 @@ fn the_long_help_is_two_screens() {
     }
 }
 
-/// The common flags come first, in the order of the table, and `-h` has nothing else but help,
+/// The common flags come first, in the order of the table. Apart from them, `-h` has only help,
 /// version and messages.
 #[test]
 fn what_most_people_need_comes_first() {
@@ -88,7 +88,7 @@ fn what_most_people_need_comes_first() {
             let flags = text.lines().filter_map(|line| {
                 let line = line.strip_prefix("  ")?.trim_start();
                 let line = line.strip_prefix('-')?;
-                // "-n, --dry-run", of which the dash is gone.
+                // "-n, --dry-run" without its dashes.
                 let long = line.strip_prefix('-');
                 let long = long.or_else(|| line.get(1..)?.strip_prefix(", --"))?;
                 let end = long.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');

@@ -1,5 +1,5 @@
-//! Hostile input, one test for each kind: nothing crashes or hangs, nothing is lost, and what is
-//! wrong is reported.
+//! Hostile input, one test for each kind: nothing crashes or hangs, nothing is lost, and errors are
+//! reported.
 
 use std::fs;
 use std::io::Write;
@@ -17,13 +17,13 @@ fn tool(name: &str) -> Case {
     Case::new(crate::tool_path(name))
 }
 
-/// Split, then strip: what went in.
+/// Splits a session and strips the tags again, which must return the input.
 fn stays_the_same(input: &[u8], stderr: &str) {
     let tagged = tool("ctx-split").stdin(input).stdout_any().stderr(stderr).run().stdout;
     tool("ctx-split").args(["--strip"]).stdin(tagged).stdout(input).run();
 }
 
-/// H1: nesting as deep as a line is long.
+/// H1: a line that consists of nested brackets.
 #[test]
 fn h1_a_million_brackets_are_one_opaque_line() {
     let bomb = format!("{}{}\n", "[".repeat(1_000_000), "]".repeat(1_000_000));
@@ -33,7 +33,7 @@ fn h1_a_million_brackets_are_one_opaque_line() {
         input.as_bytes(),
         "ctx-split: warning: <stdin>:2: 1 bad line kept in place; the first: JSON, but not an object\n",
     );
-    // The check says of both lines what they are.
+    // The check says what both lines are.
     for (tool_name, code) in [("ctx-check", 1), ("ctx-count", 0), ("ctx-extract", 0)] {
         tool(tool_name).stdin(input.clone()).stdout_any().stderr_has("").code(code).run();
     }
@@ -80,7 +80,7 @@ fn h2_a_text_of_many_lines_needs_bounded_memory() {
     }
 }
 
-/// H3: every kind of broken line that agents were seen to write.
+/// H3: every kind of broken line that agents are known to write.
 #[test]
 fn h3_every_kind_of_bad_line_stays_and_is_counted() {
     let lines: [(&[u8], &str); 6] = [
@@ -114,7 +114,8 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
             .stdout;
         tool("ctx-split").args(["--strip"]).stdin(dropped).stdout(USER.repeat(2)).run();
     }
-    // These are no bad lines: a mark, other line ends, blanks, a last line in the writing.
+    // These are not bad lines: a byte order mark, other line ends, blanks, and a last line that is
+    // still being written.
     for input in [
         "\u{feff}{\"role\":\"user\",\"content\":\"x\"}\r\n\r\n",
         "\n \n",
@@ -124,7 +125,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
     }
 }
 
-/// H4: names that come twice, numbers that no type holds, halves of a surrogate.
+/// H4: repeated names, numbers that fit no type, and halves of a surrogate.
 #[test]
 fn h4_odd_json_keeps_its_bytes() {
     let input = "{\"role\":\"user\",\"content\":\"\\ud800\",\"a\":1,\"a\":2,\"n\":123456789012345678901,\"e\":1E2,\"z\":-0,\"h\":1e400}\n";
@@ -137,7 +138,7 @@ fn h4_odd_json_keeps_its_bytes() {
         .run();
 }
 
-/// H5: input that is compressed is refused by its name.
+/// H5: compressed input is refused, and the message says what it is.
 #[test]
 fn h5_compressed_input_is_never_expanded() {
     // The first bytes of a zstd frame that would expand to gigabytes.
@@ -152,7 +153,7 @@ fn h5_compressed_input_is_never_expanded() {
         .run();
 }
 
-/// H6: names of sessions that would lead somewhere else.
+/// H6: names of sessions that would lead to another folder.
 #[test]
 fn h6_session_ids_are_no_paths() {
     let long = "x".repeat(129);
@@ -182,7 +183,7 @@ fn h6_session_ids_are_no_paths() {
     }
 }
 
-/// H7: links, FIFOs, devices and folders in the place of a session.
+/// H7: links, FIFOs, devices and folders in place of a session.
 #[test]
 fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -210,7 +211,7 @@ fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     }
 }
 
-/// H7: neither does a tool that changes its input in place, by whichever flag.
+/// H7: neither does a tool that changes its input in place, whichever flag requests that.
 #[test]
 fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -244,7 +245,7 @@ fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
             .code(2)
             .run();
     }
-    // A device at both ends of a filter is none that is changed in place.
+    // A device at both ends of a filter is not changed in place.
     for input in ["", "-"] {
         let script = format!("\"$0\" --clear {input} < /dev/null -o /dev/null");
         let done = Command::new("sh")
@@ -256,7 +257,7 @@ fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     }
 }
 
-/// H7: anything may be in the place of the first file of a store that a tool reads.
+/// H7: the first file of a store that a tool reads may be anything.
 #[test]
 fn h7_a_planted_format_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -297,7 +298,7 @@ fn h7_a_planted_format_is_refused_and_never_waited_for() {
     }
 }
 
-/// The one file of the store whose name ends so.
+/// The only file of the store whose name has this end.
 fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
     let folder = dir.join(".local/state/ctx/memory/session-summaries");
     let names =
@@ -336,7 +337,8 @@ fn h8_metadata_that_was_tampered_with_is_not_believed() {
             .code(2)
             .run();
         assert!(!done.dir().join("out.jsonl").exists());
-        // What cannot be read is not known to be old: gc leaves it alone, and says so.
+        // A snapshot that cannot be read is not known to be old, so gc leaves it alone and reports
+        // it.
         tool("ctx-gc")
             .within(done.dir())
             .stdout_any()
@@ -360,7 +362,7 @@ fn a_closed_pipe_is_silent() {
             .expect("the tool starts");
         drop(child.stdout.take());
         let mut stdin = child.stdin.take().expect("piped");
-        // The tool may be gone before all is written.
+        // The tool may exit before everything is written.
         let _ = stdin.write_all(USER.repeat(20_000).as_bytes());
         drop(stdin);
         let output = child.wait_with_output().expect("it ends");

@@ -1,4 +1,4 @@
-//! `docs/json.md` has every key that a tool prints for programs, and no other one.
+//! `docs/json.md` lists every key that a tool prints for programs, and no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::bench::bash;
 use crate::{tool_path, tools};
 
-/// Of each section the keys, with `.` between a key and one below it, and `*` for any word.
+/// The keys of each section, with `.` between a key and one below it, and `*` for any word.
 type Keys = BTreeMap<String, BTreeSet<String>>;
 
 /// The tables of the document.
@@ -30,7 +30,7 @@ fn documented() -> Keys {
     keys
 }
 
-/// The sessions that the commands work on; `HOME` is the folder.
+/// The sessions for the commands; `HOME` is the folder.
 fn field() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| {
@@ -65,7 +65,7 @@ fn field() -> tempfile::TempDir {
     dir
 }
 
-/// The calls, in this order, and the section about their output.
+/// The calls in order, each with the section about its output.
 const RUNS: [(&str, &str); 63] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     ("ctx-count --list-models", "ctx-count --list-models --json"),
@@ -159,7 +159,7 @@ const RUNS: [(&str, &str); 63] = [
     ("context/events.jsonl", "cat ~/.local/state/ctx/context/events.jsonl"),
 ];
 
-/// The keys of a value, as the document would have them.
+/// The keys of a value in the form of the document.
 fn collect(value: &Value, path: &str, known: &BTreeSet<String>, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(values) => {
@@ -204,8 +204,8 @@ fn printed(known: &Keys) -> Keys {
     found
 }
 
-/// Keys that these runs do not bring about: an agent that writes meanwhile, files that cannot be
-/// read, snapshots that are days old, odd answers of a model, an agent's own file that is compacted.
+/// Keys that these runs do not produce: for an agent that writes meanwhile, unreadable files, old
+/// snapshots, odd answers of a model, and a compaction of an agent's own file.
 const SELDOM: [(&str, &str); 12] = [
     ("context/events.jsonl", "added_bytes"),
     ("ctx-compact", "calibrated_after"),
@@ -221,7 +221,7 @@ const SELDOM: [(&str, &str); 12] = [
     ("ctx-prune", "beside.rule"),
 ];
 
-/// 15 A8: one document has every key.
+/// 15 A8: one document lists every key.
 #[test]
 fn every_key_that_is_printed_is_documented_and_the_other_way_around() {
     let known = documented();
@@ -244,7 +244,7 @@ fn every_key_that_is_printed_is_documented_and_the_other_way_around() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// 15 A8: one style.
+/// 15 A8: all keys have one style.
 #[test]
 fn keys_are_snake_case() {
     for (section, keys) in documented() {
@@ -260,7 +260,7 @@ fn keys_are_snake_case() {
     }
 }
 
-/// 15 A8: each tool that does something tells programs of it.
+/// 15 A8: each tool that does something reports it to programs.
 #[test]
 fn every_tool_has_json() {
     for tool in tools() {

@@ -1,5 +1,4 @@
-//! Runs that are killed or interrupted, and runs that meet others, at whatever moment it
-//! happens.
+//! Runs that are killed or interrupted at any moment, and runs that overlap.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -20,8 +19,8 @@ fn append(path: &Path, text: &str) {
     file.write_all(text.as_bytes()).expect("writes");
 }
 
-/// C2: a storm of kills while the session grows. No line is lost, the next run removes what a
-/// killed one left, so nothing piles up, and in the end nothing is left.
+/// C2: many kills while the session grows. No line is lost, and the next run removes what a killed
+/// one left, so nothing piles up, and nothing remains in the end.
 #[test]
 fn a_storm_of_kills() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -38,7 +37,7 @@ fn a_storm_of_kills() {
         written += 4;
         let mut run =
             shell(dir, &format!("exec {COMPACT}")).stdout(Stdio::null()).spawn().expect("bash");
-        // In an order that meets early, middle and late calls alike.
+        // An order that hits early, middle and late calls alike.
         std::thread::sleep(span * (round * 37 % ROUNDS) / ROUNDS);
         run.kill().expect("kills");
         let status = run.wait().expect("ends");
@@ -71,7 +70,7 @@ fn a_storm_of_kills() {
     assert_eq!(files(&tmp), [""; 0]);
 }
 
-/// L8: what is being saved, and is no snapshot yet, is nothing to be removed.
+/// L8: gc does not remove a snapshot that is still being written.
 #[test]
 fn gc_leaves_alone_what_is_being_saved() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -104,7 +103,8 @@ fn gc_leaves_alone_what_is_being_saved() {
     assert!(snapshots(dir).contains(&done.stdout));
 }
 
-/// L8: a snapshot that goes while it is being restored is restored whole or not at all.
+/// L8: if gc removes a snapshot while it is being restored, it is restored completely or not at
+/// all.
 #[test]
 fn gc_beside_a_rollback() {
     let (old, new) = (messages(0, 40), messages(0, 60));
@@ -134,8 +134,8 @@ fn gc_beside_a_rollback() {
     }
 }
 
-/// C9: a call that a signal interrupts is repeated without a message. Every third call of a kind is
-/// interrupted, after those that load the program.
+/// C9: a call that a signal interrupts is repeated without a message. Every third call of each kind
+/// is interrupted, after those that load the program.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn interrupted_calls_are_done_again() {

@@ -1,5 +1,5 @@
-//! Too little of something: room on the disk, the size of a file, memory, open files.
-//! A tool that does not get what it needs says so; the session is then as it was.
+//! A lack of disk space, file size, memory or open files. A tool that does not get what it needs
+//! says so, and the session is unchanged.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ const CHANGES: [&str; 6] = [
     "ctx-prune --window-messages 90 s.jsonl -o out.jsonl",
 ];
 
-/// C5: past `ulimit -f` a write is a reported error, not a death by SIGXFSZ.
+/// C5: a write beyond `ulimit -f` is a reported error; the tool is not killed by SIGXFSZ.
 #[test]
 fn a_file_may_not_grow_that_far() {
     for line in CHANGES {
@@ -34,8 +34,8 @@ fn a_file_may_not_grow_that_far() {
     }
 }
 
-/// C4: on a disk that is full at any moment, nothing unfinished is changed and nothing is left;
-/// with room again, the same command completes.
+/// C4: if the disk is full at any moment, nothing is half changed and nothing is left behind. With
+/// space again, the same command succeeds.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_disk_that_is_too_small_by_any_amount() {
@@ -71,7 +71,7 @@ fn a_disk_that_is_too_small_by_any_amount() {
     assert!(ends.iter().all(|&count| count > 3), "{ends:?}");
 }
 
-/// C3: any file may be the first one that cannot be opened, because too many are open.
+/// C3: any file may be the first that cannot be opened because too many are open.
 #[test]
 fn too_few_files_may_be_open() {
     for line in &CHANGES[..3] {
@@ -80,7 +80,7 @@ fn too_few_files_may_be_open() {
             let (dir, before) = saved(20);
             let done = bash(dir.path(), &format!("ulimit -n {files}; exec {line}"));
             let place = format!("{files}: {line}: exit {}: {}", done.code, done.stderr);
-            // With 127 the loader finds no library, because it may not open it.
+            // With 127, the loader could not open a library.
             assert!([0, 2, 127].contains(&done.code), "{place}");
             ends[usize::from(done.code == 0)] += 1;
             if done.code != 0 {
@@ -95,8 +95,8 @@ fn too_few_files_may_be_open() {
     }
 }
 
-/// C1: a tool without memory ends like a killed one, wherever it asks: the session is unchanged or
-/// done, and the next run completes.
+/// C1: a tool that runs out of memory ends like a killed one, wherever that happens: the session is
+/// unchanged or done, and the next run completes.
 #[test]
 fn too_little_memory() {
     let line = "ctx-compact -q -s demo --keep-messages 4 s.jsonl";

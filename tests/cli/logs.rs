@@ -1,11 +1,11 @@
-//! The log that an agent writes of its session: what the tools know of it, what they change in
+//! The log that an agent writes of its session: what the tools know about it, what they change in
 //! it, and what they leave alone.
 
 use ctx_testkit::Case;
 
 use crate::tool_path;
 
-/// A session of Claude Code: a branch that was left, a reply of two lines, its result with a
+/// A session of Claude Code with an abandoned branch, a reply of two lines, its result with a
 /// second copy, and lines that no model sees.
 const CLAUDE_CODE: &str = concat!(
     r#"{"type":"file-history-snapshot","messageId":"u1","snapshot":{}}"#,
@@ -52,7 +52,7 @@ fn it_is_legal_and_its_zones_leave_no_trace() {
     case("ctx-split").args(["--strip", "s.jsonl"]).stdout(CLAUDE_CODE).run();
 }
 
-/// Its lines name each other: who takes one out breaks what hangs on it.
+/// Its lines refer to each other, so removing one breaks those that refer to it.
 #[test]
 fn nothing_is_taken_out_of_it() {
     let calls: [(&str, &[&str], &str); 3] = [
@@ -103,9 +103,9 @@ fn nothing_is_taken_out_of_items_either() {
         .code(2)
         .stderr_has("a session of responses cannot be pruned of whole messages, because its lines depend on each other")
         .run();
-    // What changes within an item parts nothing.
+    // A change within an item separates nothing.
     case("ctx-prune").args(["--clear", "i.jsonl"]).stdout(items).run();
-    // Nor out of a conversation of a batch.
+    // The same in a conversation of a batch.
     let list = items.trim_end().replace('\n', ",");
     let zones = r#"["old","old","old","keep"]"#;
     let batch = format!("{{\"_ctx\":{{\"zones\":{zones},\"end\":1}},\"messages\":[{list}]}}\n");
@@ -119,7 +119,7 @@ fn nothing_is_taken_out_of_items_either() {
         .run();
 }
 
-/// Two turns more, of which the last one is long.
+/// Adds two turns, the second of which is long.
 fn long_session() -> String {
     let line = |id: &str, parent: &str, kind: &str, text: &str| {
         format!(
@@ -136,7 +136,7 @@ fn long_session() -> String {
     CLAUDE_CODE.to_owned() + &lines.concat()
 }
 
-/// No old line changes; a boundary and a summary follow, and a rollback takes them back.
+/// The old lines do not change. A boundary and a summary follow them, and a rollback removes these.
 #[test]
 fn it_is_compacted_in_its_agents_own_words() {
     let session = long_session();
@@ -147,7 +147,7 @@ fn it_is_compacted_in_its_agents_own_words() {
             .args(args.iter().copied())
             .args(["s.jsonl"])
     };
-    // The plan of a run that would not act says so.
+    // If a run would do nothing, its plan says so.
     for (args, shown) in [(&[][..], ""), (&["-n"], "s.jsonl: would be compacted: ")] {
         compact(args)
             .code(4)
@@ -169,8 +169,8 @@ fn it_is_compacted_in_its_agents_own_words() {
     assert!(added[2].contains(r#""isCompactSummary":true"#));
 }
 
-/// A list of items is rewritten: reasoning goes with the next item, and what stays keeps its bytes,
-/// line ends included.
+/// A list of items is rewritten: reasoning is removed together with the next item, and everything
+/// that stays keeps its bytes, including line ends.
 #[test]
 fn items_are_compacted_with_what_belongs_to_them() {
     let turn = |number: usize| {

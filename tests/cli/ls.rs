@@ -47,18 +47,18 @@ const GEMINI: &str = r#"{"sessionId":"g1","projectHash":"h"}
 {"$set":{"summary":"Greets"}}
 "#;
 
-/// A file that changed so many seconds ago.
+/// Makes a file look as if it changed this many seconds ago.
 fn put(home: &Path, name: &str, age: u64, text: &str) {
     let path = home.join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     fs::write(&path, text).expect("written");
-    // Half a minute more, so that a slow run shows the same.
+    // Half a minute more, so that a slow run shows the same age.
     let time = SystemTime::now() - Duration::from_secs(age + 30);
     let file = File::options().write(true).open(&path).expect("opens");
     file.set_modified(time).expect("a time");
 }
 
-/// A home with a session of each agent, and what is none.
+/// A home folder with a session of each agent, and other files.
 fn home() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let put = |name: &str, age, text: &str| put(dir.path(), name, age, text);
@@ -101,11 +101,11 @@ gemini       site      2y         2      56    0.0%   219       Greets
 fn the_sessions_of_all_agents_are_in_one_table() {
     let home = home();
     ls(&home).stdout(TABLE).run();
-    // By the index now.
+    // Now from the index.
     ls(&home).stdout(TABLE).run();
 }
 
-/// What the next command needs: the session's file and id.
+/// The long form shows the file and the id, which the next command needs.
 #[test]
 fn long_rows_have_ids_and_paths() {
     let home = home();
@@ -122,7 +122,7 @@ fn long_rows_have_ids_and_paths() {
     }
 }
 
-/// A project is named by its folder's name, or its path.
+/// A project is given by the name of its folder or by its path.
 #[test]
 fn a_project_is_a_name_or_a_folder() {
     let home = home();
@@ -223,7 +223,7 @@ fn variables_move_the_places() {
         .run();
 }
 
-/// Names with line ends and blanks, and those that look like flags, reach the next tool.
+/// Names with line ends and blanks, or that look like flags, reach the next tool.
 #[test]
 fn paths_go_to_xargs_whatever_they_are() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -236,8 +236,8 @@ fn paths_go_to_xargs_whatever_they_are() {
     assert_eq!(named, "./--help/x.jsonl\n");
 }
 
-/// The compaction asks again: one that another run has just compacted is left alone, and with
-/// the same window both say the same of a session.
+/// The compaction checks again: a session that another run has just compacted is left alone, and
+/// with the same window both tools agree about a session.
 #[test]
 fn what_is_due_is_compacted_once() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -260,7 +260,7 @@ fn what_is_due_is_compacted_once() {
     good(dir.path(), &format!("cat due | {compact}; sha256sum -c once"));
 }
 
-/// The index costs time when it is lost, and nothing else.
+/// Losing the index costs only time.
 #[test]
 fn an_index_that_is_broken_or_cannot_be_kept_changes_nothing() {
     let home = home();
@@ -290,7 +290,7 @@ fn a_file_that_changed_is_read_again_and_one_that_vanished_forgotten() {
     ls(&home).stdout(TABLE).run();
     let live = home.path().join(".pi/agent/sessions/--w-bot--/p1.jsonl");
     let time = fs::metadata(&live).expect("there").modified().expect("a time");
-    // The same size, and the same time of its bytes.
+    // The size and the modification time are the same.
     fs::write(&live, pi(r#","usage":{"input":6,"output":9}"#)).expect("written");
     File::options()
         .write(true)
@@ -305,7 +305,7 @@ fn a_file_that_changed_is_read_again_and_one_that_vanished_forgotten() {
     assert!(!index.expect("the index").contains("o1.jsonl"));
 }
 
-/// Links that lead nowhere or back, a socket, a torn file, bytes that are no session.
+/// Broken and circular links, a socket, a torn file, and bytes that are not a session.
 #[test]
 fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -319,7 +319,7 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
     ls(&dir)
         .args(["d"])
         .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         1      ~8       ?   425  ?    hi\n")
-        .stderr("ctx-ls: warning: 2 files are no sessions: d/foreign.jsonl\nctx-ls: warning: 1 file or folder could not be read: d/loop: a link that leads back to a folder above it\n")
+        .stderr("ctx-ls: warning: 2 files are not sessions: d/foreign.jsonl\nctx-ls: warning: 1 file or folder could not be read: d/loop: a link that leads back to a folder above it\n")
         .run();
 }
 

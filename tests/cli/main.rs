@@ -1,4 +1,4 @@
-//! End-to-end tests: whole commands, one module per tool.
+//! End-to-end tests of whole commands, with one module for each tool.
 
 mod authority;
 mod bench;
@@ -84,12 +84,12 @@ mod unread;
 
 use std::path::{Path, PathBuf};
 
-/// Every tool, those that are packages of their own among them.
+/// Every tool, including those with a package of their own.
 fn tools() -> Vec<&'static ctx_cli::Tool> {
     xtask::tools()
 }
 
-/// The binary of a tool that is known by its name only.
+/// The program of a tool, by name.
 fn tool_path(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_ctx-count")).with_file_name(name);
     assert!(
@@ -99,7 +99,7 @@ fn tool_path(name: &str) -> PathBuf {
     path
 }
 
-/// Whether a program is there; a test that needs it says so and ends where it is not.
+/// Whether a program is installed. If not, the test that needs it says so and ends.
 #[allow(clippy::print_stderr)] // A test that skips says so.
 fn is_there(program: &str) -> bool {
     let done = std::process::Command::new("sh")

@@ -1,4 +1,5 @@
-//! Sessions that are not understood: who takes messages out refuses them, and says what they are.
+//! Sessions that the tools do not understand: a tool that would remove messages refuses them, and
+//! says what they are.
 
 use ctx_testkit::Case;
 
@@ -13,7 +14,7 @@ fn tool(name: &str) -> Case {
     Case::new(tool_path(name))
 }
 
-/// The tool with these flags refuses the session, as a file that stays as it was.
+/// The tool with these flags refuses the session, and the file is unchanged.
 fn refuses(name: &str, args: &[&str], session: &str, why: &str) {
     let done = tool(name)
         .file("s.jsonl", session)
@@ -25,7 +26,7 @@ fn refuses(name: &str, args: &[&str], session: &str, why: &str) {
     assert!(done.read("s.jsonl") == session.as_bytes());
 }
 
-/// Whatever makes something of a session refuses it; `named` is what ctx-compact says.
+/// Every tool that makes another session refuses it; `named` is the message of ctx-compact.
 fn refused_by_all(session: &str, named: &str) {
     refuses("ctx-compact", &[], session, &format!(": {named}"));
     for (name, args, done) in [
@@ -69,7 +70,7 @@ fn messages_of_pi_are_no_chat() {
     refused_by_all(&session, named);
 }
 
-/// 15 B2: what only shortens what it reads leaves the rest as it is.
+/// 15 B2: a tool that only shortens what it understands leaves the rest unchanged.
 #[test]
 fn a_result_is_shortened_beside_a_part_that_is_not_read() {
     let part = "{\"role\":\"user\",\"content\":[{\"type\":\"smell\",\"of\":\"roses\"}]}\n";
@@ -87,7 +88,7 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
     assert!(lines[3].len() < result.len() / 2, "{}", lines[3]);
 }
 
-/// 15 B2: the refusal names the format where it is known, and what makes a session of it.
+/// 15 B2: the refusal names the format if it is known, and says how to convert it.
 #[test]
 fn a_format_that_is_known_by_name_is_named() {
     let human = "{\"type\":\"human\",\"content\":\"a\"}\n{\"type\":\"ai\",\"content\":\"b\"}\n";
@@ -98,7 +99,7 @@ fn a_format_that_is_known_by_name_is_named() {
     refuses("ctx-compact", &[], unknown, why);
 }
 
-/// 15 B2: a dialect that is named and is not the session's does not go through.
+/// 15 B2: a named dialect that does not match the session is refused.
 #[test]
 fn a_wrong_dialect_is_found_out() {
     let line = |id: &str, parent: &str| {
@@ -111,7 +112,7 @@ fn a_wrong_dialect_is_found_out() {
         let why = format!(
             ":1: a record of the type \"user\" is no message of {dialect}, so nothing can be compacted: this is a Claude Code session; leave --dialect out"
         );
-        // What an agent's own file is, its lines say, whatever the flag does.
+        // The lines show that a file is an agent's own, whatever the flag says.
         let flags = ["--min-idle", "0s", "--dialect", dialect];
         refuses("ctx-compact", &flags, &log, &why);
     }
@@ -123,7 +124,7 @@ fn a_wrong_dialect_is_found_out() {
     }
 }
 
-/// 15 B2: an item of a type that is not known may be a call.
+/// 15 B2: an item of an unknown type may be a call.
 #[test]
 fn an_unknown_item_is_not_compacted() {
     let say = |text: &str| {
@@ -141,7 +142,7 @@ fn an_unknown_item_is_not_compacted() {
     );
 }
 
-/// Texts of the Bedrock Converse API have no type: they were taken for a chat that says nothing.
+/// Texts of the Bedrock Converse API have no type, so they used to be read as empty chat messages.
 #[test]
 fn messages_of_bedrock_are_no_chat() {
     let session = concat!(
@@ -162,7 +163,7 @@ fn messages_of_bedrock_are_no_chat() {
         .stderr("ctx-offload: <stdin>:1: the format is not known, so nothing can be changed; --dialect names it\n")
         .code(2)
         .run();
-    // An empty input is no session of another format.
+    // Empty input is not a session of another format.
     for name in ["ctx-prune", "ctx-convert", "ctx-extract", "ctx-offload"] {
         let args: &[&str] = match name {
             "ctx-prune" => &["--trim"],
@@ -195,7 +196,7 @@ const READERS: [(&str, &[&str]); 12] = [
     ("ctx-summarize", &["--budget", "900"]),
 ];
 
-/// `ctx-count s.jsonl.gz` printed `0 0`, and others handed the bytes on, with 0.
+/// `ctx-count s.jsonl.gz` printed `0 0`, and other tools passed the bytes on, with exit status 0.
 #[test]
 fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
     for (bytes, what, remedy) in [
@@ -221,7 +222,7 @@ fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
                 .run();
             assert!(finished.read("s.jsonl") == bytes, "{name}");
         }
-        // A snapshot is of bytes, whatever they are.
+        // A snapshot saves any bytes.
         tool("ctx-snapshot")
             .file("s.jsonl", bytes)
             .args(["-q", "s.jsonl"])
@@ -231,7 +232,8 @@ fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
     }
 }
 
-/// A request as an editor shows it went through as so many bad lines, unchanged, with 0.
+/// A request in the form of an editor used to pass as many bad lines, unchanged, with exit status
+/// 0.
 #[test]
 fn a_batch_with_line_breaks_in_its_conversations_is_refused() {
     let request = "{\n  \"model\": \"m\",\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"go\"}\n  ]\n}\n";

@@ -81,7 +81,7 @@ impl Place {
         fs::read_to_string(self.dir().join(name)).expect("a file")
     }
 
-    /// Takes both results out of [`session`]; returns what is left.
+    /// Moves both results out of [`session`], and returns the new session.
     fn offloaded(&self) -> String {
         let out = format!(
             "{USER}{}{}{}{}{USER}",
@@ -180,7 +180,7 @@ fn a_dry_run_shows_and_makes_nothing() {
         .run();
 }
 
-/// L11: what the real run refuses, a dry run does not promise.
+/// L11: a dry run refuses what the real run refuses.
 #[test]
 fn a_dry_run_asks_whether_an_agent_is_at_work() {
     let place = Place::new();
@@ -217,7 +217,7 @@ fn the_last_replies_and_what_follows_are_protected() {
     let place = Place::new();
     let out = session().replace(&log("one"), &place.reference(&log("one")));
     for (protected, expected) in [("1", &out), ("2", &session())] {
-        // What is no reply is not counted.
+        // Messages that are not replies are not counted.
         let tail = "{\"type\":\"progress\"}\n{\"role\":\"system\",\"content\":\"s\"}\n";
         offload(place.dir())
             .args(["-s", "demo", "--min-tokens", "500", "--protect-last", protected])
@@ -253,7 +253,7 @@ fn the_form_of_the_reference_is_a_template() {
         .run();
 }
 
-/// A file that cannot be read is no reason to lose its reference.
+/// If a file cannot be read, its reference stays.
 #[test]
 fn a_reference_that_cannot_be_read_stays() {
     let place = Place::new();
@@ -274,7 +274,7 @@ fn a_reference_that_cannot_be_read_stays() {
         ))
         .run();
     assert_eq!(place.read("new.jsonl"), out);
-    // One of them is available again: it is put back, the other still waits.
+    // One of the files is available again: its result is put back, and the other reference stays.
     fs::rename(&away, &one).expect("moved");
     offload(place.dir())
         .args(["-q", "-s", "demo", "--restore", "new.jsonl"])
@@ -283,7 +283,7 @@ fn a_reference_that_cannot_be_read_stays() {
         .run();
 }
 
-/// Neither is a missing store, as on a disk that is not mounted.
+/// Neither does a missing store, for example on a disk that is not mounted.
 #[test]
 fn without_its_store_every_reference_stays() {
     let place = Place::new();
@@ -405,7 +405,7 @@ fn tags_and_zones_pass_through() {
         .stdin(tagged.stdout)
         .stdout_any()
         .run();
-    // Its bytes are what they are now; the tail of the stream is announced as before.
+    // The file keeps its current bytes. The tail of the stream is announced as before.
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let bytes = result("a", &place.reference(&log("one"))).len() - 1;
     assert!(
@@ -499,7 +499,7 @@ fn a_result_in_a_snapshot_is_shown_too() {
         .run();
 }
 
-/// 15 C2: a restore that restores nothing says so, exit 1, and which name would.
+/// 15 C2: a restore that restores nothing exits with 1, and says which name would match.
 #[test]
 fn a_restore_of_nothing_names_the_session_that_would() {
     let place = Place::new();
@@ -526,7 +526,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
 fn an_ambiguous_hash_is_refused_with_a_list() {
     let place = Place::new();
     fs::create_dir_all(place.folder()).expect("a folder");
-    // Names are all that is looked at.
+    // Only the names are checked.
     let names = ["0", "1"].map(|last| format!("abcdef{}{last}", "0".repeat(57)));
     for name in &names {
         fs::write(place.folder().join(format!("{name}.txt")), "x").expect("written");
@@ -589,7 +589,7 @@ fn a_full_disk_changes_nothing() {
         .run();
 }
 
-/// As if the file had been used last a month ago.
+/// Sets the time of last use to a month ago.
 fn age(path: &Path) {
     let then = SystemTime::now() - Duration::from_secs(30 * 86_400);
     let file = File::open(path).expect("a file");
@@ -681,8 +681,8 @@ fn a_forgotten_session_takes_its_folder_along() {
     assert!(!place.folder().exists());
 }
 
-/// A planted reference: anybody who writes to a session can make any number of results look like
-/// references to a large one. It is put back where it was taken from, and nowhere else.
+/// A planted reference: anyone who writes to a session can make any number of results look like
+/// references to a large one. The result is only put back where it was taken from.
 #[test]
 fn a_planted_reference_multiplies_nothing() {
     let place = Place::new();

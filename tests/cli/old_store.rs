@@ -1,4 +1,5 @@
-//! A store that older tools made stays usable: `tests/fixtures/store-2026-11/README.md` says what is in it.
+//! A store of older tools stays usable. `tests/fixtures/store-2026-11/README.md` describes its
+//! content.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +12,7 @@ const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/store
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
-    // The tools refuse a store that others can write into, which git does not keep.
+    // The tools refuse a store that others can write to, and git does not keep such modes.
     fs::set_permissions(to, fs::Permissions::from_mode(0o700)).expect("its mode");
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");
@@ -24,7 +25,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// One folder for all commands, because each goes on from what the one before it left.
+/// One folder for all commands, because each continues with what the previous one left.
 #[test]
 fn a_store_of_older_tools_is_read_restored_and_collected() {
     let dir = tempfile::tempdir().expect("a folder");

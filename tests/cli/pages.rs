@@ -9,15 +9,15 @@ pub(crate) struct Block {
     pub(crate) place: String,
     /// The first word after the fence: `console`, `yaml`.
     pub(crate) language: String,
-    /// The rest of that line: the file that the block is, where it is one.
+    /// The rest of that line: the name of the file, if the block is one.
     pub(crate) file: Option<String>,
-    /// What a comment above it has done before.
+    /// The command in a comment above the block, which runs before it.
     pub(crate) before: Option<String>,
     pub(crate) lines: Vec<String>,
 }
 
 impl Block {
-    /// The lines as a file has them.
+    /// The lines in the form of a file.
     pub(crate) fn text(&self) -> String {
         self.lines.join("\n") + "\n"
     }
@@ -27,7 +27,7 @@ pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README.md, and all pages below docs/.
+/// README.md and all pages below docs/.
 pub(crate) fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> = walkdir::WalkDir::new(root().join("docs"))
         .into_iter()
@@ -39,7 +39,7 @@ pub(crate) fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// All fenced blocks of a page that name their language.
+/// All fenced blocks of a page that name a language.
 pub(crate) fn blocks(page: &Path) -> Vec<Block> {
     let text = fs::read_to_string(page).expect("a page");
     let name = page.strip_prefix(root()).expect("in the repository").display();

@@ -1,11 +1,11 @@
-//! Sessions of pi 1.5.2: the prompt in `system` messages, and edits of what is sent. What pi itself
-//! sends of such sessions `tests/clients/run --agent pi` shows.
+//! Sessions of pi 1.5.2: the prompt in `system` messages, and edits of what is sent.
+//! `tests/clients/run --agent pi` shows what pi itself sends for such sessions.
 
 use ctx_testkit::Case;
 
 use crate::tool_path;
 
-/// A page that is read, and that says as much as a summary has to save.
+/// The text of a page that is read, long enough to be worth a summary.
 fn page() -> String {
     format!("port = 7001\n{}", "a setting that nobody reads\n".repeat(60))
 }

@@ -51,14 +51,14 @@ impl Pipeline {
         Self { stages, dir }
     }
 
-    /// Writes to the first stage; fails when that is gone.
+    /// Writes to the first stage; fails if that stage has ended.
     fn feed(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         let stdin = self.stages[0].stdin.as_mut().expect("piped");
         stdin.write_all(bytes)?;
         stdin.flush()
     }
 
-    /// Ends the input; returns whether every stage succeeded, as `pipefail` sees it.
+    /// Ends the input; returns whether every stage succeeded, as with `pipefail`.
     fn finish(&mut self) -> bool {
         drop(self.stages[0].stdin.take());
         let ends: Vec<bool> =
@@ -101,15 +101,15 @@ fn a_stage_that_is_killed_leaves_no_shortened_file() {
         let mut pipeline = Pipeline::start();
         pipeline.feed(&input[..input.len() / 2]).expect("read");
         pipeline.stages[killed].kill().expect("killed");
-        // Who is left may take the rest, or not.
+        // The remaining stages may or may not read the rest.
         let _ = pipeline.feed(&input[input.len() / 2..]);
         assert!(!pipeline.finish(), "{} was killed, and nobody said so", stage[0]);
         assert!(!pipeline.output().exists(), "{} was killed, and there is a file", stage[0]);
     }
 }
 
-/// The output of one stage is cut at some byte, as by a failing disk or machine; later stages see
-/// only a short file.
+/// The output of one stage is cut at some byte, as if the disk or the machine failed; later stages
+/// only see a short file.
 #[test]
 fn a_stage_whose_output_is_cut_leaves_no_shortened_file() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -121,7 +121,7 @@ fn a_stage_whose_output_is_cut_leaves_no_shortened_file() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    // The snapshot's own output is the whole session or nothing: it is cut after the next stage.
+    // The snapshot stage writes the whole session or nothing, so the cut is after the next stage.
     for cut_behind in 1..STAGES.len() - 1 {
         for length in [0, 1, 40_000, 80_000, 130_000] {
             let mut script: Vec<String> = STAGES.iter().map(|stage| words(stage)).collect();
@@ -141,8 +141,8 @@ fn a_stage_whose_output_is_cut_leaves_no_shortened_file() {
     }
 }
 
-/// Line (0 for what has none in the source), rule and id of every problem. The
-/// lines of a compacted session are those its records had before.
+/// Line (0 if it is not in the source), rule and id of every problem. Lines of a compacted session
+/// are given as the source lines of its records.
 fn problems(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, String)> {
     let mut records = Records::open(session, &Options::default()).expect("from memory");
     let Some(dialect) = records.dialect() else {
@@ -164,7 +164,7 @@ fn problems(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, Strin
         .collect()
 }
 
-/// The source lines of the records that are kept, 0 in the summary's place.
+/// The source lines of the kept records, with 0 for the summary.
 fn kept_lines(session: &Path, dir: &Path) -> Vec<u64> {
     let split = command(STAGES[1], dir).arg(session).output().expect("ctx-split");
     let (mut lines, mut summarized) = (Vec::new(), false);
@@ -221,7 +221,7 @@ fn transcripts_keep_every_rule_that_they_kept() {
     for (path, kept) in no_shorter {
         let records = fs::read_to_string(&path).expect("a session").lines().count();
         eprintln!("  {}: {} records became one", path.display(), records + 1 - kept);
-        // A zone worth a summary: more than a handful of short messages.
+        // The summarized zone is long enough: more than a handful of short messages.
         assert!(records + 1 - kept <= 12, "{} should be shorter", path.display());
     }
 }

@@ -1,5 +1,5 @@
-//! Places and surroundings that are not as usual: read-only folders and disks, a umask of
-//! every kind, no home, no working directory, other zones of time.
+//! Unusual places and environments: read-only folders and disks, any umask, no home, no working
+//! directory, other time zones.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::bench::{Done, bash, files, good, has, leftovers, nothing_is_lost, saved, shell};
 use crate::rollback::Mounted;
 
-/// What makes each kind of file that the store has.
+/// Commands that create each kind of file of a store.
 const ALL_KINDS: &str = "ctx-snapshot -s demo s.jsonl > /dev/null
     ctx-offload -q -s demo --min-tokens 50 s.jsonl > /dev/null
     ctx-compact -q -s demo --keep-messages 4 s.jsonl
@@ -19,8 +19,8 @@ const ALL_KINDS: &str = "ctx-snapshot -s demo s.jsonl > /dev/null
     ctx-snapshot -s demo s.jsonl > /dev/null
     ctx-rollback -s demo --snapshot latest --to new.jsonl";
 
-/// P1: whatever the umask, a store is private, and so is a session that is created; each file is
-/// from its first moment, without a later chmod.
+/// P1: whatever the umask, a store is private, and so is a session that a tool creates. Each file
+/// is private from its first moment, without a later chmod.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_umask_opens_nothing() {
@@ -65,8 +65,8 @@ fn a_umask_opens_nothing() {
     assert!(creations > 20, "{creations}");
 }
 
-/// Runs a line as a user for whom permissions hold, because root ignores them. `None` if that
-/// cannot be done here.
+/// Runs a line as a user who is bound by permissions, because root ignores them. Returns `None` if
+/// that is not possible here.
 fn as_user(dir: &Path, line: &str) -> Option<Done> {
     if !is_root() {
         return Some(bash(dir, line));
@@ -83,7 +83,7 @@ fn is_root() -> bool {
     id.stdout == b"0\n"
 }
 
-/// Everything in `dir` for the user whom [`as_user`] runs.
+/// Gives everything in `dir` to the user whom [`as_user`] uses.
 fn give(dir: &Path) {
     if is_root() {
         for path in files(dir) {
@@ -93,8 +93,8 @@ fn give(dir: &Path) {
     }
 }
 
-/// P4: a session in an unwritable folder can be saved, but not replaced; the message names the
-/// path, and nothing is changed or left.
+/// P4: a session in an unwritable folder can be saved, but not replaced. The message names the
+/// path, and nothing is changed or left behind.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_folder_that_may_not_be_written() {
@@ -135,8 +135,8 @@ fn a_folder_that_may_not_be_written() {
     }
 }
 
-/// P4: a store that may not be written, and one on a disk that is mounted read-only: it is
-/// looked at as ever, and everything else is refused before anything is changed.
+/// P4: a store that may not be written, and one on a disk that is mounted read-only. It can be read
+/// as usual, and everything else is refused before anything is changed.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_store_that_may_not_be_written() {
@@ -163,7 +163,7 @@ fn a_store_that_may_not_be_written() {
     refuses_changes(dir, &before, "Read-only file system");
 }
 
-/// Whether there was anybody to try it as.
+/// Whether the test could run as another user.
 fn refuses_changes(dir: &Path, before: &str, why: &str) -> bool {
     for (line, code) in [
         ("ctx-snapshot --list", 0),
@@ -190,7 +190,7 @@ fn refuses_changes(dir: &Path, before: &str, why: &str) -> bool {
     true
 }
 
-/// P6: without a home, without a working directory, with a bare name.
+/// P6: tools run without a home, without a working directory, and with a bare file name.
 #[test]
 fn nowhere_to_be() {
     for home in ["-u HOME", "HOME=", "HOME=relative"] {
@@ -233,7 +233,7 @@ fn nowhere_to_be() {
     assert!(live == before);
 }
 
-/// P3, P6: a store of another user is refused, also by root, who could write it.
+/// P3, P6: a store of another user is refused, even by root, who could write to it.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_store_of_another_user() {
@@ -289,7 +289,7 @@ fn zones_make_no_difference() {
             "--keep-days 1",
         ] {
             let plan = at("2026-10-25 12:00:00", &format!("ctx-gc -n {policy}"));
-            // Without the seconds, which the run of the commands takes.
+            // Without the seconds, which depend on how long the commands run.
             let plan = plan.lines().map(|line| {
                 let (before, id) = line.split_once("demo-").expect("an id");
                 format!("{before}{} {}\n", &id[..13], id.split_once(':').expect("reasons").1)
@@ -345,7 +345,7 @@ fn files_of_others_stay_in_the_store() {
     }
 }
 
-/// `CTX_HOME=` in a crontab removes nothing; `--store ""` would not be what was meant.
+/// `CTX_HOME=` in a crontab counts as unset; `--store ""` is an error.
 #[test]
 fn a_variable_that_is_set_to_nothing_is_not_set() {
     let dir = tempfile::tempdir().expect("a folder");

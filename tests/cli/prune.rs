@@ -30,7 +30,7 @@ fn prune() -> Case {
     Case::new(CTX_PRUNE)
 }
 
-/// What is written with `args`.
+/// The output with `args`.
 fn pruned(args: &[&str], input: impl Into<Vec<u8>>) -> String {
     let case = prune().args(args.iter().copied()).stdin(input);
     let out = case.stdout_any().stderr_has("").run().stdout;
@@ -58,7 +58,7 @@ fn only_the_result_changes() {
         .run();
     let cleared = chat(cleared);
     assert_eq!(String::from_utf8_lossy(&out.stdout), cleared);
-    // Once more there is nothing to do.
+    // A second run has nothing to do.
     prune()
         .args(args)
         .stdin(cleared.clone())
@@ -192,7 +192,7 @@ fn a_warm_cache_is_left_alone() {
         .run();
     let out = pruned(&args("2001-01-01T00:00:00Z"), input.clone());
     assert!(out.contains(CLEARED));
-    // What the records say goes before what the user says.
+    // The records override the user's flag.
     let dated = input.replace("\"done\"", "\"done\",\"timestamp\":\"2999-01-01T00:00:00Z\"");
     assert_eq!(pruned(&args("2001-01-01T00:00:00Z"), dated.clone()), dated);
     prune()

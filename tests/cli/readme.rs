@@ -44,8 +44,8 @@ fn steps(block: &Block) -> Vec<Step> {
     steps
 }
 
-/// Runs a command as the reader would: the tools first on PATH, nothing of ours in the environment
-/// but what the commands before have set, which is kept in `state`.
+/// Runs a command as the reader would: with the tools first in PATH, and with an environment that
+/// only the earlier commands have changed, which is kept in `state`.
 fn run(command: &str, folder: &Path, state: &Path) -> (Option<i32>, String) {
     let bin = tool_path(tools()[0].name);
     let bin = bin.parent().expect("a folder of binaries");
@@ -68,7 +68,7 @@ fn run(command: &str, folder: &Path, state: &Path) -> (Option<i32>, String) {
     (output.status.code(), text)
 }
 
-/// Whether `found` is what `shown` says; `[..]` in it stands for any text.
+/// Whether `found` matches `shown`, in which `[..]` stands for any text.
 fn matches(shown: &str, found: &str) -> bool {
     let mut parts = shown.split("[..]");
     let first = parts.next().unwrap_or_default();
@@ -88,7 +88,7 @@ fn matches(shown: &str, found: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Runs a block, and says what is not as shown. `files` are those that its page shows.
+/// Runs a block and returns the differences. `files` are the files that its page shows.
 fn check(block: &Block, files: &[&Block]) -> Result<(), String> {
     let folder = tempfile::tempdir().expect("a folder");
     let state = tempfile::tempdir().expect("a folder");
@@ -136,7 +136,7 @@ fn every_console_block_runs_as_shown() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The lines of a language in the README.
+/// The lines of a section in one language in the README.
 fn typed(language: &str) -> Vec<String> {
     blocks(&root().join("README.md"))
         .into_iter()
@@ -153,7 +153,7 @@ fn the_readme_installs_tries_and_tests() {
     assert_eq!(typed("sh"), [install, "examples/compact.sh", test]);
 }
 
-/// A new user reads it to the end.
+/// A new user reads it to the end, so it is short.
 #[test]
 fn the_readme_is_short() {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md");
@@ -196,7 +196,7 @@ fn every_link_leads_somewhere() {
     assert!(count > 100, "{count} links");
 }
 
-/// The targets of links and pictures, those outside of the repository left out.
+/// The targets of links and pictures within the repository.
 fn links(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).expect("a page");
     let link = regex::Regex::new(r#"\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)""#).expect("a pattern");
@@ -220,7 +220,7 @@ fn leads_somewhere(page: &Path, link: &str) -> bool {
     heading.is_empty() || headings.any(|line| anchor(line) == heading)
 }
 
-/// The name by which GitHub knows a heading.
+/// The anchor of a heading on GitHub.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));

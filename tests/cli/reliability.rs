@@ -15,7 +15,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What the last column of the table says, by fault.
+/// The last column of the table, by fault.
 fn table() -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
     for line in read(PAGE).lines() {
@@ -37,7 +37,7 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Whether a comment of a file begins with that fault, or with several of which it is one.
+/// Whether a comment of a file begins with this fault, or with several that include it.
 fn names(text: &str, tag: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start();
@@ -77,7 +77,7 @@ fn a_name_stands_at_the_beginning_of_a_comment() {
     assert!(!names("let c = \"C4: \";", "C4"));
 }
 
-/// Every command that the page and the policy name is there.
+/// Every command that the page and the policy name exists.
 #[test]
 fn what_the_pages_point_to_exists() {
     for page in [PAGE, "SECURITY.md"] {

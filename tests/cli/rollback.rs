@@ -15,12 +15,12 @@ pub(crate) const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 pub(crate) const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
 pub(crate) const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
 
-/// What it prints of what it did has a test of its own.
+/// Another test checks its messages.
 fn rollback(dir: &Path) -> Case {
     Case::new(CTX_ROLLBACK).within(dir).stdout_any()
 }
 
-/// `s.jsonl` holds NEW; its snapshot 1, of session demo, holds OLD.
+/// `s.jsonl` has the content NEW; its snapshot 1, of session demo, has OLD.
 pub(crate) fn saved() -> Finished {
     let done = Case::new(CTX_SNAPSHOT)
         .file("s.jsonl", OLD)
@@ -48,7 +48,7 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
         (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
         (undo, NEW),
         (undo, OLD),
-        // The requested snapshot, not those taken for the undo.
+        // It restores the requested snapshot, not one that was taken for an undo.
         (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
     ] {
         rollback(done.dir()).args(args).run();
@@ -57,8 +57,8 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// A run that was killed in its entry of the log of the day leaves the old version of the log; the
-/// next run finds the file restored and has no entry to write.
+/// A run that was killed while it wrote its entry leaves the old version of the daily log. The next
+/// run finds the file restored and has no entry to write.
 #[test]
 fn what_a_killed_run_left_of_its_entry_is_removed_though_nothing_is_restored() {
     let done = saved();
@@ -75,7 +75,7 @@ fn what_a_killed_run_left_of_its_entry_is_removed_though_nothing_is_restored() {
     assert_eq!(fs::read(daily.join(&name)).expect("reads"), log);
 }
 
-/// `--undo` takes a file; the error for anything else says what that is.
+/// `--undo` takes a file. For anything else, the error says what it is.
 #[test]
 fn an_undo_of_what_is_no_file_says_so() {
     let done = saved();
@@ -112,7 +112,7 @@ fn an_undo_of_what_is_no_file_says_so() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// P2: a replaced file has the mode that it had.
+/// P2: a replaced file keeps its mode.
 #[test]
 fn the_mode_stays() {
     let done = saved();
@@ -197,7 +197,7 @@ fn damage_is_never_restored() {
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
 }
 
-/// It reports what it did, and where the replaced content is; with -q nothing.
+/// It reports the change and where the replaced content is; with -q it prints nothing.
 #[test]
 fn what_was_done_is_said() {
     let done = saved();
@@ -239,7 +239,7 @@ fn nothing_to_do_and_nothing_to_undo() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// A session of pi, which tells its id.
+/// A session of pi, which contains its id.
 const AGENTS: &str = concat!(
     r#"{"type":"session","version":3,"id":"p-1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
     "\n",
@@ -256,7 +256,7 @@ fn append(path: &Path, text: &str) {
     file.and_then(|mut file| file.write_all(text.as_bytes())).expect("appended");
 }
 
-/// L11: an agent at work has its history in memory.
+/// L11: a running agent has its history in memory.
 #[test]
 fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", AGENTS).args(["s.jsonl"]).stdout_any().run();
@@ -270,7 +270,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
          1 line, {bytes} bytes that were appended since {id} would be removed; a new snapshot would have them\n",
         AGENTS.len()
     );
-    // A dry run tells what would be done, and that it would be refused for now.
+    // A dry run says what would be done, and that it would be refused now.
     for (more, shown) in [(&["-n"][..], plan.as_str()), (&[], "")] {
         rollback(done.dir())
             .args(more.iter().copied().chain(["--snapshot", "latest", "s.jsonl"]))
@@ -293,10 +293,10 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
         ))
         .run();
     assert_eq!(done.read("s.jsonl"), AGENTS.as_bytes());
-    // What a tool has written is no sign of an agent.
+    // A tool's write does not mean that an agent is running.
     rollback(done.dir()).args(["--undo", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), format!("{AGENTS}{LATER}").as_bytes());
-    // An hour ago is long enough, and a chat is anybody's.
+    // An hour is long enough, and a chat does not belong to an agent.
     let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
     append(&path, LATER);
     let file = fs::File::options().write(true).open(&path).expect("opens");
@@ -309,7 +309,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
         .run();
 }
 
-/// A copy of a session has its id, and is another file nevertheless.
+/// A copy of a session has the same id, but is another file.
 #[test]
 fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
     let done = Case::new(CTX_SNAPSHOT)
@@ -334,7 +334,7 @@ fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
         .run();
 }
 
-/// Under the name by which older versions called it.
+/// The same for the name that older versions used.
 #[test]
 fn a_snapshot_of_an_older_version_is_found() {
     let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", OLD).args(["s.jsonl"]).stdout_any().run();
@@ -343,7 +343,7 @@ fn a_snapshot_of_an_older_version_is_found() {
     assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
 }
 
-/// A small file system of its own, gone with this value.
+/// A small file system that is removed with this value.
 pub(crate) struct Mounted(pub(crate) tempfile::TempDir);
 
 impl Mounted {

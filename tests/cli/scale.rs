@@ -1,5 +1,5 @@
-//! What a run costs does not grow with what lies around: counted in calls of the system, so
-//! that a busy machine changes nothing. Needs strace.
+//! The cost of a run does not grow with unrelated files. It is measured in system calls, so that a
+//! busy machine does not matter. Needs strace.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use crate::compact::{CTX_COMPACT, messages};
 use crate::gc::CTX_GC;
 use crate::snapshot::CTX_SNAPSHOT;
 
-/// Runs a tool in `dir` and returns what strace says about one call of the system; nothing
-/// where there is no strace, or where it may not trace.
+/// Runs a tool in `dir` and returns strace's lines about one system call; nothing if there is no
+/// strace or it may not trace.
 fn traced(dir: &Path, call: &str, tool: &str, args: &[&str]) -> Option<String> {
     let log = dir.join("trace");
     let status = Command::new("strace")
@@ -29,7 +29,7 @@ fn traced(dir: &Path, call: &str, tool: &str, args: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// How many bytes of names of files a compaction reads.
+/// The number of bytes of file names that a compaction reads.
 fn bytes_of_names(dir: &Path) -> Option<u64> {
     fs::write(dir.join("s.jsonl"), messages(0, 20)).expect("writes");
     let args = ["-q", "--force", "--keep-messages", "4", "s.jsonl"];
@@ -39,13 +39,13 @@ fn bytes_of_names(dir: &Path) -> Option<u64> {
     Some(bytes.sum())
 }
 
-/// G5: a compaction looks at no other session's snapshots, and at no other file in the folder of
-/// its session.
+/// G5: a compaction reads no snapshots of other sessions, and no other files in the folder of its
+/// session.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_compaction_costs_the_same_in_a_store_of_any_size() {
     let dir = tempfile::tempdir().expect("a folder");
-    // The first run makes the store.
+    // The first run creates the store.
     let _ = bytes_of_names(dir.path());
     let Some(before) = bytes_of_names(dir.path()) else {
         eprintln!("skipped: no strace");
@@ -60,12 +60,12 @@ fn a_compaction_costs_the_same_in_a_store_of_any_size() {
         fs::write(dir.path().join(format!("session-{n}.jsonl")), "").expect("writes");
     }
     let after = bytes_of_names(dir.path()).expect("strace");
-    // A few snapshots of the session itself have come.
+    // There are a few more snapshots of the session itself.
     assert!(after <= before + 2000, "{before} bytes, then {after}");
 }
 
-/// D10, G5: whether a folder of the trash is empty is asked once, not once a snapshot: each time
-/// the whole folder may have to be read. And other runs get the store in between.
+/// D10, G5: whether a folder of the trash is empty is checked once, not once for each snapshot,
+/// because each check may read the whole folder. Other runs can lock the store in between.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn emptying_the_trash_takes_a_step_a_snapshot() {

@@ -41,7 +41,7 @@ const TABLE: &str = concat!(
     "    9        5           0    4 0.723 items kept\n",
 );
 
-/// Before, and what came then.
+/// The session before, and the messages that came later.
 fn full() -> String {
     format!(
         "{BEFORE}{}",
@@ -194,7 +194,7 @@ fn what_a_handle_names_is_recoverable() {
             .stdout(lines)
             .run();
     };
-    // That of the result.
+    // The line of the result.
     recoverable(
         "f201b7be3a87",
         "identifiers\t4\tpayment_7755\nerrors\t4\tBash: refund W8123: error: payment_7755 is closed\n",
@@ -252,7 +252,7 @@ fn a_snapshot_saves_what_is_nowhere_else() {
     };
     lost("demo", "");
     lost("other", LOST);
-    // Through a pipe its bytes are the same.
+    // Through a pipe, its bytes are the same.
     Case::new(CTX_SCORE)
         .within(saved.dir())
         .args(["--store", "store", "--list", "lost", "-", "after.jsonl"])
@@ -329,7 +329,7 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
     );
     let kept = report["items_kept"].as_f64().expect("a number");
     assert!((0.1..=1.0).contains(&kept), "{kept}");
-    // The same counts, no words.
+    // The same counts, without texts.
     let log = log(&scored);
     let done: Vec<serde_json::Value> = log
         .lines()
@@ -339,7 +339,7 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
     assert_eq!(done.len(), 1);
     assert_eq!(done[0]["survived"], report["survived"]);
     assert!(!log.contains("ORD4711"), "{log}");
-    // The tool says the same of the two files.
+    // The tool reports the same for the two files.
     let before = scored.dir().join("before.jsonl");
     std::fs::write(before, &session).expect("writes");
     Case::new(CTX_SCORE)
@@ -355,7 +355,7 @@ fn conversation(records: &str) -> String {
     format!("{{\"messages\":[{}]}}\n", list.join(","))
 }
 
-/// Line by line, with sums, means and the lowest one.
+/// Each line, then sums, means and the lowest score.
 #[test]
 fn two_batches_are_scored_line_by_line() {
     let (before, after) = (conversation(BEFORE), conversation(AFTER));

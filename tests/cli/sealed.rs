@@ -1,5 +1,5 @@
-//! What only the vendor's server can read: its summaries, which no tool may drop, and signed
-//! reasoning, which newer models refuse after a changed message.
+//! Content that only the vendor's server can read: its summaries, which no tool may drop, and
+//! signed reasoning, which newer models refuse after a changed message.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn anthropic(blocks: &[Value]) -> String {
     lines(&records)
 }
 
-/// The same of the Responses API; the third item is `item`.
+/// The same in the Responses API; the third item is `item`.
 fn responses(item: &Value) -> String {
     let mut records = vec![
         json!({"type": "message", "role": "user", "content": [
@@ -72,7 +72,7 @@ fn codex() -> String {
     lines(&records)
 }
 
-/// The status and the messages of a command on `s.jsonl`, and whether that is as it was.
+/// The exit status and the messages of a command on `s.jsonl`, and whether the file is unchanged.
 fn run(dir: &Path, command: &str) -> (i32, String, bool) {
     let before = fs::read(dir.join("s.jsonl")).expect("the session");
     let done = bash(dir, command);
@@ -124,7 +124,7 @@ fn nobody_drops_the_summary_of_the_vendor() {
         let kept = good(dir, "ctx-prune --max-chars 200 s.jsonl");
         assert!(kept.contains("\"compaction\""), "{kept}");
     }
-    // Without a call, the block alone says which API the session is of.
+    // Without a call, only the block shows the API of the session.
     let dir = tempfile::tempdir().expect("a folder");
     let texts = [
         json!({"role": "user", "content": "Look."}),
@@ -135,7 +135,7 @@ fn nobody_drops_the_summary_of_the_vendor() {
     let kept = good(dir.path(), "ctx-convert -q --to anthropic s.jsonl");
     assert!(kept.contains("\"compaction\""), "{kept}");
     assert_eq!(run(dir.path(), "ctx-convert --to chat s.jsonl").0, 2);
-    // One that failed stands for nothing.
+    // A failed compaction replaces nothing.
     let dir = tempfile::tempdir().expect("a folder");
     let failed = json!({"type": "compaction", "content": null});
     fs::write(dir.path().join("s.jsonl"), anthropic(&[failed])).expect("written");
@@ -146,7 +146,7 @@ fn thinking(text: &str, signature: &str) -> Value {
     json!({"type": "thinking", "thinking": text, "signature": signature})
 }
 
-/// A session of Claude Code by a model, whose third reply begins with signed reasoning.
+/// A session of Claude Code with a model whose third reply begins with signed reasoning.
 fn claude_code(model: &str) -> String {
     let mut parent = Value::Null;
     let mut records = Vec::new();
@@ -190,7 +190,7 @@ fn signed_reasoning_behind_a_change_is_named_with_its_models() {
             &offload.replace("-q ", ""),
             text("1 signed block", "claude-fable-5-1"),
         ),
-        // These bind nothing to earlier messages, or the reasoning goes, too.
+        // These records do not depend on earlier messages, or their reasoning is removed as well.
         (claude_code("claude-opus-4-5"), prune, String::new()),
         (claude_code("claude-opus-4-5"), &compact, String::new()),
         (claude_code("claude-fable-5-1"), "ctx-prune --drop reasoning s.jsonl", String::new()),

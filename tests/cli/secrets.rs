@@ -1,4 +1,4 @@
-//! Secrets of many kinds, planted all over a session: none is in any output.
+//! Secrets of many kinds all over a session: none of them is in any output.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use ctx_testkit::{Act, Case, Server, secrets};
 use serde_json::json;
 
-/// The text of each in the session, and the part of it that must not be seen again.
+/// The text of each secret in the session, and the part that must not appear again.
 fn planted() -> Vec<(String, String)> {
     let all = secrets().into_iter();
     all.map(|planted| (planted.text, planted.secret)).collect()
@@ -41,7 +41,7 @@ pub(crate) fn session(tagged: bool) -> String {
 
 pub(crate) fn assert_clean(place: &str, text: &str) {
     for (number, (_, secret)) in planted().iter().enumerate() {
-        // As it is, and as quoted text.
+        // Unchanged, and as quoted text.
         assert!(!text.contains(secret.as_str()), "{place}: secret {number}: {secret}");
         let head = &secret[..secret.len().min(24)];
         assert!(!text.contains(head), "{place}: head of secret {number}: {head}");

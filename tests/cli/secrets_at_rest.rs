@@ -1,4 +1,4 @@
-//! Where secrets of a session may lie afterwards: where its exact bytes are kept, nowhere else.
+//! Where secrets of a session may be stored: only where its exact bytes are kept.
 
 use std::fs;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 use crate::bench::{bash, files, good};
 use crate::secrets::{assert_clean, session};
 
-/// P5: after everything that reads a session has run, planted secrets are only where the exact
-/// bytes of the session are: in the session itself and in its snapshots. No message has them, not
-/// even an error about a broken line.
+/// P5: after everything that reads a session has run, planted secrets are only in the session
+/// itself and in its snapshots, which have its exact bytes. No message contains them, not even an
+/// error about a broken line.
 #[test]
 fn only_the_exact_bytes_have_them() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Every setting of a policy is read: another value of it makes another plan.
+//! Every setting of a policy has an effect: another value gives another result.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use crate::tool_path;
 
-/// Compacts by a policy; what it did, with nothing in it that changes from run to run.
+/// Compacts by a policy, and returns the result without anything that differs between runs.
 type Observe = fn(&Value) -> String;
 
-/// A setting, the policy under which it matters, another value, and where that shows.
+/// A setting, a policy under which it matters, another value, and where the effect shows.
 struct Row {
     key: &'static str,
     base: Value,
@@ -23,15 +23,15 @@ struct Row {
     observe: Observe,
 }
 
-/// Only time shows it, so a test next to the plan of ctx-compact covers it.
+/// Only time shows the effect, so another test covers it.
 const OF_TIME: &str = "summary.backoff_seconds";
 
 fn row(key: &'static str, base: Value, value: Value, observe: Observe) -> Row {
     Row { key, base, value, observe }
 }
 
-/// Nothing is due, four messages are kept, nothing is pruned. Tokens are counted so that
-/// all folders with names of the same length have as many.
+/// No compaction is needed, four messages are kept, nothing is pruned. The way of counting gives
+/// the same tokens for all folders with names of the same length.
 fn plain() -> Value {
     json!({
         "encoding": "chars4",
@@ -201,7 +201,7 @@ fn every_setting_changes_what_is_done() {
     let settings = settings.iter().map(String::as_str);
     let settings: BTreeSet<&str> = settings.filter(|key| *key != OF_TIME).collect();
     assert_eq!(shown, settings, "each setting has its row, and no other has one");
-    // Many rows have the same policy before.
+    // Many rows start from the same policy.
     let mut known: HashMap<(Observe, String), String> = HashMap::new();
     for row in rows {
         let base = merged(&plain(), &row.base);
@@ -217,8 +217,8 @@ fn every_setting_changes_what_is_done() {
     }
 }
 
-/// Defaults that are no settings, each where it stands, and nowhere else: beside its flag, where
-/// several tools share it, or where the library decides by it.
+/// Defaults that are not settings. Each is defined in one place: at its flag, in the module for
+/// flags that several tools share, or in the library that uses it.
 const DEFAULTS: [(&str, &str, &str); 14] = [
     ("ctx-gc --keep-days", "src/tools/gc/mod.rs", "const KEEP_DAYS: u32 = 7;"),
     ("ctx-gc --grace-days", "src/store.rs", "const GRACE_DAYS: u32 = 7;"),
@@ -268,7 +268,7 @@ fn each_default_stands_in_one_place() {
     }
 }
 
-/// A difference between two values means something only if there is none between two runs.
+/// A difference between two values only means something if two equal runs do not differ.
 #[test]
 fn the_same_policy_does_the_same() {
     for (base, observe) in [
@@ -287,7 +287,7 @@ fn the_same_policy_does_the_same() {
     }
 }
 
-/// `over` laid on `below`, table by table.
+/// Merges `over` into `below`, table by table.
 fn merged(below: &Value, over: &Value) -> Value {
     let mut merged = below.clone();
     for (key, value) in over.as_object().expect("tables") {
@@ -303,7 +303,7 @@ fn merged(below: &Value, over: &Value) -> Value {
     merged
 }
 
-/// A session with what each setting looks at.
+/// A session with something for each setting.
 fn session() -> String {
     let log = "a line of the log, number one of many\\n".repeat(600);
     let call = |id: &str| {
@@ -339,7 +339,7 @@ fn session() -> String {
 
 struct Home(TempDir);
 
-/// How a run ended.
+/// The result of a run.
 struct Ended {
     stdout: String,
     code: Option<i32>,
@@ -376,12 +376,12 @@ impl Home {
         self.run("ctx-compact", &[&always, args].concat(), url)
     }
 
-    /// A text without the folder's name, which is another one each time.
+    /// A text without the folder's name, which differs each time.
     fn hidden_in(&self, text: &str) -> String {
         text.replace(self.path().to_str().expect("UTF-8"), "HOME")
     }
 
-    /// All that a run left behind, without times.
+    /// All files that a run left, without times.
     fn seen(&self, ended: &Ended) -> String {
         let mut seen = format!("exit {:?}\n", ended.code);
         if let Ok(Value::Object(mut report)) = serde_json::from_str(&ended.stdout) {
@@ -394,7 +394,7 @@ impl Home {
         let mut seen = self.hidden_in(&seen);
         let store = self.path().join(".local");
         for name in names(&store) {
-            // The time of a snapshot, or of what is in the trash.
+            // The time of a snapshot, or of an item in the trash.
             let name = name.strip_prefix(store.to_str().expect("UTF-8"));
             let name = name.expect("within").replace(|c: char| c.is_ascii_digit(), "0");
             let _ = writeln!(seen, "{name}");
@@ -403,7 +403,7 @@ impl Home {
     }
 }
 
-/// The files in a folder, however deep.
+/// The files in a folder, at any depth.
 fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -452,13 +452,13 @@ fn answer() -> Act {
     Act::ok(&json!({"choices": [choice]}).to_string())
 }
 
-/// Asks a server that does this each time; also what it was asked.
+/// Runs with a server that always acts in this way, and returns the requests as well.
 fn asked(home: &Home, act: fn() -> Act) -> String {
     let server = Server::new((0..9).map(|_| act()));
     let ended = home.compact(&["--force", "--llm-window", "200000"], Some(&server.url));
     let mut seen = home.seen(&ended);
     for request in server.requests() {
-        // The head names a port.
+        // The header names a port.
         let (_, body) = request.split_once("\r\n\r\n").expect("a body");
         seen.push_str(&home.hidden_in(body));
     }
@@ -485,7 +485,7 @@ fn restored(policy: &Value) -> String {
     asked(&with_references(policy), answer)
 }
 
-/// The files are not there any more.
+/// The files no longer exist.
 fn lost(policy: &Value) -> String {
     let home = with_references(policy);
     let store = home.path().join(".local/state/ctx/offloaded/demo");
@@ -495,7 +495,7 @@ fn lost(policy: &Value) -> String {
     asked(&home, answer)
 }
 
-/// What ctx-gc would do with an old snapshot and a new one.
+/// The actions of ctx-gc on an old snapshot and a new one.
 fn collected(policy: &Value) -> String {
     let home = Home::new(policy, &session());
     let args = ["-q", "-s", "demo", "s.jsonl"];

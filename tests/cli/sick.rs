@@ -8,7 +8,7 @@ fn check() -> Case {
     Case::new(tool_path("ctx-check"))
 }
 
-/// A line of Claude Code: its id, its parent, and what the user says.
+/// A line of Claude Code with its id, its parent, and the user's text.
 fn line(id: &str, parent: &str, minute: u32) -> String {
     let parent = match parent {
         "" => "null".to_owned(),
@@ -70,7 +70,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
     assert!(done.read("repaired.jsonl") == repaired.as_bytes());
 }
 
-/// An agent that was running when its session was compacted goes on from its own last line.
+/// An agent that was running when its session was compacted continues from its own last line.
 #[test]
 fn a_compaction_that_the_agent_does_not_go_on_from_is_a_warning() {
     let boundary = r#"{"parentUuid":null,"isSidechain":false,"sessionId":"s","type":"system","subtype":"compact_boundary","compactMetadata":{},"uuid":"k","timestamp":"2026-01-01T00:02:00.000Z"}"#;
@@ -134,7 +134,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
         .stdin(headless.clone())
         .stdout(format!("{header}\n{headless}"))
         .run();
-    // A call in the content of a reply, whose result can only be in another line.
+    // A call in the content of a reply whose result can only be in another line.
     let header = r#"{"sessionId":"s","projectHash":"p"}"#;
     let user = r#"{"id":"u","timestamp":"t","type":"user","content":[{"text":"go"}]}"#;
     let call = r#"{"id":"g","timestamp":"t","type":"gemini","content":[{"functionCall":{"id":"c","name":"ls","args":{}}}]}"#;

@@ -14,12 +14,12 @@ fn snapshot() -> Case {
     Case::new(CTX_SNAPSHOT)
 }
 
-/// The id that was printed.
+/// The printed id.
 fn id(finished: &Finished) -> String {
     String::from_utf8_lossy(&finished.stdout).trim_end().to_owned()
 }
 
-/// Two snapshots of `s.jsonl` in one folder: of A, and of A and B.
+/// Two snapshots of `s.jsonl` in one folder: one with A, and one with A and B.
 fn two() -> (Finished, String, String) {
     let first = snapshot().file("s.jsonl", A).args(["-s", "demo", "s.jsonl"]).stdout_any().run();
     let second = snapshot()
@@ -83,7 +83,7 @@ fn a_file_gives_its_session_a_name() {
     assert_eq!(list, [format!("{printed}  {cells}")]);
 }
 
-/// The lines of a list, each with two spaces between its cells, without the age.
+/// The lines of a list, with two spaces between the cells and without the age.
 fn listed(dir: &std::path::Path, args: &[&str]) -> Vec<String> {
     let done = snapshot().within(dir).args(args.iter().copied()).stdout_any().run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -135,8 +135,8 @@ fn the_difference_is_shown_without_what_is_shared() {
     snapshot().within(done.dir()).args(["--raw", "--diff", "1", &first]).run();
 }
 
-/// 15 C4: a snapshot is compared with a file, and `latest` is the newest one of that file; a name
-/// that may be both is refused.
+/// 15 C4: a snapshot is compared with a file, and `latest` is the newest snapshot of that file. A
+/// name that could be both is refused.
 #[test]
 fn a_snapshot_is_compared_with_a_file() {
     let (done, _, _) = two();
@@ -160,7 +160,7 @@ fn a_snapshot_is_compared_with_a_file() {
             "~  1  user  61 → 70  text: 33 → 42 characters: a and more than a few words of it\n",
         )
         .run();
-    // Not a message, but a byte.
+    // The difference is not a message, but a byte.
     fs::write(&path, [&longer, B.trim_end()].concat()).expect("writes");
     snapshot()
         .within(done.dir())
@@ -185,7 +185,7 @@ fn a_snapshot_is_compared_with_a_file() {
         .run();
 }
 
-/// 15 C3: what is in the trash is listed, with the time that is left.
+/// 15 C3: the trash is listed with the time that is left.
 #[test]
 fn the_trash_is_listed() {
     let (done, first, _) = two();
@@ -218,7 +218,7 @@ fn verify_says_which_are_damaged() {
     let path = done.dir().join(&data);
     fs::remove_file(&path).expect("removes");
     fs::write(&path, A.replace('a', "z")).expect("writes");
-    // The bytes are read only on request; their number is known all the same.
+    // The bytes are read only on request, but their number is always known.
     snapshot()
         .within(done.dir())
         .args(["--verify"])
@@ -240,7 +240,7 @@ fn verify_says_which_are_damaged() {
         .run();
 }
 
-/// G4: the place of a broken chain is named, and a repair says what it did.
+/// G4: a broken chain is reported with its line, and a repair says what it did.
 #[test]
 fn a_changed_audit_log_is_reported_with_its_place() {
     let (done, first, second) = two();

@@ -97,7 +97,7 @@ fn pins_keep_records_and_their_exchange() {
 
 #[test]
 fn jq_between_two_tools_does_no_harm() {
-    // As `jq -c '{a:1}+.'` leaves it: the tag is no longer in front.
+    // The form that `jq -c '{a:1}+.'` writes: the tag is no longer the first member.
     let tagged =
         "{\"a\":1,\"_ctx\":{\"zone\":\"old\",\"mine\":[1]},\"role\":\"user\",\"content\":\"x\"}\n";
     split()
@@ -105,7 +105,7 @@ fn jq_between_two_tools_does_no_harm() {
         .stdin(tagged)
         .stdout("{\"a\":1,\"role\":\"user\",\"content\":\"x\"}\n")
         .run();
-    // Foreign members stay when zones are decided again.
+    // Foreign members stay if the zones are decided again.
     split()
         .stdin(tagged)
         .stdout("{\"_ctx\":{\"zone\":\"keep\",\"line\":1,\"bytes\":35,\"end\":1,\"mine\":[1]},\"a\":1,\"role\":\"user\",\"content\":\"x\"}\n")

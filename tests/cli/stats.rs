@@ -90,7 +90,7 @@ fn what_was_done_is_told() {
     assert!(fidelity.as_f64().is_some_and(|share| share > 0.0 && share <= 1.0));
 }
 
-/// A fidelity of the log is nearly that of the report, whose identifiers have weights.
+/// A fidelity from the log is close to that of the report, which weights identifiers.
 #[test]
 fn the_fidelity_is_near_the_items_kept_of_the_report() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -119,7 +119,7 @@ fn since_leaves_out_what_was_before() {
         .run();
 }
 
-/// Torn and foreign lines of the log are counted and do no harm.
+/// Incomplete and foreign lines of the log are counted and do no harm.
 #[test]
 fn bad_lines_of_the_log_are_counted() {
     let dir = used();
@@ -174,7 +174,7 @@ fn hostile_names_are_escaped() {
     assert!(!metrics.contains('\u{1b}'));
 }
 
-/// The metrics are written completely, in addition to the output, and another parser reads them.
+/// The metrics are written completely, in addition to the output, and another parser can read them.
 #[test]
 #[allow(clippy::print_stderr)] // A test that skips says so.
 fn another_parser_reads_the_metrics() {
@@ -222,7 +222,7 @@ fn promtool_takes_the_metrics() {
     }
 }
 
-/// Counters of a part of the log would look as if they had restarted.
+/// Counters over a part of the log would look as if they had been reset.
 #[test]
 fn since_does_not_go_with_prometheus() {
     let done = bash(Path::new("/"), "ctx-stats --prometheus --since yesterday");

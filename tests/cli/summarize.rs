@@ -1,4 +1,4 @@
-//! `ctx-summarize` by rule: what leaves, what stays, what is refused.
+//! `ctx-summarize` by rule: what it removes, what it keeps, and what it refuses.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn case() -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize")).args(["--method", "rule"])
 }
 
-/// Records with their zones tagged as ctx-split does, the last one with the count.
+/// Records with zones tagged as by ctx-split. The last record has the count.
 fn tagged(records: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (index, (zone, record)) in records.iter().enumerate() {
@@ -46,7 +46,7 @@ fn session() -> String {
 const RECORD_LINE: &str =
     "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
 
-/// The record that a rule summary becomes in chat.
+/// The record of a rule summary in chat format.
 fn summary(facts: &str) -> String {
     format!(
         r###"{{"role":"user","name":"ctx_summary","content":"## 会话摘要 / Session summary\n\n{RECORD_LINE}\n\n{facts}"}}"###
@@ -143,7 +143,7 @@ fn a_second_compaction_keeps_the_first_summary() {
     };
     let second = String::from_utf8(again(&[])).expect("UTF-8");
     let facts = r"- 用户消息数 / User messages: 2\n- 工具调用数 / Tool calls: 1\n- 最近话题 / Latest topics: thanks\n- 使用的工具 / Tools used: ls\n\n### 更早的摘要 / Earlier summary\n\n- 更早话题 / Earlier topics: list the files";
-    // Only texts are left, so that the summary is one that every format accepts.
+    // Only texts are left, so the summary is valid in every format.
     let line = "\"content\":\"[ctx_summary] Summary of earlier messages of this session:\\n\\n";
     let expected = summary(facts).replace("\"name\":\"ctx_summary\",\"content\":\"", line);
     assert_eq!(second, format!("{SYSTEM}\n{expected}\n{more}\n"));
@@ -422,7 +422,7 @@ proptest! {
                 .stdout_any()
                 .run();
             let after = String::from_utf8(done.stdout).expect("UTF-8");
-            // By rule and id: the lines have moved.
+            // Problems by rule and id, because the lines have moved.
             let kinds = |session: &str| -> Vec<_> {
                 let found = problems(session.as_bytes());
                 found.into_iter().map(|problem| (problem.rule, problem.id)).collect()
@@ -433,7 +433,7 @@ proptest! {
                 prop_assert!(at.is_some(), "{:?} is new in\n{}", problem, after);
                 known.swap_remove(at.expect("there"));
             }
-            // What is kept is there, in order, byte for byte.
+            // The kept records are there, in order, byte for byte.
             let mut expected: Vec<Option<String>> = Vec::new();
             for line in zones.lines() {
                 let (tag, rest) = line.split_once("},").expect("tagged");

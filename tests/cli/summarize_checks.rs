@@ -51,7 +51,7 @@ fn asking(server: &Server) -> Case {
     case().env("CTX_LLM_URL", &server.url).env("CTX_LLM_KEY", KEY)
 }
 
-/// The output where nothing is added to the answer.
+/// The output if nothing is added to the answer.
 fn output(summary: &str) -> String {
     let text = format!("{RECORD_LINE}\n\n{summary}");
     let text = serde_json::to_string(&text).expect("JSON");
@@ -60,7 +60,7 @@ fn output(summary: &str) -> String {
     )
 }
 
-/// What the output has of the model's answer is this.
+/// This part of the model's answer is in the output.
 fn has_answer(done: &Finished, answer: &str) {
     assert_eq!(parts(&done.stdout).0, answer);
     let text = String::from_utf8_lossy(&done.stdout);
@@ -101,7 +101,7 @@ fn a_bad_answer_is_repaired() {
         )
         .run();
     has_answer(&done, &repaired);
-    // What tool output says cannot close the record in the prompt either.
+    // Tool output cannot end the record in the prompt either.
     let request = server.requests().concat();
     assert_eq!(request.matches("</record>").count(), 1, "{request}");
 }
@@ -167,7 +167,7 @@ fn a_recorded_run_is_repeated_without_a_server() {
         case().within(recorded.dir()).args(["--replay", "answers", "--llm-model", model])
     };
     again("small").stdout(&*recorded.stdout).stderr("").run();
-    // The URL does not matter then: there is no server.
+    // The URL does not matter here, because there is no server.
     again("small")
         .env("CTX_LLM_URL", "http://127.0.0.1:9")
         .stdout(&*recorded.stdout)
@@ -211,7 +211,7 @@ fn compaction_is_repeatable_and_tells_what_was_repaired() {
         .stderr_has("commands without support removed: 1")
         .run();
     assert_eq!(recorded.read("s.jsonl"), replayed.read("s.jsonl"));
-    // Without its answers nothing is touched.
+    // Without recorded answers, nothing is changed.
     let failed = compact()
         .args(["--replay", "nowhere"])
         .code(2)
@@ -221,7 +221,7 @@ fn compaction_is_repeatable_and_tells_what_was_repaired() {
     assert_eq!(failed.read("s.jsonl"), session.as_bytes());
 }
 
-/// A server that answers every question alike, and what it was asked.
+/// A server that gives every question the same answer, and the questions that it received.
 fn summed_up(old: &[serde_json::Value], window: &str, answers: usize) -> Vec<String> {
     let server = Server::new((0..answers).map(|_| said("## 任务目标\nFix the login bug")));
     let done = asking(&server)
@@ -244,9 +244,9 @@ fn old_zones_of_any_size_are_summed_up() {
     // Half a million tokens.
     let requests = summed_up(&many(1_150, "user"), "32000", 60);
     assert!((15..40).contains(&requests.len()), "{}", requests.len());
-    // Nobody asked for anything.
+    // The session contains no request.
     assert_eq!(summed_up(&many(4, "assistant"), "32000", 2).len(), 1);
-    // One message alone, longer than the window by far.
+    // A single message, much longer than the window.
     let giant = [json!({"role": "user", "content": words.repeat(100)})];
     let requests = summed_up(&giant, "8000", 60);
     assert!((6..30).contains(&requests.len()), "{}", requests.len());

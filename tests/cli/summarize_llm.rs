@@ -26,7 +26,7 @@ fn case(server: &Server) -> Case {
     untold(server).args(["--template", "sanbot"])
 }
 
-/// Without a word of the template.
+/// An answer that has nothing of the template.
 fn untold(server: &Server) -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(["--method", "llm"])
@@ -77,7 +77,7 @@ fn the_model_writes_the_summary() {
     ] {
         assert!(request.contains(part), "{part} in {request}");
     }
-    // Neither secrets nor what is kept is sent.
+    // Neither secrets nor kept messages are sent.
     assert!(!request.contains("hunter2x"), "{request}");
     assert!(!request.contains("go on\""), "{request}");
     assert!(!request.contains("be brief"), "{request}");
@@ -134,7 +134,7 @@ fn without_an_answer_the_summary_is_written_by_code() {
     }
 }
 
-/// `--method llm` writes no other summary, unless `--on-failure` names one.
+/// `--method llm` writes no other summary unless `--on-failure` names one.
 #[test]
 fn a_model_that_was_asked_for_and_gives_no_answer_is_an_error() {
     let server = Server::new([rejected()]);
@@ -147,7 +147,7 @@ fn a_model_that_was_asked_for_and_gives_no_answer_is_an_error() {
         .run();
 }
 
-/// A server that is named by a flag was silently not asked.
+/// A server that a flag named used to be ignored silently.
 #[test]
 fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     for flag in ["--llm-url", "--llm-model", "--record", "--replay"] {
@@ -160,7 +160,7 @@ fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
             ))
             .run();
     }
-    // A variable of the environment may be meant for other runs.
+    // An environment variable may be meant for other runs.
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .env("CTX_LLM_URL", "http://127.0.0.1:9")
         .args(["-q"])
@@ -185,7 +185,7 @@ fn on_failure_fail_writes_nothing() {
 
 #[test]
 fn every_misbehaviour_ends_in_a_summary_by_code() {
-    // The server's behaviour, the number of requests, the message.
+    // The server's behaviour, the number of requests, and the message.
     type Misbehaviour = (fn() -> Act, usize, &'static str);
     let acts: [Misbehaviour; 6] = [
         (|| Act::ok("<html>"), 3, "the answer is not JSON"),
@@ -195,7 +195,7 @@ fn every_misbehaviour_ends_in_a_summary_by_code() {
         (|| Act::Hang, 3, "no answer within 1 s"),
         (|| Act::ok("{}"), 1, "not the shape of this API: no choices"),
     ];
-    // Each waits between its tries: together they wait once.
+    // Each one waits between its attempts; they wait at the same time.
     std::thread::scope(|scope| {
         for (act, tries, why) in acts {
             scope.spawn(move || {
@@ -332,7 +332,7 @@ fn an_earlier_summary_goes_into_the_new_one() {
             1,
         )
         .replace("\"end\":5", "\"end\":6");
-    // A little record: what is added makes it as long as it was.
+    // A short record: with the added text it would be as long as before.
     let done = case(&server).stdin(input).stdout_any().stderr_has("").run();
     assert_eq!(parts(&done.stdout).0, "## 任务目标\nboth");
     let request = server.requests().concat();
@@ -427,7 +427,7 @@ fn templates_of_the_user_are_read_and_checked() {
 fn urls_that_are_none_are_refused_without_being_shown() {
     for (url, why) in [
         ("localhost:8080", "must begin with http:// or https://"),
-        ("http://me:hunter2x@host", "holds a user name or password"),
+        ("http://me:hunter2x@host", "contains a user name or password"),
     ] {
         let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
             .args(["--method", "llm", "--llm-url", url])

@@ -1,4 +1,4 @@
-//! `ctx-summarize --method llm`: which server gets which key.
+//! `ctx-summarize --method llm`: which key is sent to which server.
 
 use ctx_testkit::{Act, Case, Server};
 
@@ -17,7 +17,7 @@ fn answer() -> Act {
     Act::ok(r#"{"choices":[{"message":{"content":"All is done."},"finish_reason":"stop"}]}"#)
 }
 
-/// Somebody with both vendors' keys in the environment.
+/// The environment of a user who has both vendors' keys.
 fn case(url: &str) -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(["--method", "llm", "--llm-url", url])
@@ -28,7 +28,7 @@ fn case(url: &str) -> Case {
         .stdout_any()
 }
 
-/// The address of a server on this machine that does not look like it.
+/// An address of a server on this machine that does not look like one.
 fn beyond(server: &Server) -> String {
     server.url.replace("127.0.0.1", "0.0.0.0")
 }
@@ -41,12 +41,12 @@ fn assert_no_key(server: &Server) {
     }
 }
 
-/// A vendor's key used to go to any host that was named.
+/// A vendor's key used to be sent to any host that was named.
 #[test]
 fn a_vendors_key_goes_to_no_other_host() {
     for (api, name) in [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")] {
         let server = Server::new([answer()]);
-        // On this machine a key is not expected.
+        // A server on this machine needs no key.
         case(&server.url).args(["--llm-api", api, "--llm-tries", "1"]).stderr_has("").run();
         assert_no_key(&server);
 
@@ -62,7 +62,7 @@ fn a_vendors_key_goes_to_no_other_host() {
     }
 }
 
-/// The host decides whose key it is, not the API that is spoken there.
+/// The host decides whose key is sent, not the API.
 #[test]
 fn a_vendor_gets_its_own_key() {
     for (url, api, header) in [
@@ -104,7 +104,7 @@ fn no_key_goes_through_a_network_in_clear() {
     assert!(request.contains(&format!("authorization: Bearer {OWN}\r\n")));
 }
 
-/// A redirect is no way around any of this.
+/// A redirect does not get around any of this.
 #[test]
 fn a_redirect_takes_the_key_nowhere() {
     for status in [301, 302, 303, 307, 308] {
@@ -124,6 +124,6 @@ fn a_redirect_takes_the_key_nowhere() {
 fn a_server_that_wants_a_key_and_got_none_says_so() {
     let server = Server::new([Act::answer("401 Unauthorized", "", "{}")]);
     case(&server.url)
-        .stderr_has("the server wants a key, and none was sent (status 401); the extractive summary is used")
+        .stderr_has("the server requires a key, and none was sent (status 401); the extractive summary is used")
         .run();
 }

@@ -1,5 +1,5 @@
-//! `ctx-summarize --method llm`: how much a model is sent, how long an answer it is asked for,
-//! and in which language.
+//! `ctx-summarize --method llm`: how much text the model gets, how long its answer may be, and in
+//! which language.
 
 use ctx_testkit::{Act, Case, Server};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn session() -> String {
     lines.concat()
 }
 
-/// The same, with all old but the last record.
+/// The same, with everything summarized except for the last record.
 fn tagged(session: &str) -> String {
     let count = session.lines().count();
     let zone = |(at, line): (usize, &str)| {
@@ -55,7 +55,7 @@ const MODELS: &str = "GET /v1/models HTTP/1.1";
 const CHAT: &str = "POST /v1/chat/completions HTTP/1.1";
 const ANSWER: &str = "## Goal\nMake the report of the month.";
 
-/// A window that the server tells cuts the output of the command, and nothing that people said.
+/// If the server reports a window, the output of the command is cut, and nothing that people said.
 #[test]
 fn a_server_says_its_window_and_the_record_is_cut_to_it() {
     let models = Act::ok(r#"{"data":[{"id":"mine","max_model_len":6000}]}"#);
@@ -92,7 +92,7 @@ fn without_a_word_of_the_server_the_window_is_a_guess() {
     assert_eq!(first_lines(&server), [MODELS, CHAT]);
 }
 
-/// Neither where the window is known nor where it does not matter.
+/// The server is not asked if the window is known or does not matter.
 #[test]
 fn a_server_is_not_asked_for_a_window_without_need() {
     let short = r#"{"role":"user","content":"Make the report of the month, please, and keep the order of the columns as it is."}"#;
@@ -114,7 +114,7 @@ fn a_server_is_not_asked_for_a_window_without_need() {
     }
 }
 
-/// A run that asked for the window is repeated with the same one.
+/// If a run asked for the window, a replay uses the same one.
 #[test]
 fn a_window_is_recorded_with_the_answers() {
     let models = Act::ok(r#"{"data":[{"id":"mine","max_model_len":6000}]}"#);
@@ -145,7 +145,7 @@ fn talk() -> String {
     (0..80).map(message).collect::<Vec<_>>().concat()
 }
 
-/// What is asked for, in tokens, and what may come.
+/// The requested number of tokens, and the number that may come.
 fn asked(args: &[&str]) -> (u64, u64) {
     let server = Server::new([said(ANSWER)]);
     case(&server)
@@ -166,7 +166,7 @@ fn asked(args: &[&str]) -> (u64, u64) {
 #[test]
 fn a_model_is_asked_for_what_is_said_else_for_what_there_is_room_for() {
     assert_eq!(asked(&["--summary-tokens", "300"]), (300, 360));
-    // A tenth of what it replaces.
+    // A tenth of the replaced tokens.
     assert_eq!(asked(&[]), (606, 727));
     let (target, most) = asked(&["--budget", "3000"]);
     assert!((1_700..1_850).contains(&target), "{target}");
@@ -204,7 +204,7 @@ fn a_summary_is_in_the_users_language() {
     assert!(request.contains("## Constraints and Preferences\\n"), "{request}");
 }
 
-/// The least important sections are last: they go where the answer is too long.
+/// The least important sections come last: they are dropped if the answer is too long.
 #[test]
 fn an_answer_that_is_too_long_loses_its_last_lines() {
     let lines = |from: u32| -> String {

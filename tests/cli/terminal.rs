@@ -1,5 +1,5 @@
-//! H9: foreign text (names of files, tools, roles, ids, models, and everything in a record)
-//! controls no terminal, whichever tool prints it.
+//! H9: foreign text (names of files, tools, roles, ids, models, and everything in a record) cannot
+//! control a terminal, whichever tool prints it.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -8,11 +8,10 @@ use ctx_testkit::Case;
 use serde_json::{Value, json};
 
 const USER: &str = "{\"role\":\"user\",\"content\":\"x\"}\n";
-/// Sets the title of a window, colours, and clears the screen with a control character of
-/// two bytes.
+/// Sets the window title and colours, and clears the screen with a control character of two bytes.
 const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{7f}";
 
-/// H9: escapes of the terminal in what a record says and in names of files.
+/// H9: terminal escapes in records and in file names.
 #[test]
 fn h9_no_text_of_a_record_drives_the_terminal() {
     let escape = "\u{1b}]0;owned\u{7}";
@@ -34,7 +33,7 @@ fn tool(name: &str) -> Case {
     Case::new(crate::tool_path(name))
 }
 
-/// Whether a terminal would do something else with it than show it.
+/// Whether a terminal would interpret the text instead of showing it.
 fn drives(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'))
 }
@@ -58,7 +57,7 @@ fn lines(records: &[Value]) -> String {
     records.iter().map(line).collect()
 }
 
-/// A session in which everything that has a name is named to do harm.
+/// A session in which every name is meant to do harm.
 fn session() -> String {
     let e = ESCAPES;
     let mut records = vec![json!({"role": "user", "content": format!(
@@ -79,7 +78,7 @@ fn session() -> String {
     lines(&records)
 }
 
-/// The same with all that can be wrong with it.
+/// The same with every kind of problem.
 fn broken() -> String {
     let e = ESCAPES;
     let records = [
@@ -91,7 +90,7 @@ fn broken() -> String {
     session() + &lines(&records) + ESCAPES + "\n"
 }
 
-/// Calls that tell of a session, and do not pass it on.
+/// Calls that report about a session and do not pass it on.
 const TELLING: [(&str, &[&str]); 28] = [
     ("ctx-check", &["-v"]),
     ("ctx-check", &["--all"]),
@@ -123,8 +122,8 @@ const TELLING: [(&str, &[&str]); 28] = [
     ("ctx-summarize", &["-vv", "--partial", "-o", "out.jsonl"]),
 ];
 
-/// H9: every tool escapes the name of a file, in every form, so that it neither controls a terminal
-/// nor begins a line of its own; so does a name in a record.
+/// H9: every tool escapes the name of a file in every kind of output, so that it neither controls a
+/// terminal nor starts a line; the same for a name in a record.
 #[test]
 fn h9_no_name_drives_the_terminal() {
     let name = format!("{ESCAPES}\nctx: all is well.jsonl");
@@ -142,7 +141,7 @@ fn h9_no_name_drives_the_terminal() {
     }
 }
 
-/// H9: a summary is printed, too, and passed on; a tool's name used to be in it unchanged.
+/// H9: a summary is printed and passed on, too. It used to contain a tool's name unchanged.
 #[test]
 fn h9_no_summary_drives_the_terminal() {
     for method in ["extractive", "rule"] {
@@ -161,8 +160,8 @@ fn h9_no_summary_drives_the_terminal() {
     }
 }
 
-/// H9: a name that begins with two dashes comes out of a pattern of the shell and is taken
-/// for a flag: where there is colour, the usage error had it as it was.
+/// H9: a file name that begins with two dashes can come from a shell pattern and be taken for a
+/// flag. On a terminal with colour, the usage error used to show it unchanged.
 #[test]
 fn h9_a_name_that_is_taken_for_a_flag_drives_no_terminal() {
     let name = format!("--{ESCAPES}.jsonl");

@@ -12,7 +12,7 @@ use crate::faults::can_trace;
 use crate::gc::CTX_GC;
 use crate::snapshot::CTX_SNAPSHOT;
 
-/// A store with three snapshots; their ids.
+/// A store with three snapshots; returns their ids.
 struct Field {
     dir: TempDir,
     ids: Vec<String>,
@@ -46,13 +46,13 @@ impl Field {
         self.path(&format!("memory/session-summaries/{id}.meta.json"))
     }
 
-    /// Whether nothing but the newest snapshot is left, and the others are in the trash.
+    /// Whether only the newest snapshot is left, and the others are in the trash.
     fn is_collected(&self) -> bool {
         let there = |number: &usize| self.meta(*number).exists();
         [0, 1, 2].iter().filter(|number| there(number)).eq(&[2])
     }
 
-    /// Brings the first snapshot into the trash, for longer than its grace.
+    /// Moves the first snapshot to the trash, and lets its grace end.
     fn expire_first(&self) {
         Case::new(CTX_GC)
             .within(self.dir.path())
@@ -65,13 +65,13 @@ impl Field {
         fs::rename(bin, trash.join("20260101T000000.000000Z-0000")).expect("renamed");
     }
 
-    /// Writes something else into it.
+    /// Replaces its content.
     fn damage(&self, number: usize) {
         fs::remove_file(self.meta(number)).expect("removed");
         fs::write(self.meta(number), "{").expect("written");
     }
 
-    /// Runs a tool; the call fails for these files.
+    /// Runs a tool while the call fails for these files.
     fn run(&self, program: &str, args: &[&str], fault: &str, files: &[&Path]) -> Said {
         let call = fault.split(':').next().unwrap_or_default();
         let mut command = Command::new("strace");
@@ -96,7 +96,7 @@ impl Field {
 
 const NO_OPEN: &str = "openat:error=EIO";
 
-/// G4: a snapshot that could not be read is not one that is damaged, nor one that is whole.
+/// G4: a snapshot that could not be read counts neither as damaged nor as intact.
 #[test]
 fn verify_tells_what_it_could_not_read_from_damage() {
     if !can_trace() {
@@ -118,7 +118,7 @@ fn verify_tells_what_it_could_not_read_from_damage() {
     assert_eq!(verify(&[&data]).0, Some(3), "its bytes");
     assert_eq!(verify(&[&first, &second, &third]).0, Some(2), "none");
 
-    // A job that repairs is to begin, however the disk is.
+    // A job that repairs must start, whatever the state of the disk.
     field.damage(1);
     let (code, out, err) = verify(&[&first]);
     assert_eq!(code, Some(1), "{out}{err}");
@@ -126,7 +126,7 @@ fn verify_tells_what_it_could_not_read_from_damage() {
     assert!(err.contains("1 of 3 snapshots could not be read"), "{err}");
 }
 
-/// G4: the same of the audit log.
+/// G4: the same for the audit log.
 #[test]
 fn verify_says_that_the_audit_log_could_not_be_read() {
     if !can_trace() {
@@ -153,7 +153,7 @@ fn a_list_that_lacks_a_snapshot_says_so() {
     assert!(err.contains(&told), "{err}");
 }
 
-/// G3: a job at night learns that a snapshot could not be judged; the others are.
+/// G3: a nightly job reports that a snapshot could not be judged, and judges the others.
 #[test]
 fn gc_says_what_it_could_not_judge() {
     if !can_trace() {
@@ -171,7 +171,7 @@ fn gc_says_what_it_could_not_judge() {
     }
 }
 
-/// What must be repeated matters more than what the audit log lacks.
+/// Work that must be repeated matters more than a missing audit record.
 #[test]
 fn gc_that_left_something_is_partly_done_whatever_the_audit_log_lacks() {
     if !can_trace() {
@@ -190,7 +190,7 @@ fn gc_that_left_something_is_partly_done_whatever_the_audit_log_lacks() {
     }
 }
 
-/// Wherever the calls begin to fail, 5 is never said of what is partly done.
+/// Wherever the calls start to fail, a partial result never exits with 5.
 #[test]
 fn gc_is_uncertain_only_of_what_is_done() {
     if !can_trace() {
@@ -211,7 +211,8 @@ fn gc_is_uncertain_only_of_what_is_done() {
     }
 }
 
-/// G3: bytes whose meta.json cannot even be looked for are not taken for those of a killed run.
+/// G3: if it is unknown whether bytes have a meta.json, they are not taken for those of a killed
+/// run.
 #[test]
 fn gc_takes_nothing_for_uncommitted_that_it_cannot_look_at() {
     if !can_trace() {

@@ -1,4 +1,4 @@
-//! Asking over HTTP, with retries, and why a model gives no answer.
+//! Sends a question over HTTP, with retries, and reports why a model gives no answer.
 
 use std::io::Read;
 use std::sync::mpsc::channel;
@@ -16,7 +16,7 @@ use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
 use crate::wire::{self, ListedWindow};
 use crate::{Api, Completion, Endpoint, Key, KeyInClear, Question, Usage};
 
-/// Everything a client needs. The caller has read flags and environment.
+/// The settings of a client. The caller has read flags and environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The server and its path.
@@ -27,26 +27,26 @@ pub struct Settings {
     pub key: Option<Key>,
     /// Whether the key may cross a network unencrypted.
     pub key_in_clear: bool,
-    /// The time to connect.
+    /// The time limit for a connection.
     pub connect_timeout: Duration,
-    /// The time for one complete answer. Each try has all of it.
+    /// The time limit for a complete answer, for each attempt.
     pub answer_timeout: Duration,
-    /// How often to try.
+    /// The number of attempts and the wait between them.
     pub tries: Tries,
     /// A proxy on the way to the server.
     pub proxy: Option<Proxy>,
 }
 
-/// How often to ask, and how long to wait between.
+/// How often to ask, and how long to wait in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tries {
-    /// The number of tries, at least one.
+    /// The maximum number of attempts, at least one.
     pub most: u64,
-    /// The wait before the second try. The wait before the third is twice as long, and so on.
+    /// The wait before the second attempt. It doubles before each further attempt.
     pub step: Duration,
 }
 
-/// The time as the caller has it. Tests bring their own.
+/// The clock of the caller, which tests replace.
 #[derive(Clone, Copy)]
 pub struct Clock<'a> {
     /// The current time.
@@ -55,25 +55,25 @@ pub struct Clock<'a> {
     pub sleep: &'a dyn Fn(Duration),
 }
 
-/// Asks one server.
+/// A client for one server.
 pub struct Client {
     settings: Settings,
     agent: Agent,
 }
 
-/// In bytes. A summary has a few kilobytes, but a server may add much to it.
+/// The largest answer in bytes. A summary has a few kilobytes, but a server may add much to it.
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
-/// In bytes. Only the message of an error is read.
+/// The largest error in bytes. Only its message is used.
 const LARGEST_ERROR: u64 = 64 * 1024;
-/// The time for a request that only prepares the question.
+/// The time limit for a request that prepares the question.
 const QUICK: Duration = Duration::from_secs(5);
 /// The longest wait, whatever the server asks for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// How much of a server's message is shown, in characters.
+/// The number of characters of a server's message to show.
 const SHOWN_CHARS: usize = 300;
 
 impl Client {
-    /// Makes a client, without a connection yet.
+    /// Makes a client without connecting.
     pub fn new(settings: Settings) -> Result<Self, KeyInClear> {
         let endpoint = &settings.endpoint;
         // Others on the network can read what is sent.
@@ -99,7 +99,7 @@ impl Client {
         &self.settings.endpoint
     }
 
-    /// Asks, and tries again where that may help. Adds the cost to `usage`, also that of an
+    /// Asks, and tries again if that may help. Adds the cost to `usage`, including that of an
     /// answer that cannot be used.
     pub fn ask(
         &self,
@@ -116,9 +116,9 @@ impl Client {
         outcome
     }
 
-    /// The window that the server states for its model, or `None` if anything goes wrong. This
-    /// is one quick request, and a second one to a llama.cpp server that states only what the
-    /// model was trained with.
+    /// The window that the server reports for its model; `None` if anything fails. Sends one quick
+    /// request, and a second one to a llama.cpp server that only reports the window with which the
+    /// model was trained.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
         match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
@@ -194,7 +194,7 @@ impl Client {
         if (300..400).contains(&status) {
             return LlmError::Redirect { status, location: redirect_host(&headers) };
         }
-        // The status says enough if the body cannot be read.
+        // If the body cannot be read, the status is enough.
         let body = self.read(response, LARGEST_ERROR).unwrap_or_default();
         let message = self.shorten(&wire::error_message(&body));
         match status {
@@ -221,7 +221,8 @@ impl Client {
         }
     }
 
-    /// A server's message on one line. It is not trusted: it may quote the key, or be very long.
+    /// Shortens a server's message to one line. The message is not trusted: it may quote the key,
+    /// or be very long.
     fn shorten(&self, text: &str) -> String {
         let clean = self.clean(text);
         let mut line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -245,14 +246,14 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The host that a redirect points to: the user has to know it.
+/// The host that a redirect points to, for the message to the user.
 fn redirect_host(headers: &HeaderMap) -> String {
     let uri = header(headers, "location").and_then(|location| location.parse::<Uri>().ok());
     uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
 }
 
 impl Tries {
-    /// Asks until there is an answer, an error that waiting does not cure, or no try left.
+    /// Asks until there is an answer, an error that waiting does not fix, or no attempt left.
     fn run<T>(&self, clock: Clock<'_>, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tried: u32 = 1;
         loop {
@@ -275,8 +276,8 @@ impl Tries {
     }
 }
 
-/// The wait that a `Retry-After` header asks for: seconds, or an HTTP date. There is no wait if
-/// the date has passed.
+/// The wait that a `Retry-After` header requests, in seconds or as an HTTP date. It is zero if the
+/// date has passed.
 fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<u64>() {
@@ -286,8 +287,8 @@ fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
     Some((date.to_utc() - now).to_std().unwrap_or(Duration::ZERO))
 }
 
-/// Looks up a name in a thread, so that the time for it is limited. The resolver of ureq panics
-/// if the system gives no thread. This one then uses the calling thread, without a limit.
+/// Looks up a host name in a thread, so that the time is limited. ureq's own resolver panics if the
+/// system allows no thread. This one then uses the calling thread, without a time limit.
 #[derive(Debug)]
 struct ThreadResolver(fn() -> Builder);
 
@@ -303,7 +304,7 @@ impl Resolver for ThreadResolver {
         let (own_uri, own_config) = (uri.clone(), config.clone());
         let look_up = move || {
             let addresses = DefaultResolver::default().resolve(&own_uri, &own_config, unlimited);
-            // The receiver is gone if the answer comes too late.
+            // If the answer comes too late, the receiver is gone.
             drop(sender.send(addresses));
         };
         match self.0().spawn(look_up) {
@@ -315,14 +316,14 @@ impl Resolver for ThreadResolver {
     }
 }
 
-/// What asking gives.
+/// The result of a question.
 pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 
-/// Why there is no answer. No variant holds a key. Text of a server is redacted and cut short.
+/// Why there is no answer. No variant contains a key. Text of a server is redacted and shortened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// The key cannot be sent.
-    #[error("the key holds characters that no header can carry")]
+    /// The key cannot be sent in a header.
+    #[error("the key has characters that are not allowed in a header")]
     BadKey,
     /// The answer was not complete in time.
     #[error("no answer within {} s", .0.as_secs_f64())]
@@ -347,9 +348,9 @@ pub enum LlmError {
     #[error("the input is too long for the model{}", colon(.0))]
     TooLong(String),
     /// The server requires a key, and none is set.
-    #[error("the server wants a key, and none was sent (status 401){}", colon(.0))]
+    #[error("the server requires a key, and none was sent (status 401){}", colon(.0))]
     NoKey(String),
-    /// The server refuses the request for another reason, such as the key or the model's name.
+    /// The server refused the request for another reason, such as a wrong key or an unknown model.
     #[error("the server refused the request (status {status}){}", colon(.message))]
     Rejected {
         /// HTTP status.
@@ -357,28 +358,28 @@ pub enum LlmError {
         /// The server's message.
         message: String,
     },
-    /// The server redirects. That is not followed: session and key only go to an address that
-    /// the user named.
+    /// The server redirects. The client does not follow, because session and key may only go to an
+    /// address that the user named.
     #[error("the server redirects (status {status}){}", colon(.location))]
     Redirect {
         /// HTTP status.
         status: u16,
-        /// The host that it points to.
+        /// The host that the redirect points to.
         location: String,
     },
-    /// The answer has more bytes than allowed.
+    /// The answer is larger than allowed.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
     /// The answer is not JSON.
     #[error("the answer is not JSON: {0}")]
     NotJson(String),
-    /// The answer is JSON, but not an answer of this API.
-    #[error("the answer has not the shape of this API: {0}")]
+    /// The answer is JSON, but does not match this API.
+    #[error("the answer does not match this API: {0}")]
     WrongShape(&'static str),
     /// The answer has no text.
     #[error("the answer is empty{}", reason(.finish.as_deref()))]
     Empty {
-        /// Why the model stopped, if the server says so.
+        /// Why the model stopped, if the server reports it.
         finish: Option<String>,
     },
     /// The recorded answers cannot be used.
@@ -406,10 +407,10 @@ impl LlmError {
 /// Why a question cannot be recorded or replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
-    /// This question was not recorded.
+    /// The answer to this question was not recorded.
     #[error("no answer is recorded for this question ({0})")]
     Missing(String),
-    /// The file was written by another program, or changed.
+    /// Another program wrote or changed the file.
     #[error("{0}: not a recorded answer")]
     Damaged(String),
     /// The directory cannot be used.
@@ -456,7 +457,7 @@ mod tests {
         }
     }
 
-    /// The waits, in seconds, if each try ends in the next of `errors`.
+    /// The waits in seconds, if the attempts end with these `errors`.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         waits_of(tries(4, 1), errors)
     }
@@ -521,7 +522,7 @@ mod tests {
         assert_eq!(after("-1"), None);
     }
 
-    /// The system gives no thread under `ulimit -u 1`.
+    /// The system allows no thread under `ulimit -u 1`.
     #[test]
     fn a_name_is_looked_up_with_and_without_threads() {
         let uri = "http://127.0.0.1:8080/".parse().expect("a URI");
@@ -530,7 +531,7 @@ mod tests {
             reason: Timeout::Resolve,
             ..NextTimeout::default()
         };
-        // No system has room for such a stack.
+        // No system can allocate such a stack.
         let none = || Builder::new().stack_size(usize::MAX / 4);
         for thread in [Builder::new, none] {
             for limit in [Duration::from_secs(9).into(), time::Duration::NotHappening] {

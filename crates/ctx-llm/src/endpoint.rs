@@ -1,5 +1,5 @@
-//! Where a question goes: the address made from the URL that the user gave, and the key that is sent
-//! there, which no message shows.
+//! The address of a model, made from the URL that the user gave, and the key for it, which no
+//! message shows.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::client::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Api {
-    /// Chat completions, as many servers speak them
+    /// Chat completions, as many servers support them
     #[cfg_attr(feature = "clap", value(name = "openai"))]
     OpenAi,
     /// Anthropic messages
@@ -30,37 +30,38 @@ impl Api {
     }
 }
 
-/// A full address and the API spoken there.
+/// A full address and its API.
 ///
-/// A URL whose path ends in `/chat/completions` or `/messages` is already a full address and
-/// names its API. Any other URL is a base. Its API is the one asked for, else Anthropic's if a
-/// label of the host or a part of the path is `anthropic`, else chat completions. A base gets
-/// `/v1`, unless its path holds a version (`v1`, `v1beta`, `v4`), and then the API's path.
+/// If the path of a URL ends with `/chat/completions` or `/messages`, it is a full address, and the
+/// path shows the API. Any other URL is a base. Its API is the requested one; or else Anthropic's,
+/// if a label of the host or a part of the path is `anthropic`; or else chat completions. The
+/// address is the base, `/v1` unless the path has a version (`v1`, `v1beta`, `v4`), and the path of
+/// the API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
-    /// The address to post to.
+    /// The address for requests.
     pub(crate) url: String,
     host: String,
     pub(crate) is_encrypted: bool,
 }
 
-/// A URL is not the address of a model.
+/// The URL is not the address of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// Not an absolute `http` or `https` URL.
     #[error("the LLM URL must begin with http:// or https:// and name a host")]
     NotHttp,
     /// `https://user:password@host/`.
-    #[error("the LLM URL holds a user name or password")]
+    #[error("the LLM URL contains a user name or password")]
     Credentials,
-    /// The path is that of the other API.
-    #[error("the LLM URL ends in the path of another API than the one asked for")]
+    /// The path belongs to the other API.
+    #[error("the LLM URL has the path of a different API than the requested one")]
     OtherApi,
 }
 
 impl Endpoint {
-    /// Makes the address of a URL; `wanted` is the API that the user asked for.
+    /// Makes the address from a URL; `wanted` is the API that the user requested.
     pub fn new(url: &str, wanted: Option<Api>) -> Result<Self, EndpointError> {
         let uri: Uri = url.trim().parse().map_err(|_| EndpointError::NotHttp)?;
         let scheme = uri.scheme_str().ok_or(EndpointError::NotHttp)?;
@@ -95,7 +96,7 @@ impl Endpoint {
         })
     }
 
-    /// The API spoken there.
+    /// The API of this address.
     pub fn api(&self) -> Api {
         self.api
     }
@@ -112,10 +113,9 @@ impl Endpoint {
         &self.host
     }
 
-    /// The vendor that owns the host. The path and the API prove nothing:
-    /// the URL can have any.
+    /// The vendor that owns the host. Path and API prove nothing, because any server can have them.
     pub(crate) fn vendor(&self) -> Option<Api> {
-        // A name may end in the dot of the root.
+        // A name may end with the dot of the root.
         let host = self.host.strip_suffix('.').unwrap_or(&self.host).to_ascii_lowercase();
         let is_below = |domain: &str| {
             let subdomain = host.strip_suffix(domain);
@@ -140,7 +140,7 @@ impl Endpoint {
         }
     }
 
-    /// The address with another path instead of the API's.
+    /// The address with another path in place of the API's.
     fn sibling(&self, path: &str) -> String {
         let at = self.url.find('?').unwrap_or(self.url.len());
         let (address, query) = self.url.split_at(at);
@@ -184,12 +184,12 @@ const OWN_KEY: &str = "CTX_LLM_KEY";
 /// A file whose first line is the user's own key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
-/// The secret that a server wants. It has no `Display`, and its `Debug` hides it.
+/// The key for a server. It has no `Display`, and its `Debug` hides it.
 #[derive(Clone)]
 pub struct Key(String);
 
 impl Key {
-    /// Trims the text, which may end in the newline of a key file; `None` if nothing is left.
+    /// Trims the text, because a key file may end with a newline; `None` if nothing is left.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
@@ -203,7 +203,7 @@ impl Key {
         Ok(value)
     }
 
-    /// Removes the key from a server's text: some servers quote it in their errors.
+    /// Removes the key from a server's text, because some servers quote it in errors.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }
@@ -222,14 +222,14 @@ pub struct KeyInClear {
     pub(crate) host: String,
 }
 
-/// The decision about the key for a server.
+/// The key that was chosen for a server.
 #[derive(Debug)]
 pub enum ChosenKey {
     /// Send this key.
     Sent(Key),
     /// No key is set.
     Missing,
-    /// This variable holds a vendor's key, but the server is not the vendor's.
+    /// This variable has a vendor's key, but the server does not belong to that vendor.
     Withheld(&'static str),
 }
 
@@ -243,11 +243,12 @@ pub struct KeyFileError {
 }
 
 impl ChosenKey {
-    /// Chooses the key for a server from the environment, which `variable` reads, or from a
-    /// file named there. Neither shows up in a list of processes or in a shell's history.
+    /// Chooses the key for a server from the environment, which `variable` reads, or from a file
+    /// that the environment names. Neither is visible in a list of processes or in a shell's
+    /// history.
     ///
-    /// The user's own key goes to any server. A vendor's key is there for other programs too,
-    /// so it only goes to that vendor.
+    /// The user's own key may go to any server. A vendor's key was set for other programs, so it
+    /// may only go to that vendor.
     pub fn of(
         endpoint: &Endpoint,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -263,7 +264,7 @@ impl ChosenKey {
             return Ok(key(variable_of(vendor)).map_or(Self::Missing, Self::Sent));
         }
         let usual = variable_of(endpoint.api());
-        // A server on this machine seldom wants a key.
+        // A server on this machine rarely requires a key.
         if !endpoint.is_loopback() && key(usual).is_some() {
             return Ok(Self::Withheld(usual));
         }
@@ -418,11 +419,10 @@ mod key_tests {
     fn an_empty_key_is_none_and_a_broken_one_is_not_quoted() {
         assert!(Key::new(" \n").is_none());
         let error = Key::new("sk-a\nb").expect("a key").header("").expect_err("two lines");
-        assert_eq!(error.to_string(), "the key holds characters that no header can carry");
+        assert_eq!(error.to_string(), "the key has characters that are not allowed in a header");
     }
 
-    /// The result for a server with these variables: the header and the key, joined by `=`, or the
-    /// error.
+    /// The result for a server with these variables: header and key, joined by `=`, or the error.
     fn chosen(url: &str, variables: &[(&str, &str)]) -> String {
         let endpoint = Endpoint::new(url, None).expect("a URL");
         let variable = |name: &str| {

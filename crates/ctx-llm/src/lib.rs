@@ -1,8 +1,8 @@
 //! A client that asks a language model one question: OpenAI-compatible chat completions and
 //! Anthropic messages.
 //!
-//! It writes summaries at the end of a pipe, so it neither streams nor calls tools. It has no
-//! default address, and no message shows its key.
+//! It writes summaries at the end of a pipe, so it neither streams nor calls tools. There is no
+//! default address, and no message shows the key.
 
 mod client;
 mod endpoint;

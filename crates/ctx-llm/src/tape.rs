@@ -1,7 +1,6 @@
-//! Recorded answers: a run with a model can be repeated without the model.
+//! Recorded answers, with which a run can be repeated without the model.
 //!
-//! A directory holds one file for each question. Its name is the SHA-256 of the question and
-//! `.json`:
+//! A directory has one file for each question, named `SHA256.json` after the hash of the question:
 //!
 //! ```json
 //! {"answer":{"cut":false,"text":"…"},
@@ -9,11 +8,11 @@
 //!  "request":{"max_tokens":600,"message":"…","model":"small","system":"…"}}
 //! ```
 //!
-//! The hash is taken over the JSON text of `request`, with its keys in this order and without
-//! blanks between them. The request has neither address nor key, and the caller has redacted it.
-//! If the model declined, the file has `"error":{"kind":"too-long","message":"…"}` instead of
-//! `answer`; the kinds are `too-long`, `refused` and `empty`. Failures of the network are not
-//! recorded. `window.json` holds the window that the server stated, if it was asked.
+//! The hash is that of the JSON text of `request`, with its keys in this order and without blanks
+//! between them. The request contains neither address nor key, and the caller has redacted it. If
+//! the model declined, the file has `"error":{"kind":"too-long","message":"…"}` in place of
+//! `answer`; the kinds are `too-long`, `refused` and `empty`. Network failures are not recorded.
+//! `window.json` has the window that the server reported, if it was asked.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -34,8 +33,7 @@ use crate::{Completion, LlmError, Question, TapeError};
 pub struct Tape {
     dir: PathBuf,
     model: Option<String>,
-    /// Files written in this run. A repeated question gets the same answer, as it will when it
-    /// is replayed.
+    /// Files written in this run. A repeated question gets the same answer, as in a replay.
     recorded: RefCell<HashSet<String>>,
 }
 
@@ -43,7 +41,7 @@ const VERSION: u64 = 1;
 const WINDOW_FILE: &str = "window.json";
 
 impl Tape {
-    /// Answers of `model` in `dir`, which is created when the first one is recorded.
+    /// Answers of `model` in `dir`. The first record creates the directory.
     pub fn new(dir: impl Into<PathBuf>, model: Option<&str>) -> Self {
         Self { dir: dir.into(), model: model.map(str::to_owned), recorded: RefCell::default() }
     }
@@ -78,7 +76,7 @@ impl Tape {
         outcome
     }
 
-    /// Records the window that a server states: it decides how long the questions are.
+    /// Records the window that a server reports, because it decides how long the questions are.
     pub fn record_window(&self, ask: impl FnOnce() -> Option<u64>) -> Result<Option<u64>> {
         let window = ask();
         self.write(WINDOW_FILE, &json!({"ctx_llm": VERSION, "window": window}))?;
@@ -92,7 +90,7 @@ impl Tape {
         file["window"].as_u64()
     }
 
-    /// The recorded answer, without asking anybody.
+    /// The recorded answer, without a request to a server.
     pub fn replay(&self, question: &Question<'_>) -> Result<Completion> {
         let request = self.request(question);
         let name = file_name(&request);
@@ -121,11 +119,11 @@ impl Tape {
         })
     }
 
-    /// Writes a file under a temporary name and renames it, so that a run that is stopped leaves
-    /// no half answer.
+    /// Writes a file under a temporary name and renames it, so that a run that is stopped leaves no
+    /// incomplete answer.
     fn write(&self, name: &str, file: &Value) -> Result<()> {
         let write = || {
-            // The answers quote the session, so only its owner may read them.
+            // The answers quote the session, so only their owner may read them.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
             let mut temporary = tempfile::Builder::new().prefix(".ctx-").tempfile_in(&self.dir)?;
             serde_json::to_writer_pretty(&mut temporary, file)?;

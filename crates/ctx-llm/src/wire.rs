@@ -1,4 +1,4 @@
-//! The JSON of both APIs: the question, the answer and its usage, the model's window.
+//! The JSON of both APIs: questions, answers, usage, and the window of the model.
 
 use std::ops::AddAssign;
 
@@ -15,7 +15,7 @@ pub struct Question<'a> {
     pub instructions: &'a str,
     /// The user message.
     pub text: &'a str,
-    /// The most tokens of the answer.
+    /// The maximum number of tokens of the answer.
     pub max_tokens: u64,
     /// The number of this question, from 1, and the total if known.
     pub part: (usize, usize),
@@ -24,31 +24,31 @@ pub struct Question<'a> {
 /// An answer with text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Completion {
-    /// Trimmed, never empty.
+    /// The text, trimmed and never empty.
     pub text: String,
-    /// Whether the model reached `max_tokens`, so that the end is missing.
+    /// Whether the answer reached `max_tokens`, so that its end is missing.
     pub cut: bool,
 }
 
-/// The cost of the calls of a model.
+/// The cost of calls to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Requests. Each try counts, with or without an answer.
+    /// Requests, including those without an answer.
     #[serde(rename = "model_calls")]
     pub calls: u64,
-    /// Tokens that the model read, if the server says so.
+    /// Input tokens, if the server reports them.
     #[serde(rename = "model_tokens_in")]
     pub tokens_in: Option<u64>,
-    /// Tokens that the model wrote, if the server says so.
+    /// Output tokens, if the server reports them.
     #[serde(rename = "model_tokens_out")]
     pub tokens_out: Option<u64>,
-    /// Milliseconds, with the pauses between tries.
+    /// The time in milliseconds, including the pauses between attempts.
     #[serde(rename = "model_ms")]
     pub ms: u64,
 }
 
 impl Usage {
-    /// The tokens that an answer states. An answer that cannot be used was paid for, too.
+    /// The tokens that an answer reports. An answer that cannot be used has to be paid as well.
     pub(crate) fn of_answer(api: Api, body: &[u8]) -> Self {
         let value: Value = serde_json::from_slice(body).unwrap_or_default();
         let sum = |names: &str| {
@@ -57,7 +57,7 @@ impl Usage {
         };
         let (tokens_in, tokens_out) = match api {
             Api::OpenAi => ("prompt_tokens", "completion_tokens"),
-            // `input_tokens` does not include what comes out of the API's cache.
+            // `input_tokens` does not include tokens from the API's cache.
             Api::Anthropic => (
                 "input_tokens cache_read_input_tokens cache_creation_input_tokens",
                 "output_tokens",
@@ -80,7 +80,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// The body of a request. It sets no temperature, because newer models refuse all but their own.
+/// The body of a request. It sets no temperature, because newer models only accept their default.
 pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
     let mut messages = vec![json!({"role": "user", "content": question.text})];
     let system = question.instructions;
@@ -89,8 +89,8 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
             if !system.is_empty() {
                 messages.insert(0, json!({"role": "system", "content": system}));
             }
-            // OpenAI refuses `max_tokens` for its newer models. Most other servers know nothing
-            // else.
+            // OpenAI refuses `max_tokens` for its newer models, but most other servers only know
+            // that.
             let limit = match endpoint.vendor() {
                 Some(Api::OpenAi) => "max_completion_tokens",
                 _ => "max_tokens",
@@ -116,7 +116,7 @@ pub(crate) fn answer(api: Api, body: &[u8]) -> Result<Completion> {
     let value: Value =
         serde_json::from_slice(body).map_err(|error| LlmError::NotJson(error.to_string()))?;
     if !value.is_object() {
-        return Err(LlmError::WrongShape("no object"));
+        return Err(LlmError::WrongShape("not an object"));
     }
     // Some gateways report an error with status 200.
     if !value["error"].is_null() {
@@ -142,7 +142,7 @@ fn open_ai(value: &Value) -> Result<Completion> {
         Value::String(text) => text.clone(),
         Value::Array(parts) => texts(parts),
         Value::Null => String::new(),
-        _ => return Err(LlmError::WrongShape("content is no text")),
+        _ => return Err(LlmError::WrongShape("content is not text")),
     };
     completion(&text, finish, "length")
 }
@@ -161,11 +161,11 @@ fn texts(parts: &[Value]) -> String {
     parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// A text that can be a summary. `finish` is why the model stopped; `limit` is the API's word
-/// for "at `max_tokens`".
+/// Checks that a text can be a summary. `finish` is why the model stopped; `limit` is the API's
+/// word for reaching `max_tokens`.
 fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion> {
     let mut text = text.trim_start();
-    // Some local servers leave the model's thoughts at the head of its text.
+    // Some local servers leave the model's reasoning at the start of the text.
     if let Some(thoughts) = text.strip_prefix("<think>") {
         text = thoughts.split_once("</think>").map_or("", |(_, rest)| rest);
     }
@@ -179,13 +179,13 @@ fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completio
     Ok(Completion { text: text.to_owned(), cut: finish == Some(limit) })
 }
 
-/// Whether a text is short and begins like an apology. That is no summary: the next model would
+/// Whether a text is short and begins like an apology. It is not a summary: the next model would
 /// read it as its own past.
 pub fn is_refusal(text: &str) -> bool {
     const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\
         i can't help|i can't assist|i cannot help|i cannot assist|i'm unable to|i am unable to|\
         i won't be able to|i'm not able to|as an ai language model|抱歉，我|很抱歉，我|对不起，我";
-    // A text of more characters says more than sorry.
+    // A longer text is more than an apology.
     const SHORT: usize = 400;
     if text.chars().count() > SHORT {
         return false;
@@ -194,7 +194,7 @@ pub fn is_refusal(text: &str) -> bool {
     BEGINNINGS.split('|').any(|beginning| text.starts_with(beginning))
 }
 
-/// The message of an error, in any of the shapes that servers use.
+/// The message of an error, in any of the formats that servers use.
 pub(crate) fn error_message(body: &[u8]) -> String {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let members = ["/error/message", "/message", "/error", "/detail"];
@@ -210,16 +210,16 @@ pub(crate) fn says_too_long(message: &str) -> bool {
     SIGNS.split('|').any(|sign| message.contains(sign))
 }
 
-/// The window of a model in the list of `GET /v1/models`.
+/// The window of a model in the answer to `GET /v1/models`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListedWindow {
-    /// The window that the server runs it with.
+    /// The window with which the server runs the model.
     Running(u64),
-    /// The window that it was trained with. The server may run it with less.
+    /// The window with which the model was trained. The server may run it with less.
     Trained(u64),
 }
 
-/// Members with the window that a model runs with, the most reliable first:
+/// The members that contain the window with which a model runs, the most reliable first:
 /// - `max_model_len`: vLLM, `SGLang`,
 /// - `meta.n_ctx`: llama.cpp since 2026,
 /// - `loaded_context_length`, `max_context_length`: LM Studio, Mistral,
@@ -228,15 +228,15 @@ pub(crate) enum ListedWindow {
 /// - `max_input_tokens`: Anthropic.
 const RUNNING: &str = "/max_model_len /meta/n_ctx /loaded_context_length /context_length \
     /context_window /max_context_length /max_input_tokens";
-/// The longest window of a model of llama.cpp.
+/// The window with which a llama.cpp model was trained.
 const TRAINED: &str = "/meta/n_ctx_train";
-/// The path, in the answer to `GET /props` of llama.cpp, of the window that the model runs with.
+/// The path of the window with which the model runs, in llama.cpp's answer to `GET /props`.
 const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
-/// A smaller number is a mistake.
+/// A smaller window is a mistake.
 const SMALLEST_WINDOW: u64 = 256;
 
-/// The window that a list of models states for a model. Without a name, or if the server has
-/// only one model, it is that one's.
+/// The window of a model in a list of models. If no name is given, or the server has only one
+/// model, it is the window of that one.
 pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWindow> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let models = value["data"].as_array()?;
@@ -374,7 +374,7 @@ mod tests {
             anthropic(r#"{"content":[],"stop_reason":"refusal"}"#),
             Err(LlmError::Refused(_))
         ));
-        // A summary of a session about an apology is a summary.
+        // A summary of a session about an apology is accepted.
         for fine in ["## Goal\nI'm sorry, but …", "Sorry state of the build: 3 errors"] {
             let json = serde_json::json!({"choices": [{"message": {"content": fine}}]});
             assert_eq!(open_ai(&json.to_string()), said(fine, false));
@@ -496,7 +496,7 @@ mod tests {
         ] {
             let body = format!(r#"{{"object":"list","data":[{{"id":"m",{entry}}}]}}"#);
             assert_eq!(listed_window(body.as_bytes(), Some("m")), told, "{entry}");
-            // A server with one model takes any name.
+            // A server with one model accepts any name.
             assert_eq!(listed_window(body.as_bytes(), None), told, "{entry}");
         }
         let props = br#"{"default_generation_settings":{"n_ctx":4096}}"#;

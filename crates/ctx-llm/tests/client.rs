@@ -1,5 +1,5 @@
-//! The client against real servers on loopback: one that answers, and ones
-//! that misbehave in every way we know.
+//! The client, tested with servers on loopback: one that answers, and ones that misbehave in every
+//! way we know.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,9 +15,9 @@ use ctx_testkit::{Act, Server};
 
 const KEY: &str = "sk-this-key-must-stay-hidden-0123456789";
 
-/// For answers that come: long enough for a busy machine.
+/// The limit for answers that come, long enough for a busy machine.
 const LONG: Duration = Duration::from_secs(60);
-/// For answers that never come.
+/// The limit for answers that never come.
 const SHORT: Duration = Duration::from_millis(400);
 
 fn ok(text: &str) -> Act {
@@ -43,13 +43,13 @@ fn noon() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 1, 2, 12, 0, 0).unwrap()
 }
 
-/// Asks once, with the retries of a client; also what was slept, in seconds.
+/// Asks with the retries of a client. Also returns the waits in seconds.
 fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
     let (outcome, slept, _) = asked_with(settings);
     (outcome, slept)
 }
 
-/// The same, and what it took.
+/// The same, and the cost.
 fn asked_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>, Usage) {
     let slept = RefCell::new(Vec::new());
     let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
@@ -59,7 +59,7 @@ fn asked_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>, Us
     let mut usage = Usage::default();
     let client = Client::new(settings).unwrap();
     let outcome = client.ask(&question, clock, &mut usage);
-    // Whatever happens, the key stays inside.
+    // No message or debug output shows the key.
     assert!(!format!("{outcome:?}").contains(KEY));
     if let Err(error) = &outcome {
         assert!(!error.to_string().contains(KEY), "{error}");
@@ -110,7 +110,7 @@ fn anthropic_request_has_its_own_headers() {
 #[test]
 fn a_key_goes_through_no_network_in_clear() {
     let server = Server::new(vec![ok("done")]);
-    // It leads to this machine, but no rule says that it does.
+    // The address leads to this machine, but no rule says so.
     let beyond = server.url.replace("127.0.0.1", "0.0.0.0");
     let refused = Client::new(settings(&beyond, Api::OpenAi)).err().unwrap();
     assert_eq!(
@@ -136,7 +136,7 @@ fn a_server_that_wants_a_key_is_told_from_one_that_refuses_it() {
     let keyless = |url: &str| Settings { key: None, ..settings(url, Api::OpenAi) };
     let server = Server::new(vec![Act::answer("401 Unauthorized", "", "{}")]);
     let error = ask_with(keyless(&server.url)).0.expect_err("no key");
-    assert_eq!(error.to_string(), "the server wants a key, and none was sent (status 401)");
+    assert_eq!(error.to_string(), "the server requires a key, and none was sent (status 401)");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn too_long_an_input_is_its_own_error() {
     ));
 }
 
-/// A redirect carries the key nowhere, whatever its status.
+/// A redirect never passes on the key, whatever its status.
 #[test]
 fn redirects_are_not_followed() {
     let other = Server::new(vec![ok("stolen")]);
@@ -318,7 +318,7 @@ fn long_messages_of_a_server_are_shortened() {
     assert!(error.ends_with("长…"), "{error}");
 }
 
-/// The window that the server states, and the addresses that were requested.
+/// The window that the server reports, and the requested addresses.
 fn window(acts: Vec<Act>) -> (Option<u64>, Vec<String>) {
     let server = Server::new(acts);
     let settings = Settings { answer_timeout: SHORT, ..settings(&server.url, Api::OpenAi) };
@@ -360,7 +360,7 @@ fn a_server_that_does_not_tell_its_window_is_asked_once() {
     }
 }
 
-/// An answer that cannot be used was paid for, too.
+/// An answer that cannot be used has to be paid as well.
 #[test]
 fn every_try_counts_and_every_answer_that_tells_its_tokens() {
     let told = |content: &str, usage: &str| {

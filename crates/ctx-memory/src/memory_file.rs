@@ -19,7 +19,7 @@ use ctx_text::comparison_key;
 
 use crate::{Citation, Entry, MemoryItem};
 
-/// Those of the `items` of a kind that the file does not have, as entries.
+/// The `items` of this kind that the file does not have, as entries.
 pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Vec<String> {
     // Invalid UTF-8 is only read, never written back.
     let text = String::from_utf8_lossy(file);

@@ -1,7 +1,7 @@
-//! Figures over all operations: events of the audit log in, sums and rates out.
+//! Computes figures over all operations: reads events of the audit log, returns sums and rates.
 //!
-//! The memory per event is bounded: sums, a bit for each session, and operations that have begun
-//! and not ended. What was not measured is `None`, never a guess.
+//! The memory does not grow with the number of events, only with the number of sessions and of
+//! unfinished operations. A value that was not measured is `None`, never a guess.
 
 pub mod profile;
 #[cfg(test)]
@@ -16,40 +16,40 @@ use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The figures of a time. The keys are a contract.
+/// The figures of a period. The keys are a contract.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
-    /// Records of the log that were looked at.
+    /// Records of the log that were read.
     pub records: u64,
     /// Compactions that changed a session.
     pub compaction_count: u64,
-    /// The same by outcome.
+    /// These compactions by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Compactions that were tried and changed nothing, by outcome.
+    /// Attempts at a compaction that changed nothing, by outcome.
     pub without_result: BTreeMap<&'static str, u64>,
-    /// Compactions that began and did not end: killed, failed, or still at work.
+    /// Compactions without an end: they were killed, failed, or are still running.
     pub unfinished: u64,
-    /// Tokens before, of all compactions that changed a session.
+    /// The tokens before all compactions that changed a session.
     pub tokens_before_compact: u64,
-    /// Tokens after.
+    /// The tokens after them.
     pub tokens_after_compact: u64,
-    /// The latter divided by the former.
+    /// Tokens after, divided by tokens before.
     pub ratio: Option<f64>,
-    /// How long they took.
+    /// The total time of these compactions.
     pub duration_ms: u64,
-    /// Sessions of which a compaction was tried.
+    /// Sessions with an attempt at a compaction.
     pub sessions: u64,
-    /// Sessions that are still too large after the newest compaction.
+    /// Sessions that were still too large after their newest compaction.
     pub overflow_sessions: u64,
-    /// The latter divided by the former.
+    /// The fraction of sessions that were still too large.
     pub overflow_rate: Option<f64>,
-    /// The fidelity of those compactions that were scored.
+    /// The fidelity of the compactions that were scored.
     pub fidelity: ShareHistogram,
-    /// Rollbacks that were done.
+    /// Completed rollbacks.
     pub rollbacks: u64,
-    /// Rollbacks that began and did not end.
+    /// Rollbacks without an end.
     pub rollbacks_unfinished: u64,
-    /// The share of those that were done.
+    /// The fraction of rollbacks that were completed.
     pub rollback_success: Option<f64>,
     /// The requests to models.
     #[serde(flatten)]
@@ -59,36 +59,36 @@ pub struct Stats {
 /// Requests to models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Model {
-    /// Requests, each try counted.
+    /// Requests, including retries.
     pub model_calls: u64,
-    /// Tokens that were read, where the server tells.
+    /// Input tokens, if reported.
     pub model_tokens_in: u64,
     /// Output tokens, if reported.
     pub model_tokens_out: u64,
-    /// How long it was waited for them.
+    /// The time spent waiting for answers.
     pub model_ms: u64,
-    /// Summaries that a model was to write, and code did.
+    /// Summaries that code wrote because the model failed.
     pub fell_back: u64,
 }
 
-/// Makes [`Stats`] from events.
+/// Computes [`Stats`] from events.
 #[derive(Debug, Default)]
 pub struct Tally {
     since: Option<DateTime<Utc>>,
     stats: Stats,
     /// Whether the newest compaction of a session left it too large.
     overflows: BTreeMap<String, bool>,
-    /// Compactions and rollbacks that have begun, and whether each is a compaction.
+    /// Operations that have started and not ended, and whether each is a compaction.
     begun: BTreeMap<String, bool>,
 }
 
 impl Tally {
-    /// For operations since then, or for all.
+    /// Counts operations since a time, or all of them.
     pub fn new(since: Option<DateTime<Utc>>) -> Self {
         Self { since, ..Self::default() }
     }
 
-    /// Adds an event. They come in the order in which they were written.
+    /// Adds an event. Events must come in the order in which they were written.
     pub fn add(&mut self, event: &Event) {
         if self.since.is_some_and(|since| event.time < since) {
             return;
@@ -136,7 +136,7 @@ impl Tally {
 
     fn compaction(&mut self, event: &Event) {
         let outcome = event.outcome.as_deref().and_then(Outcome::named);
-        // Older tools wrote no outcome down: what was done is smaller.
+        // Older tools did not record the outcome; a completed compaction made the session smaller.
         let is_done = event.phase == "done";
         let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::as_str);
         if let Some(session) = &event.session {
@@ -164,21 +164,21 @@ fn number(event: &Event, key: &str) -> Option<u64> {
     event.others.get(key).and_then(Value::as_u64)
 }
 
-/// A log may say anything: no sum goes over.
+/// Adds without overflow, because a log may contain any number.
 fn add(sum: &mut u64, more: Option<u64>) {
     *sum = sum.saturating_add(more.unwrap_or(0));
 }
 
-/// A share, four digits; none of nothing.
+/// A fraction, to four digits; `None` if the whole is 0.
 pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| rounded(part as f64 / whole as f64))
 }
 
-/// The fidelity of a compaction, from 0 to 1, from the member `survived` of its record: the items
-/// kept as in ctx-score. It is the weighted mean over the classes with items; a retained item
-/// counts one, a recoverable one a half, a lost one zero. The record has only numbers, so all
-/// identifiers count the same here, while ctx-score weighs each by the probability that it is
-/// needed. `None` if nothing was scored.
+/// The fidelity of a compaction, from 0 to 1: the fraction of items that it kept, from the member
+/// `survived` of its record. It is the weighted mean over the classes with items, as in ctx-score;
+/// a retained item counts one, a recoverable one a half, a lost one zero. The record has only
+/// numbers, so all identifiers count the same here, while ctx-score weighs each by the probability
+/// that it is needed. `None` if nothing was scored.
 pub fn fidelity(survived: &Value) -> Option<f64> {
     let (mut kept, mut all) = (0.0, 0.0);
     for (class, counts) in counts_of(survived) {
@@ -195,7 +195,7 @@ pub fn fidelity(survived: &Value) -> Option<f64> {
     (all > 0.0).then(|| rounded(kept / all))
 }
 
-/// How many items of each class the record has, the classes without any left out.
+/// The number of items of each class in the record, without empty classes.
 pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassCounts)> {
     let counts = |class: Class| {
         let row = survived.get(class.as_str())?;
@@ -207,12 +207,12 @@ pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassC
     Class::ALL.into_iter().filter_map(counts)
 }
 
-/// The share of sessions that may overflow is below this.
+/// The fraction of sessions that overflow must be below this.
 pub const MOST_OVERFLOW: f64 = 0.05;
 /// The mean fidelity must be above this.
 pub const LEAST_FIDELITY: f64 = 0.8;
 
-/// One of them.
+/// One criterion of acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Acceptance {
     /// Its name.
@@ -221,14 +221,14 @@ pub struct Acceptance {
     pub value: Option<f64>,
     /// The required value.
     pub wanted: &'static str,
-    /// Whether it is so; none where that is not known.
+    /// Whether the criterion is met; `None` if that is unknown.
     pub met: Option<bool>,
     /// The number of sessions, compactions or rollbacks.
     pub samples: u64,
 }
 
 impl Stats {
-    /// All four. No log tells whether a task succeeded: that one has no value.
+    /// All four criteria. No log shows whether a task succeeded, so that one has no value.
     pub fn acceptance(&self) -> [Acceptance; 4] {
         let judged = |name, wanted, value: Option<f64>, samples, is_met: fn(f64) -> bool| {
             let met = value.map(is_met);
@@ -249,26 +249,26 @@ impl Stats {
     }
 }
 
-/// Shares from 0 to 1, counted in tenths, so that any number of them takes the same room.
+/// A histogram of values from 0 to 1 in tenths, so that its size does not depend on their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
-    /// How many there are.
+    /// The number of values.
     pub count: u64,
     /// The mean, if there are any.
     pub mean: Option<f64>,
-    /// The least.
+    /// The smallest value.
     pub min: Option<f64>,
-    /// The greatest.
+    /// The largest value.
     pub max: Option<f64>,
-    /// How many are at most 0.1, more than that and at most 0.2, …, more than 0.9.
+    /// The number of values up to 0.1, above 0.1 and up to 0.2, …, above 0.9.
     pub tenths: [u64; 10],
-    /// Their sum.
+    /// The sum of the values.
     #[serde(skip)]
     pub sum: f64,
 }
 
 impl ShareHistogram {
-    /// One more.
+    /// Adds a value.
     pub fn add(&mut self, share: f64) {
         self.count += 1;
         self.sum += share;
@@ -284,7 +284,7 @@ impl ShareHistogram {
 mod share_tests {
     use super::ShareHistogram;
 
-    /// Each share is in the tenth that it does not exceed.
+    /// Each value is in the tenth whose upper limit it does not exceed.
     #[test]
     fn shares_are_counted_in_tenths() {
         let mut shares = ShareHistogram::default();
@@ -309,7 +309,8 @@ mod fidelity_tests {
         json!({"retained": retained, "recoverable": recoverable, "lost": lost})
     }
 
-    /// Classes by their weights, items by what became of them.
+    /// Classes count by their weights, and items by whether they were retained, recoverable or
+    /// lost.
     #[test]
     fn it_is_the_items_kept_of_the_score() {
         for (survived, expected) in [

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{Stats, Tally};
 
-/// An event with `more` in addition to the common members.
+/// An event with the common members and `more`.
 #[allow(clippy::needless_pass_by_value)] // For literals.
 fn event(op: &str, phase: &str, operation: u64, more: Value) -> Event {
     let mut record = json!({
@@ -33,7 +33,7 @@ fn compacted(operation: u64, session: &str, outcome: &str, before: u64, after: u
     event("compact", phase, operation, more)
 }
 
-/// Without events there is no rate, and nothing is invented.
+/// Without events, there is no rate, and no value is invented.
 #[test]
 fn of_nothing_all_is_zero_and_no_rate_is_known() {
     let stats = stats(&[]);
@@ -43,7 +43,8 @@ fn of_nothing_all_is_zero_and_no_rate_is_known() {
     }
 }
 
-/// Tokens are those of compactions that changed a session; others are counted separately.
+/// The tokens are those of compactions that changed a session. Other attempts are counted
+/// separately.
 #[test]
 fn compactions_are_summed_and_those_without_result_counted_apart() {
     let stats = stats(&[
@@ -114,7 +115,7 @@ fn rollbacks_that_did_not_end_are_no_success() {
     assert_eq!(stats.rollback_success, Some(0.75));
 }
 
-/// Requests to models, including those for summaries outside of compactions; none counts twice,
+/// Requests to models include those for summaries outside of compactions. None counts twice,
 /// although both records of an operation may have them.
 #[test]
 fn requests_to_models_are_summed_once() {
@@ -129,7 +130,7 @@ fn requests_to_models_are_summed_once() {
     assert_eq!((model.model_tokens_out, model.model_ms, model.fell_back), (0, 3000, 2));
 }
 
-/// Events before the start are left out, to the moment.
+/// Events before the start time are left out, to the microsecond.
 #[test]
 fn what_was_before_is_left_out() {
     let events = [compacted(1, "a", "compacted", 9, 5), compacted(2, "b", "compacted", 7, 3)];
@@ -141,7 +142,7 @@ fn what_was_before_is_left_out() {
     assert_eq!((stats.records, stats.sessions, stats.tokens_before_compact), (1, 1, 7));
 }
 
-/// Impossible numbers do not stop it.
+/// Impossible numbers do not stop the computation.
 #[test]
 fn sums_do_not_go_over() {
     let most = compacted(1, "a", "compacted", u64::MAX, u64::MAX);

@@ -1,15 +1,15 @@
-//! The arithmetic of budgets: tokens in, tokens out.
+//! Computes the limits of a compaction, in tokens, from the settings of a policy.
 
 use crate::policy::{Fallback, Method, Policy, Summary, Target};
 use crate::trigger::without_reserve;
 
 impl Target {
-    /// The largest size of the result in tokens: the smallest of the limits that are set. `None` if
-    /// none is set; then the result must only be smaller than the session.
+    /// The largest size of the result in tokens, which is the smallest limit that is set. If none
+    /// is set, returns `None`, and the result must only be smaller than the session.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
         let share = self.share.map(|share| share.of(window));
-        // pomelobot's budget of a history: its share of the window, and no more than the window
-        // without what is reserved.
+        // The budget that pomelobot gives a history: a share of the window, but at most the window
+        // without the reserve.
         let history = self
             .max_history_share
             .map(|share| share.of(window).min(without_reserve(window, self.reserve.unwrap_or(0))));
@@ -18,14 +18,15 @@ impl Target {
 }
 
 impl Summary {
-    /// The length to ask for, where `old` tokens are summed up.
+    /// The requested length of the summary of `old` tokens.
     pub fn length(&self, old: u64) -> Option<u64> {
         let share = self.max_share.map(|share| share.of(old).max(1));
         let all = [self.target_tokens, self.tokens, share];
         all.into_iter().flatten().min()
     }
 
-    /// The most that a model may write when asked for `length` tokens; `None` without a limit.
+    /// The most tokens that a model may write if `length` tokens are requested; `None` without a
+    /// limit.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -37,7 +38,7 @@ impl Summary {
         said.or_else(|| self.tokens.map(|_| length))
     }
 
-    /// How it is written where no model writes it.
+    /// The method for a summary that no model writes.
     pub fn offline(&self) -> Method {
         match self.method {
             Method::Rule => Method::Rule,
@@ -46,14 +47,14 @@ impl Summary {
         }
     }
 
-    /// The fallback that the policy names for a model without a usable answer.
+    /// The fallback that the policy names if the model gives no usable answer.
     pub fn named_fallback(&self) -> Option<Fallback> {
         let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
         let mut steps = self.fallback.iter();
         steps.find(|step| instead.contains(step)).copied()
     }
 
-    /// The fallback for a model without a usable answer.
+    /// The fallback if the model gives no usable answer.
     pub fn on_failure(&self) -> Fallback {
         self.named_fallback().unwrap_or(match self.offline() {
             Method::Rule => Fallback::Rule,
@@ -63,7 +64,7 @@ impl Summary {
 }
 
 impl Policy {
-    /// How many tokens the recent part may have, given a window and the tokens of the system
+    /// The number of tokens for the recent part, given a window and the tokens of the system
     /// messages.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
         let window = self.trigger.with_model(model_window).window();
@@ -82,7 +83,7 @@ mod tests {
     use crate::presets::preset;
     use crate::share::Share;
 
-    /// The most that a history may have, and what `system` messages leave of it.
+    /// The largest size of a history, and the part that `system` messages leave.
     fn history(window: u64, reserve: u64, system: u64, overhead: u64) -> (u64, u64) {
         let mut policy = preset("pomelobot").expect("a preset");
         policy.trigger.window = Some(window);
@@ -97,7 +98,7 @@ mod tests {
     fn a_history_has_its_share_or_what_the_reserve_leaves() {
         for (window, reserve, max) in [
             (128_000, 20_000, 64_000),
-            // Two are equal and one differs.
+            // Two are equal, and one differs.
             (40_000, 20_000, 20_000),
             (39_999, 20_000, 19_999),
             (40_001, 20_000, 20_000),

@@ -1,4 +1,4 @@
-//! Whether the settings of a policy go together, which none of them can tell alone.
+//! Checks whether the settings of a policy fit together, which no single setting can show.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use crate::layer::{built_in, find};
 use crate::policy::{Method, Policy};
 use crate::share::Share;
 
-/// How much more than it is asked for a model may ever write.
+/// How many times the requested length a model may write.
 const OUTPUT_FACTORS: std::ops::RangeInclusive<f64> = 1.0..=10.0;
 
 impl Policy {
-    /// Whether the settings go together, once all layers are in.
+    /// Checks whether the settings fit together, after all layers are merged.
     pub fn check(&self) -> Result<(), ConfigError> {
         let values = self.to_json();
         let wrong = |key: &str, wanted: &dyn fmt::Display| {
@@ -31,7 +31,7 @@ impl Policy {
             }
         }
         if self.target.max_attempts == 0 {
-            let wanted = "1 or more; enabled = false does nothing at all";
+            let wanted = "1 or more; use enabled = false to turn compaction off";
             return wrong("target.max_attempts", &wanted);
         }
         if !matches!(self.summary.offline, Method::Extractive | Method::Rule) {
@@ -42,7 +42,7 @@ impl Policy {
             return wrong("summary.max_output_factor", &"a number from 1 to 10");
         }
         let tail = self.prune.tail_share;
-        // A million characters make each share a whole number.
+        // With a million characters, each share is a whole number.
         let left = 1_000_000 - self.prune.head_share.of(1_000_000);
         if tail.of(1_000_000) > left {
             let wanted = match u32::try_from(left).map(Share::of_millionths) {
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(
             error(&policy).as_deref(),
             Some(
-                "target.max_attempts: expected 1 or more; enabled = false does nothing at all, found 0"
+                "target.max_attempts: expected 1 or more; use enabled = false to turn compaction off, found 0"
             )
         );
     }

@@ -1,7 +1,7 @@
 //! Lengths of time as people write them: `90s`, `5m`, `1h30min`, `14d`, `1y6mo`.
 //!
-//! One parser for all flags and settings, so that a text means the same wherever it
-//! is read. Where a text may be meant in two ways it is refused rather than guessed.
+//! One parser serves all flags and settings, so that a text means the same everywhere. A text with
+//! two possible meanings is refused.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// The units with their months and their milliseconds.
+/// The units, each in months and in milliseconds.
 const UNITS: [(&str, u64, u64); 9] = [
     ("y", 12, 0),
     ("mo", 1, 0),
@@ -30,7 +30,7 @@ const UNITS: [(&str, u64, u64); 9] = [
     ("ms", 0, 1),
 ];
 
-/// Matches each unit at most once, the larger ones first.
+/// Matches each unit at most once, larger units first.
 static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)^ (?:(?<y>[0-9]+)y)? (?:(?<mo>[0-9]+)mo)? (?:(?<w>[0-9]+)w)?
         (?:(?<d>[0-9]+)d)? (?:(?<h>[0-9]+)h)? (?:(?<min>[0-9]+)min | (?<m>[0-9]+)m)?
@@ -38,12 +38,13 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a constant pattern")
 });
 
-/// A length of time that is the same on every day: no months and years. `m` is minutes.
+/// A length of time that does not depend on the day, so without months and years. `m` means
+/// minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedSpan(pub Duration);
 
-/// A length of time whose months and years are those of the calendar: they have no
-/// fixed number of days.
+/// A length of time in which months and years are calendar months and years, which have no fixed
+/// number of days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CalendarSpan {
     /// Whole months; a year is twelve of them.
@@ -52,19 +53,21 @@ pub struct CalendarSpan {
     pub time: Duration,
 }
 
-/// The text is not a duration, or not one of the required kind.
+/// The text is not a duration, or not of the required kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// Not numbers with units.
-    #[error("expected numbers with units, the largest first, as 90s, 5m, 1h30min, 14d or 1y6mo")]
+    /// The text is not numbers with units.
+    #[error(
+        "expected numbers with units, the largest first, such as 90s, 5m, 1h30min, 14d or 1y6mo"
+    )]
     Malformed,
-    /// More than can be counted.
+    /// The duration is too long to be counted.
     #[error("too long")]
     TooLong,
-    /// Months or years where a fixed length is wanted.
-    #[error("a month or a year has no fixed length here; write days, as 30d")]
+    /// A month or a year was given where a fixed length is needed.
+    #[error("a month or a year has no fixed length here; write days, for example 30d")]
     NotFixed,
-    /// `m` where both minutes and months are likely.
+    /// `m` was given where both minutes and months are likely.
     #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
     Ambiguous,
 }
@@ -73,7 +76,7 @@ impl FromStr for FixedSpan {
     type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
-        // No unit makes a difference.
+        // Zero needs no unit.
         if text.trim() == "0" {
             return Ok(Self(Duration::ZERO));
         }
@@ -85,7 +88,7 @@ impl FromStr for FixedSpan {
     }
 }
 
-/// Written in the largest unit of which it is a whole number.
+/// Prints it in the largest unit that gives a whole number.
 impl fmt::Display for FixedSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
@@ -113,8 +116,8 @@ impl Serialize for FixedSpan {
     }
 }
 
-/// Reads a duration that may have months and years. A bare `m` is refused: next to years and days
-/// it could mean months.
+/// Parses a duration that may have months and years. Refuses a bare `m`, because next to years and
+/// days it could mean months.
 pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
     let parts = parts(text)?;
     if parts.name("m").is_some() {
@@ -123,7 +126,7 @@ pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
     sum(&parts)
 }
 
-/// The numbers by the names of their units.
+/// The numbers, by the names of their units.
 fn parts(text: &str) -> Result<Captures<'_>, DurationError> {
     SPAN.captures(text).filter(|_| !text.is_empty()).ok_or(DurationError::Malformed)
 }
@@ -132,7 +135,7 @@ fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
     let mut span = CalendarSpan::default();
     for (unit, months, millis) in UNITS {
         if let Some(number) = parts.name(unit) {
-            // The number consists of digits, so it can only be too large.
+            // The text consists of digits, so the number can only be too large.
             let number = number.as_str().parse().ok();
             span = number
                 .and_then(|number| added(span, number, months, millis))
@@ -142,7 +145,7 @@ fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
     Ok(span)
 }
 
-/// A span and so many of a unit; `None` when that is too long.
+/// Adds a number of units to a span; `None` if the result is too long.
 fn added(span: CalendarSpan, number: u64, months: u64, millis: u64) -> Option<CalendarSpan> {
     let months = u32::try_from(number.checked_mul(months)?).ok()?;
     let time = Duration::from_millis(number.checked_mul(millis)?);

@@ -1,6 +1,5 @@
-//! Settings outside of files: `CTX_…` in the environment for every setting, the names that a preset
-//! has for some of them because its system gave them those, and `trigger.turns=40` on the command
-//! line.
+//! Settings outside of files: `CTX_…` variables for all settings, the variables of other systems
+//! that a preset maps to settings, and `trigger.turns=40` on the command line.
 
 use serde_json::Value;
 
@@ -9,8 +8,8 @@ use crate::layer::{Layer, settings};
 use crate::parse_count;
 use crate::policy::Policy;
 
-/// The layer that the environment makes, above the layers in `below`. `variable` looks a name up;
-/// an empty value counts as unset.
+/// Reads the layer of the environment, which is above the layers in `below`. `variable` looks up a
+/// name; an empty value counts as unset.
 pub fn environment(
     below: &Policy,
     variable: impl Fn(&str) -> Option<String>,
@@ -21,7 +20,7 @@ pub fn environment(
     };
     let mut layer = Layer::default();
     for key in settings() {
-        // Our own name wins: it was written for this program.
+        // Our own variable is preferred, because it was set for this program.
         let theirs = below.environment.iter().filter(|(_, of)| **of == key);
         let theirs = theirs.map(|(name, _)| name.clone());
         if let Some((name, text)) = variable_of(&key).into_iter().chain(theirs).find_map(set) {
@@ -32,18 +31,18 @@ pub fn environment(
     Ok(layer)
 }
 
-/// The variable of a setting.
+/// The variable for a setting.
 pub fn variable_of(key: &str) -> Option<String> {
     Some(match key {
-        // The name belongs to the policy and is not a setting.
+        // The name identifies the policy and is not a setting.
         "name" => return None,
-        // One model writes summaries, whichever tool asks it.
+        // One variable names the model for all tools.
         "summary.model" => "CTX_LLM_MODEL".to_owned(),
         key => format!("CTX_{}", key.replace('.', "_")).to_ascii_uppercase(),
     })
 }
 
-/// A variable is text: the first way of reading it that fits the setting is taken.
+/// Reads the text of a variable in the first way that fits the setting.
 pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
     let items = text.split(',').map(str::trim);
     let list: Value = items.filter(|item| !item.is_empty()).collect();
@@ -65,7 +64,7 @@ pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), Strin
     Err(wanted)
 }
 
-/// The layer that the assignments `KEY=VALUE` make. The last assignment of a key wins.
+/// The layer of the assignments `KEY=VALUE`. The last assignment of a key wins.
 pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer, ConfigError> {
     let mut layer = Layer::default();
     for assignment in assignments {
@@ -73,7 +72,7 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
             return Err(ConfigError::NoValue(assignment.to_owned()));
         };
         let key = key.trim();
-        // The name says whose policy it is, not what to do.
+        // The name identifies a policy; it does not change what it does.
         if key == "name" || !settings().iter().any(|known| known == key) {
             return Err(unknown(key));
         }
@@ -235,7 +234,7 @@ mod assigned_tests {
         policy.map_err(|error| error.to_string())
     }
 
-    /// One flag sets every setting, like the file and the environment.
+    /// One flag can change every setting, like the file and the environment.
     #[test]
     fn each_kind_of_value_is_understood() {
         let policy = of(&[
@@ -256,7 +255,7 @@ mod assigned_tests {
         assert_eq!(policy.target.share, None);
     }
 
-    /// An error shows the value as it was typed.
+    /// An error shows the value as the user typed it.
     #[test]
     fn what_cannot_be_set_is_told() {
         for (assignment, error) in [

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The text cannot be read at all.
+    /// The text is not valid TOML or JSON5.
     #[error("{}not valid {format}: {why}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
     Syntax {
         /// `TOML` or `JSON5`.
@@ -20,15 +20,15 @@ pub enum ConfigError {
     Wrong {
         /// The key with its tables, or the environment variable.
         key: String,
-        /// The expected type.
+        /// The expected value.
         wanted: String,
-        /// The type found.
+        /// The value that was found.
         found: String,
     },
-    /// Several systems have such tables, and no key that only one of them has.
-    #[error("this may be of several systems; name one with --preset: {0}")]
+    /// Several systems have such tables, and no key shows which one it is.
+    #[error("this may belong to several systems; name one with --preset: {0}")]
     Ambiguous(String),
-    /// Settings of a compaction are looked for, and there are none.
+    /// The file must have settings of a compaction, and has none.
     #[error(
         "no settings of a compaction; expected a table of ctx-tools such as [trigger], \
          or compaction, agent.compaction, agents.defaults.compaction or contextPruning"
@@ -37,7 +37,7 @@ pub enum ConfigError {
     /// An assignment without a value.
     #[error("{0:?} is not KEY=VALUE")]
     NoValue(String),
-    /// An assignment to what is no setting.
+    /// An assignment to a setting that does not exist.
     #[error("there is no setting {key}; {}", instead(near))]
     NoSetting {
         /// The key as typed.
@@ -47,7 +47,7 @@ pub enum ConfigError {
     },
 }
 
-/// The settings that may have been meant, or where all are listed.
+/// Suggests similar settings, or says where all are listed.
 fn instead(near: &[String]) -> String {
     match near {
         [] => "ctx-compact --show-preset built-in lists them".to_owned(),
@@ -61,12 +61,12 @@ impl ConfigError {
     }
 }
 
-/// Whether it is a word or two.
+/// Whether the value is a word or two.
 fn is_short(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.len() <= 40)
 }
 
-/// A value in a few words.
+/// Describes a value in a few words.
 fn describe(value: &Value) -> String {
     match value {
         Value::Object(_) => "a table".to_owned(),
@@ -84,13 +84,13 @@ fn describe(value: &Value) -> String {
 /// Something in a configuration that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
-    /// No such key.
+    /// The key does not exist.
     #[error("unknown key {0}")]
     Unknown(String),
-    /// A key of the other system that nothing here answers to.
+    /// A key of the other system that no setting corresponds to.
     #[error("{0} is not used here")]
     NotUsed(String),
-    /// Settings of a second system in the same file.
-    #[error("{0} is not read: the file has other settings too")]
+    /// The file also has settings of a second system.
+    #[error("{0} is ignored: the file also has settings of another system")]
     Shadowed(String),
 }

@@ -1,4 +1,4 @@
-//! Tools by their names: which may be pruned.
+//! Patterns for the names of tools whose results may be pruned.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A pattern for names: `*` is any text, `?` any character, case does not matter.
+/// A pattern for names: `*` matches any text, `?` any character; case is ignored.
 #[derive(Clone, Debug)]
 pub struct Glob {
     text: String,
@@ -38,7 +38,7 @@ impl FromStr for Glob {
         const SHOWN_CHARS: usize = 40;
         let pattern = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
         let regex = RegexBuilder::new(&format!("^(?s:{pattern})$")).case_insensitive(true).build();
-        // Only its size can be wrong: whatever else has a meaning is escaped.
+        // Everything with a special meaning is escaped, so only the size can be wrong.
         let regex = regex.map_err(|_| NotAGlob(text.chars().take(SHOWN_CHARS).collect()))?;
         let text = text.to_owned();
         Ok(Self { text, regex })
@@ -59,18 +59,17 @@ impl Serialize for Glob {
     }
 }
 
-/// Which tools' results may be changed.
+/// The tools whose results may be changed.
 #[derive(Clone, Debug, Default)]
 pub struct ToolFilter {
-    /// If not empty, only these are allowed.
+    /// If not empty, only these tools are allowed.
     pub allow: Vec<Glob>,
-    /// Never these, whatever is allowed.
+    /// These tools are never allowed.
     pub deny: Vec<Glob>,
 }
 
 impl ToolFilter {
-    /// Whether the results of a tool may be changed. A result of an unknown tool matches no allowed
-    /// one.
+    /// Whether the results of a tool may be changed. An unknown tool does not match an allowed one.
     pub fn allows(&self, tool: Option<&str>) -> bool {
         let any = |globs: &[Glob]| {
             tool.is_some_and(|tool| globs.iter().any(|glob| glob.regex.is_match(tool)))

@@ -1,7 +1,7 @@
-//! How much of the end of a session stays, as flags say it.
+//! The flags that say how much of the end of a session is kept.
 
-/// How much of the end is kept at least. Several are ORed: what one of them
-/// keeps is kept. None at all keeps nothing but pins and the latest user message.
+/// How much of the end is kept at least. If several are set, everything that one of them keeps is
+/// kept. If none is set, only pins and the latest user message are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]
 pub struct Keep {
@@ -17,7 +17,7 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Whether anything is asked for.
+    /// Whether any of them is set.
     pub fn is_some(&self) -> bool {
         *self != Self::default()
     }

@@ -1,5 +1,5 @@
-//! A layer: the settings of a preset, a file, the environment or the flags, in the shape of a
-//! configuration file, read from TOML or JSON5. Layers are merged in order.
+//! A layer of settings: a preset, a file, the environment or the flags. It has the structure of a
+//! configuration file and is read from TOML or JSON5. Layers are merged in order.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::error::ConfigError;
 use crate::policy::Policy;
 
-/// Every setting with its built-in value, and in comments what it is.
+/// Every setting with its default, and a comment that explains it.
 pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 
-/// Tables whose keys are no settings: a preset has any that it wants.
+/// Tables whose keys are not settings. A preset may have any keys in them.
 const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
 /// Some settings with valid values; all others are null.
@@ -24,7 +24,7 @@ impl Layer {
         find(&self.0, key)
     }
 
-    /// Says something of a setting; the error is what would fit.
+    /// Sets a value. The error says which values would fit.
     pub(crate) fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
         let mut tree = built_in().clone();
         put(&mut tree, key, value.clone());
@@ -33,7 +33,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Our own tables, from whatever they were written in; also the keys that are unknown.
+    /// Reads our own tables, and returns the unknown keys as well.
     pub(crate) fn read(root: &Value) -> Result<(Self, Vec<String>), ConfigError> {
         let (mut layer, mut unknown) = (Self::default(), Vec::new());
         for (key, value) in said(root) {
@@ -70,12 +70,12 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The built-in policy with the settings of `over`.
+    /// The built-in policy with the settings of `over` on top.
     pub(crate) fn of(over: &Layer) -> Result<Self, String> {
         over.lay_on(built_in().clone())
     }
 
-    /// The policy with what `over` says instead, setting by setting.
+    /// The policy with the settings of `over` on top.
     #[must_use]
     pub fn layer(&self, over: &Layer) -> Self {
         if over.0.is_null() {
@@ -84,8 +84,8 @@ impl Policy {
         over.lay_on(self.to_json()).expect("a layer holds only what fits")
     }
 
-    /// Every setting with its value, as a configuration file would say it;
-    /// `false` is one that is not set.
+    /// All settings with their values, as in a configuration file; `false` means that a setting is
+    /// off.
     pub fn to_json(&self) -> Value {
         let values = serde_json::to_value(self).expect("tables of plain values");
         let mut shown = values.clone();
@@ -103,7 +103,7 @@ pub(crate) fn built_in() -> &'static Value {
     &TREE
 }
 
-/// The keys of all settings, those in no table first.
+/// The keys of all settings. Those outside of tables come first.
 pub fn settings() -> Vec<String> {
     let known = leaves(built_in()).into_iter();
     known.map(|(key, _)| key).collect()
@@ -121,13 +121,13 @@ fn put(tree: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// All that says something, with its key.
+/// All values that are set, with their keys.
 fn said(tree: &Value) -> impl Iterator<Item = (String, &Value)> {
     let leaves = leaves(tree).into_iter();
     leaves.filter(|(_, value)| !value.is_null())
 }
 
-/// All values with their keys; those in no table first.
+/// All values with their keys. Those outside of tables come first.
 fn leaves(tree: &Value) -> Vec<(String, &Value)> {
     let members = || tree.as_object().into_iter().flatten();
     let at_the_top = members().filter(|(_, value)| !value.is_object());
@@ -151,7 +151,7 @@ pub(crate) fn parse_toml(text: &str) -> Result<Value, ConfigError> {
     })
 }
 
-/// Whether a text is JSON5; `name`, the file's, is asked where the text says nothing.
+/// Whether a text is JSON5. If the text does not show it, the file's `name` decides.
 pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
     let text = text.trim_start();
     let extension = name.and_then(|name| name.rsplit_once('.'));
@@ -161,8 +161,8 @@ pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
     text.starts_with(['{', '/']) || says_json
 }
 
-/// A configuration is not nested deeper than this; the parser of JSON5 has no
-/// limit of its own, and would use up the stack.
+/// The largest depth of a configuration. The JSON5 parser has no limit of its own and would
+/// overflow the stack.
 const MAX_DEPTH: usize = 100;
 
 pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
@@ -182,8 +182,8 @@ pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
     Err(ConfigError::wrong("the file", "an object", &value))
 }
 
-/// Counts brackets in strings and comments, too: no configuration has a hundred
-/// open ones there.
+/// Whether a text is nested too deeply. Counts brackets in strings and comments, too, because no
+/// real configuration has a hundred open ones there.
 fn is_too_deep(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
@@ -201,7 +201,7 @@ mod tests {
     use super::built_in;
     use crate::policy::Policy;
 
-    /// The file that documents the settings and the types that read them agree.
+    /// The file that documents the settings matches the types that read them.
     #[test]
     fn what_is_built_in_has_every_setting_and_no_other() {
         assert_eq!(&Policy::default().to_json(), built_in());

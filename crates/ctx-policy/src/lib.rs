@@ -1,9 +1,9 @@
 //! Compaction policies as data.
 //!
-//! A [`Policy`] says when a session is compacted, what stays, and how the summary is made. It is
+//! A [`Policy`] says when a session is compacted, what is kept, and how the summary is made. It is
 //! merged from layers, each with only the settings that it changes: the built-in policy, a preset
-//! ([`preset`]), a configuration file ([`read_config`]), the environment, and flags. For each
-//! setting the last layer wins.
+//! ([`preset`]), a configuration file ([`read_config`]), the environment, and flags. The last layer
+//! that has a setting wins.
 //!
 //! The crate takes text and returns data. It opens no file and reads no environment.
 

@@ -6,13 +6,13 @@ use crate::keep::Keep;
 use crate::parse_count;
 use crate::policy::{self, Method, Policy};
 
-/// Some settings; what is not said is left to the policy.
+/// Settings that flags give. All others come from the policy.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Overrides {
-    /// What is kept.
+    /// How much is kept.
     #[command(flatten)]
     pub keep: Keep,
-    /// Aim at a context of N tokens [default: the policy's]
+    /// Reduce the context to N tokens [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
 
@@ -25,7 +25,7 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Writes them over those of a policy.
+    /// Applies these settings to a policy.
     pub fn lay_on(&self, policy: &mut Policy) {
         if self.keep.is_some() {
             policy.keep = policy::Keep {

@@ -1,7 +1,7 @@
-//! A policy: what a compaction does, and when, as plain data.
+//! A policy as plain data: when a session is compacted, and how.
 //!
-//! `presets/built-in.toml` says what each setting is; the fields here have the same
-//! names, and the types that their values must fit.
+//! `presets/built-in.toml` explains each setting. The fields here have the same names, and the
+//! types that the values must have.
 
 #![allow(missing_docs, reason = "presets/built-in.toml documents each setting")]
 
@@ -84,7 +84,7 @@ pub struct Prune {
     pub min_gain: Option<u64>,
 }
 
-#[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
+#[allow(clippy::struct_excessive_bools)] // Independent switches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Summary {
     pub method: Method,
@@ -116,12 +116,12 @@ pub struct Retention {
 }
 
 impl Policy {
-    /// The preset that it is, or builds on, where its name is that of one.
+    /// The preset that the policy is or builds on, if its name is that of a preset.
     pub fn preset(&self) -> Option<&'static str> {
         names().find(|name| *name == self.name)
     }
 
-    /// Reads all settings; the error says what the one that does not fit should be.
+    /// Reads all settings. The error says which value a setting should have.
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)
     }
@@ -132,11 +132,11 @@ impl Policy {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum Mode {
-    /// Sums up the old part, prunes nothing
+    /// Summarize older messages, and prune nothing
     SummaryOnly,
-    /// Sums up the old part and prunes as `prune.when` says
+    /// Summarize older messages, and prune as `prune.when` says
     SummaryPlusPrune,
-    /// Prunes; nothing is summed up
+    /// Prune, and summarize nothing
     PruneOnly,
 }
 
@@ -144,29 +144,29 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Not at all.
+    /// Never.
     Never,
-    /// Before the history is split: the summary is of what is left.
+    /// Before the history is split, so that the summary covers the rest.
     Before,
-    /// When the summary failed, or the result is still over its target.
+    /// If the summary failed, or the result is still over its target.
     Fallback,
-    /// In the request that goes to stdout, never in a stored session.
+    /// Only in the request on stdout, never in a stored session.
     Sent,
 }
 
-/// Whether old tool results give way to a fixed text.
+/// Whether old tool results are replaced by a fixed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clear {
-    /// Never removed, only trimmed.
+    /// Never replaced, only trimmed.
     Never,
-    /// When the context is still over its limit after trimming.
+    /// If the context is still over its limit after trimming.
     IfNeeded,
-    /// All that are not protected.
+    /// All results that are not protected.
     Always,
 }
 
-/// How the old part is summed up.
+/// How older messages are summarized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -184,7 +184,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The word in policies and reports.
+    /// The word for it in policies and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extractive => "extractive",
@@ -201,20 +201,20 @@ impl fmt::Display for Method {
     }
 }
 
-/// What is tried if the summary failed or the result is too large. As the value of a flag, only
-/// methods that can replace a model's answer.
+/// What to try if the summary failed or the result is too large. The flag only accepts methods that
+/// can replace a model's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Fallback {
-    /// The same summary, half as long.
+    /// Make the same summary half as long.
     #[cfg_attr(feature = "clap", value(skip))]
     Smaller,
     /// Take the extractive summary, and say so
     Extractive,
     /// Take the rule summary, and say so
     Rule,
-    /// Pruning of what is kept.
+    /// Prune what is kept.
     #[cfg_attr(feature = "clap", value(skip))]
     Prune,
     /// Fail, and write nothing

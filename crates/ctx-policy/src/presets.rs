@@ -1,4 +1,4 @@
-//! The presets, which are built into the program.
+//! The presets, which are embedded in the program.
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,7 @@ pub fn source(name: &str) -> Option<&'static str> {
 
 /// The settings of a preset.
 pub fn layer(name: &str) -> Option<Layer> {
-    // It holds only what fits: a test reads them all.
+    // A test reads all presets, so the settings are valid.
     Some(Layer(tree(name)?))
 }
 
@@ -37,10 +37,10 @@ pub(crate) fn tree(name: &str) -> Option<Value> {
     Some(parse_toml(source(name)?).expect("a preset is TOML: a test reads them all"))
 }
 
-/// The headers of the presets' summaries.
+/// The headers of the summaries that presets make.
 ///
-/// Every tool that recognises summaries needs them at its start. Only their lines are read, because
-/// parsing the presets would take longer than the rest of the start.
+/// Every tool that recognizes summaries needs them when it starts. Only their lines are read,
+/// because parsing the presets would take longer than the rest of the start.
 pub fn headers() -> &'static [String] {
     static HEADERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let texts = SOURCES.iter().map(|(_, text)| *text);
@@ -55,7 +55,7 @@ fn header(preset: &str) -> Option<String> {
     value["header"].as_str().map(str::to_owned)
 }
 
-/// A preset over what is built in.
+/// A preset on top of the built-in policy.
 pub fn preset(name: &str) -> Option<Policy> {
     Some(Policy::of(&layer(name)?).expect("a layer holds only what fits"))
 }
@@ -70,7 +70,7 @@ mod tests {
         for name in names() {
             let (read, unknown) = Layer::read(&tree(name).expect(name)).expect(name);
             assert_eq!(Some(read), layer(name), "{name}");
-            // Also none that names another preset: a preset is whole.
+            // A preset does not name another preset: it is complete by itself.
             assert_eq!(unknown, [""; 0], "{name}");
             assert_eq!(preset(name).expect(name).name, name);
         }

@@ -1,10 +1,10 @@
-//! The rules of pruning by their names, and the reasons of those that leave notes.
+//! The rules of pruning: their names, and which of them leave notes.
 
 use serde::{Deserialize, Serialize};
 
-/// The rules, as policies, flags and reports name them. Rules with a parameter, a limit or a text,
-/// are enabled by that parameter and not by name. Policies also skip those for lines of an agent's
-/// own file, because a compaction only appends lines.
+/// The rules, by their names in policies, flags and reports. Rules that need a number or a text are
+/// enabled by that value and not by name. Policies also skip rules for lines of an agent's own
+/// file, because a compaction only appends lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -31,26 +31,26 @@ pub enum Rule {
     Arguments,
     /// Replies that say nothing and call nothing
     Empty,
-    /// Records before a window of messages go
+    /// Records before a window of messages are removed
     #[serde(skip)]
     #[cfg_attr(feature = "clap", value(skip))]
     Window,
     /// Lines of an agent's own file on abandoned or rolled-back branches
     #[serde(skip)]
     DeadBranches,
-    /// Lines of an agent's own file that a compaction stands for
+    /// Lines of an agent's own file that a compaction replaced
     #[serde(skip)]
     BeforeCompaction,
     /// Lines of an agent's own file that a later line repeats
     #[serde(skip)]
     Rewritten,
-    /// Lines of an agent's own file of the helpers that it ran (sidechains)
+    /// Lines of subagents in an agent's own file (sidechains)
     #[serde(skip)]
     Sidechains,
     /// Lines of an agent's own file that show the progress of a tool
     #[serde(skip)]
     Progress,
-    /// Lines of an agent's own file to put files back with: it cannot any more
+    /// Lines of an agent's own file to restore files with, which the agent can no longer use
     #[serde(skip)]
     FileHistory,
     /// Second copies of results in an agent's own file, for its screen
@@ -81,7 +81,7 @@ impl Rule {
         }
     }
 
-    /// Whether it puts notes in the places of results.
+    /// Whether it replaces results by notes.
     pub fn leaves_notes(self) -> bool {
         matches!(self, Self::Clear | Self::Superseded | Self::Duplicates)
     }
@@ -105,11 +105,11 @@ mod tests {
         for rule in named {
             assert_eq!(read(rule.as_str()), Some(rule));
         }
-        // These are asked for by a number or a text.
+        // These rules are enabled by a number or a text.
         for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
             assert_eq!(read(rule.as_str()), None);
         }
-        // A compaction takes no line out of an agent's own file.
+        // A compaction does not remove lines of an agent's own file.
         for rule in [Rule::DeadBranches, Rule::Progress, Rule::Copies] {
             assert_eq!(read(rule.as_str()), None);
         }

@@ -1,4 +1,4 @@
-//! A part of a whole, exact: what `0.8` means to the one who wrote it.
+//! A share of a whole, in exact decimal arithmetic, so that `0.8` means 0.8.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A share between 0 (nothing) and 1, in millionths.
+/// A share above 0 and up to 1, in millionths.
 ///
-/// As a binary fraction `0.29 × 100` is a little less than 29. Limits are compared to the token, so
-/// shares are decimal.
+/// In binary floating point, `0.29 × 100` is a little less than 29. Limits must be exact to the
+/// token, so shares are decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share(u32);
 
@@ -25,7 +25,7 @@ impl Share {
     /// The whole.
     pub const WHOLE: Self = Self(ONE);
 
-    /// So many millionths.
+    /// The share of this many millionths.
     pub const fn of_millionths(millionths: u32) -> Result<Self, NotAShare> {
         if millionths == 0 || millionths > ONE {
             return Err(NotAShare);
@@ -33,20 +33,20 @@ impl Share {
         Ok(Self(millionths))
     }
 
-    /// Hundredths, for constants: 1 to 100.
+    /// The share of 1 to 100 percent, for constants.
     pub const fn of_percent(percent: u8) -> Self {
         assert!(percent > 0 && percent <= 100, "a share is 1 to 100 percent");
         Self(percent as u32 * (ONE / 100))
     }
 
-    /// That share of `whole`, rounded down: a whole number is above the exact
-    /// product if and only if it is above this.
+    /// This share of `whole`, rounded down. A whole number exceeds the exact product if and only if
+    /// it exceeds this result.
     pub fn of(self, whole: u64) -> u64 {
         let product = u128::from(whole) * u128::from(self.0) / u128::from(ONE);
         u64::try_from(product).expect("a share is not more than the whole")
     }
 
-    /// Whether a value is at least that share of `whole`.
+    /// Whether a value is at least this share of `whole`.
     pub fn is_reached(self, value: u64, whole: u64) -> bool {
         u128::from(value) * u128::from(ONE) >= u128::from(whole) * u128::from(self.0)
     }
@@ -55,7 +55,7 @@ impl Share {
 impl FromStr for Share {
     type Err = NotAShare;
 
-    /// Reads `0.8`, `.8`, `1` or `80%`.
+    /// Parses `0.8`, `.8`, `1` or `80%`.
     fn from_str(text: &str) -> Result<Self, NotAShare> {
         let (number, places) = match text.strip_suffix('%') {
             Some(percent) => (percent, 4),
@@ -76,12 +76,12 @@ impl FromStr for Share {
     }
 }
 
-/// A number, or a text.
+/// Reads a number or a text.
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match Value::deserialize(deserializer)? {
             Value::String(text) => Some(text),
-            // Not as JSON writes it: a millionth is 1e-6 there.
+            // Do not use the JSON form, in which a millionth is 1e-6.
             other => other.as_f64().map(|number| number.to_string()),
         };
         let share = text.and_then(|text| text.parse().ok());
@@ -101,12 +101,13 @@ impl fmt::Display for Share {
     }
 }
 
-/// The least and the most that a share may be.
+/// The minimum and the maximum of a share.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Bounds(Share, Share);
 
 impl Bounds {
-    /// Whether a share is within them; what is no share is not for them to say.
+    /// Whether a value is within the bounds. A value that is not a share is accepted here and
+    /// refused elsewhere.
     pub(crate) fn admit(self, value: &Value) -> bool {
         Share::deserialize(value).map_or(true, |share| (self.0..=self.1).contains(&share))
     }

@@ -1,35 +1,34 @@
-//! Whether a compaction is due: what is measured of a session, the limits it is
-//! held against, and which of them it exceeds.
+//! Decides whether a session needs a compaction: measures the session and compares it with limits.
 //!
-//! Every limit is the last value that is still allowed: a trigger fires when the
-//! value is strictly above it. "80 messages" fires at the 81st, "0.8 of a window
-//! of 128,000" at 102,401 tokens. With [`Triggers::at_limit`] it fires one earlier.
+//! Every limit is the last value that is still allowed: a trigger fires if the value exceeds it.
+//! "80 messages" fires at the 81st message, "0.8 of a window of 128,000" at 102,401 tokens. With
+//! [`Triggers::at_limit`], it fires one earlier.
 
 use ctx_format::Outline;
 use serde::{Deserialize, Serialize};
 
 use crate::share::Share;
 
-/// The window that is taken where no model says its own.
+/// The window to use if no model shows one.
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
-/// The share of the window that is taken where no trigger is given.
+/// The share of the window to use if no trigger is given.
 pub const DEFAULT_SHARE: Share = Share::of_percent(80);
 
-/// How large a session is.
+/// The size of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// Messages, system ones left out.
+    /// Messages, without system messages.
     pub messages: u64,
-    /// User messages that begin a turn.
+    /// User messages that start a turn.
     pub turns: u64,
-    /// Tokens of all messages, system ones too, as counted.
+    /// Counted tokens of all messages, including system messages.
     pub tokens: u64,
-    /// The likely tokens of the whole context, system prompt and tools included, if recorded usage
+    /// The likely tokens of the whole context, including system prompt and tools, if recorded usage
     /// shows them.
     #[serde(rename = "calibrated_tokens", skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<u64>,
-    /// The tokens of the window, if the session itself or the name of its model shows it.
+    /// The tokens of the window, if the session or its model shows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     /// Bytes of the text of all tool results.
@@ -40,43 +39,43 @@ pub struct Size {
 }
 
 impl Size {
-    /// The tokens that are held against limits.
+    /// The tokens that are compared with limits.
     pub fn context(&self) -> u64 {
         self.calibrated.unwrap_or(self.tokens)
     }
 
-    /// Adds a message, or a further fragment of one, of which only the number matters.
+    /// Adds a message, or another fragment of one.
     pub fn add_outline(&mut self, outline: &Outline<'_>) {
         self.messages += u64::from(!outline.role.is_system() && outline.begins_message());
         self.turns += u64::from(outline.begins_turn);
     }
 }
 
-/// When a compaction is due: any trigger that is given may fire. The same in flags and
-/// in policies.
+/// When a session needs a compaction: if any of these triggers fires. Flags and policies share this
+/// type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Policy"))]
 pub struct Triggers {
-    /// Due with more than N messages, not counting system messages
+    /// Trigger above N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = crate::parse_count))]
     pub messages: Option<u64>,
-    /// Due with more than N tokens
+    /// Trigger above N tokens
     #[cfg_attr(feature = "clap", arg(id = "trigger_tokens", long = "trigger-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
-    /// Due when more than this share of the window is used [default: 0.8]
+    /// Trigger when more than this share of the window is used [default: 0.8]
     #[cfg_attr(
         feature = "clap",
         arg(id = "trigger_share", long = "trigger-share", value_name = "SHARE")
     )]
     pub share: Option<Share>,
-    /// Due with more bytes of tool results than N
+    /// Trigger above N bytes of tool results
     #[cfg_attr(feature = "clap", arg(skip))]
     pub tool_bytes: Option<u64>,
-    /// Due with more turns than N
+    /// Trigger above N turns
     #[cfg_attr(feature = "clap", arg(skip))]
     pub turns: Option<u64>,
-    /// Due when fewer than N tokens of the window are free. For a small window N is at most half of
-    /// it.
+    /// Trigger when fewer than N tokens of the window are free. In a small window, N counts as at
+    /// most half of it.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub reserve: Option<u64>,
     /// Tokens of the window [default: the model's, the file's own, or 128k]
@@ -84,10 +83,10 @@ pub struct Triggers {
     /// If no model is named, an agent's own file shows its window, or else its model does.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub window: Option<u64>,
-    /// With fewer than N messages nothing but an overflow is due
+    /// With fewer than N messages, only an overflow triggers a compaction
     #[cfg_attr(feature = "clap", arg(skip))]
     pub min_messages: Option<u64>,
-    /// Above this share of a limit a flush is due, to save what is needed
+    /// Above this share of a limit, a flush is needed, which saves what may be lost
     #[cfg_attr(feature = "clap", arg(skip))]
     pub flush_share: Option<Share>,
     /// Whether a limit that is reached counts as exceeded
@@ -98,7 +97,7 @@ pub struct Triggers {
     pub on_overflow: bool,
 }
 
-/// One of [`Triggers`].
+/// The name of one trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trigger {
     /// [`Triggers::messages`].
@@ -132,10 +131,10 @@ impl Trigger {
     }
 }
 
-/// The step that is due, in increasing order.
+/// The step that a session needs, in increasing order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
-    /// Nothing.
+    /// Nothing to do.
     #[default]
     None,
     /// Save what is worth keeping. The session does not change.
@@ -155,10 +154,10 @@ impl Step {
     }
 }
 
-/// One trigger, held against a session.
+/// One trigger, compared with a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Which.
+    /// The trigger.
     pub trigger: Trigger,
     /// The value of the session. For [`Trigger::Overflow`] it is 1 or 0.
     pub value: u64,
@@ -169,12 +168,12 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether it fired: a flush is not enough.
+    /// Whether it fired. A flush does not count.
     pub fn fired(&self) -> bool {
         self.step == Step::Compact
     }
 
-    /// How far it is: `value / limit`; `None` where the limit is 0.
+    /// The fraction of the limit that is reached, `value / limit`; `None` if the limit is 0.
     pub fn reached(&self) -> Option<f64> {
         (self.limit > 0).then(|| self.value as f64 / self.limit as f64)
     }
@@ -183,12 +182,11 @@ impl Reading {
 /// The result of comparing a session with the triggers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Each trigger that is given, in the order of [`Trigger`].
+    /// All given triggers, in the order of [`Trigger`].
     pub readings: Vec<Reading>,
-    /// When there are fewer messages than [`Triggers::min_messages`]: that
-    /// number. Nothing but an overflow has fired then.
+    /// [`Triggers::min_messages`], if there are fewer messages. Then only an overflow can fire.
     pub held_back: Option<u64>,
-    /// The most that any trigger asks for.
+    /// The largest step that any trigger requires.
     pub step: Step,
 }
 
@@ -200,7 +198,7 @@ impl Due {
 }
 
 impl Triggers {
-    /// The settings that flags gave, over those of a policy.
+    /// Puts the triggers of flags on top of those of a policy.
     #[must_use]
     pub fn over(self, policy: Self) -> Self {
         Self {
@@ -212,24 +210,24 @@ impl Triggers {
         }
     }
 
-    /// The window that `share` and `reserve` are measured against.
+    /// The window for `share` and `reserve`.
     pub fn window(&self) -> u64 {
         self.window.unwrap_or(DEFAULT_WINDOW)
     }
 
-    /// With the window of a model where none is given.
+    /// The triggers with the window of a model if they have none.
     #[must_use]
     pub fn with_model(self, window: Option<u64>) -> Self {
         Self { window: self.window.or(window), ..self }
     }
 
-    /// Whether none is given.
+    /// Whether no trigger is given.
     pub fn is_empty(&self) -> bool {
         let limits = self.limits(&Size::default());
         limits.iter().all(|(_, _, limit)| limit.is_none())
     }
 
-    /// Holds each trigger that is given against `size`.
+    /// Compares all given triggers with `size`.
     pub fn check(&self, size: &Size) -> Due {
         let held_back = self.min_messages.filter(|least| size.messages < *least);
         let readings: Vec<Reading> = self
@@ -249,7 +247,7 @@ impl Triggers {
         }
     }
 
-    /// Each trigger with the value it looks at and its limit.
+    /// All triggers with the measured value and the limit.
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
         let window = self.with_model(size.window).window();
         let share = self.share.map(|share| share.of(window));
@@ -278,8 +276,8 @@ impl Triggers {
     }
 }
 
-/// The window minus the reserve, but at least half of the window. Otherwise a reserve made for
-/// larger windows would compact every session or leave no room at all.
+/// The window without the reserve, but at least half of the window. Otherwise a reserve for larger
+/// windows would make every small session need a compaction, or leave nothing.
 pub fn without_reserve(window: u64, reserve: u64) -> u64 {
     window - reserve.min(window / 2)
 }

@@ -1,6 +1,6 @@
-//! The index in its folder: opened, checked, and rebuilt if it is damaged. The folder is private, and
-//! a writer locks it. The numbers of the sources are stored in the engine's commit, so they match the
-//! documents even after a crash.
+//! Opens and checks the index in its folder, and rebuilds it if it is damaged. The folder is
+//! private, and a writer locks it. The numbers of the sources are stored in the engine's commit, so
+//! they match the documents even after a crash.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -14,15 +14,15 @@ use tantivy::{Index, TantivyError};
 
 use crate::schema::{Fields, Source, register};
 
-/// An index that is open.
+/// An open index.
 pub struct SearchIndex {
     pub(crate) index: Index,
     pub(crate) fields: Fields,
     pub(crate) known: IndexedSources,
     pub(crate) folder: PathBuf,
-    /// Held by who may write.
+    /// The lock of the writer; `None` if another run has it.
     lock: Option<File>,
-    /// Whether it was damaged or of another version, and is empty now.
+    /// Whether the index was damaged or had another version, so that it is empty now.
     pub was_damaged: bool,
 }
 
@@ -54,20 +54,21 @@ impl SearchIndex {
         Ok(Self { index, fields, known, folder: folder.to_owned(), lock, was_damaged })
     }
 
-    /// Whether another run writes it, so that this one cannot.
+    /// Whether another run is writing to the index, so that this one cannot.
     pub fn is_locked_by_another(&self) -> bool {
         self.lock.is_none()
     }
 
-    /// Makes all files of it private: the engine makes them as the process's mask has it.
+    /// Makes all files of the index private. The engine creates them with the mode of the process's
+    /// umask.
     pub(crate) fn make_private(&self) -> Result<(), SearchError> {
         let private = |file: &Path| fs::set_permissions(file, Permissions::from_mode(0o600));
         each_file(&self.folder, "change the mode of", private)
     }
 }
 
-/// The whole index in the folder: all of it is held against its checksums, which takes
-/// about a millisecond for each 5 MB, for what is damaged may give any answer.
+/// Loads the index in the folder. Compares all of it with its checksums, because a damaged index
+/// may give any answer. This takes about a millisecond for each 5 MB.
 fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     let index = Index::open_in_dir(folder).ok()?;
     let known = match index.load_metas().ok()?.payload {
@@ -80,11 +81,11 @@ fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     (is_sound && all_there).then_some((index, known))
 }
 
-/// The time between two looks whether a lock is free.
+/// The time between two attempts to take the lock.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Takes the writers' lock; `None` if another run holds it after `patience`. It is next to the
-/// folder, so that it stays when the folder is emptied.
+/// Takes the writers' lock; `None` if another run still holds it after `patience`. The lock file is
+/// next to the folder, so that it stays when the folder is emptied.
 fn take_lock(folder: &Path, patience: Duration) -> Result<Option<File>, SearchError> {
     let path = folder.with_extension("lock");
     let mut options = OpenOptions::new();
@@ -101,7 +102,7 @@ fn take_lock(folder: &Path, patience: Duration) -> Result<Option<File>, SearchEr
     }
 }
 
-/// Does something with each file of a folder; one that is gone does not matter.
+/// Calls a function for each file of a folder. Ignores files that no longer exist.
 fn each_file(
     folder: &Path,
     action: &'static str,
@@ -120,7 +121,7 @@ fn each_file(
     Ok(())
 }
 
-/// Another one where the same text would be other words, or other fields.
+/// The version of the index. It changes if the same text would get other words or fields.
 const VERSION: u32 = 2;
 
 /// The sources that are indexed.
@@ -146,7 +147,7 @@ impl Default for IndexedSources {
 }
 
 impl IndexedSources {
-    /// The content of a commit; `None` for another version.
+    /// Parses the content of a commit; `None` if it has another version.
     fn parse(payload: &str) -> Option<Self> {
         let known: Self = serde_json::from_str(payload).ok()?;
         (known.version == VERSION).then_some(known)
@@ -159,7 +160,7 @@ impl IndexedSources {
     }
 }
 
-/// Why nothing can be searched.
+/// Why the index cannot be searched or updated.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// A call of the file system failed.
@@ -175,13 +176,13 @@ pub enum SearchError {
     /// The engine failed.
     #[error("the search index: {0}")]
     Engine(#[from] TantivyError),
-    /// Another run builds the index, and there is no finished one yet.
+    /// Another run is building the index, and there is no finished one yet.
     #[error("another run builds the search index")]
     Busy,
 }
 
 impl SearchError {
-    /// For `map_err`.
+    /// Makes the argument of `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

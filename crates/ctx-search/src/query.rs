@@ -1,5 +1,5 @@
-//! Queries and hits: the part of a text that answers a query best, and whether the text contains the
-//! query literally.
+//! Queries and hits, the snippet of a text that answers a query best, and whether a text contains
+//! the query literally.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Bound, Range};
@@ -15,11 +15,11 @@ use crate::schema::{Fields, number_of};
 use crate::words::{each_word, fold, is_unspaced, names_first, plain};
 use crate::{SearchIndex, Source, SourceKind};
 
-/// How many different words of a query count, the first ones: each is looked up.
+/// The number of different words of a query that count, from the start. Each is looked up.
 const MOST_WORDS: usize = 1024;
 
-/// The weight of a part of a name relative to the name: a query for `readConfig` means that name,
-/// and not three words.
+/// The weight of a part of a name relative to the whole name: a query for `readConfig` means that
+/// name and not two words.
 const OF_A_PART: f32 = 0.5;
 
 /// What to search for and where. An empty list does not restrict.
@@ -29,11 +29,11 @@ pub struct Filter {
     pub session: Option<String>,
     /// Only these kinds.
     pub kinds: Vec<SourceKind>,
-    /// Said by one of these.
+    /// Only messages of these roles.
     pub roles: Vec<&'static str>,
-    /// Not before, in milliseconds since 1970.
+    /// Only documents of this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Before that.
+    /// Only documents before this time.
     pub before: Option<i64>,
 }
 
@@ -48,11 +48,11 @@ pub struct Hit {
     pub offset: u64,
     /// The author's role.
     pub role: Option<&'static str>,
-    /// When, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub time: i64,
     /// How much of the query it contains.
     pub holds: Holds,
-    /// How well it answers the query, to three digits.
+    /// How well it matches the query, rounded to three digits.
     pub score: f64,
 }
 
@@ -64,11 +64,11 @@ pub enum Holds {
     Words,
     /// The whole query, literally.
     Whole,
-    /// All of it, and is the earliest message that does: it comes from there.
+    /// The whole query, and it is the earliest message with it, so the query comes from there.
     First,
 }
 
-/// A query, ready to be looked up.
+/// A query that is ready to run.
 pub(crate) struct Lookup {
     fields: Fields,
     /// Restrictions, which do not affect the score.
@@ -124,7 +124,7 @@ impl Lookup {
         (!clauses.is_empty()).then(|| self.confine(BooleanQuery::new(clauses)))
     }
 
-    /// Documents with each of `words`.
+    /// Matches documents that have each of `words`.
     pub(crate) fn each_word(&self, words: &[String]) -> BooleanQuery {
         let words = words.iter().take(MOST_WORDS);
         let clauses = words.map(|word| (Occur::Must, self.word(word)));
@@ -147,24 +147,25 @@ impl Lookup {
 }
 
 impl SearchIndex {
-    /// Terms for the sources for which `fits` holds.
+    /// The terms of the sources that `fits` accepts.
     fn sources(&self, fits: impl Fn(&Source) -> bool) -> Vec<Term> {
         let known = self.known.sources.iter().filter(|known| fits(&known.source));
         known.map(|known| self.source_term(known.number)).collect()
     }
 
-    /// The term of all documents of a source.
+    /// The term that all documents of a source have.
     pub(crate) fn source_term(&self, number: u64) -> Term {
         Term::from_field_u64(self.fields.source, number)
     }
 }
 
-/// A literal query: its characters in order, not its words in any order. All white space is equal.
-/// Case is ignored if the query has only small letters: `baseCommit` does not mean `BaseCommit`.
+/// A literal query: its characters in order, not its words in any order. Any white space equals any
+/// other. Case is ignored if the query has only small letters, so `baseCommit` does not match
+/// `BaseCommit`.
 pub(crate) struct Written {
     text: String,
     keeps_case: bool,
-    /// The words that every text with the query has.
+    /// Words that every text with the query contains.
     pub(crate) words: Vec<String>,
 }
 
@@ -174,7 +175,7 @@ impl Written {
         Self { text: compared(query.trim(), keeps_case), keeps_case, words: certain_words(query) }
     }
 
-    /// Whether it is one word, so that every document with this word holds it.
+    /// Whether the query is one word, so that every document with this word contains it.
     pub(crate) fn is_word(&self) -> bool {
         matches!(self.words.as_slice(), [word] if *word == self.text)
     }
@@ -191,7 +192,7 @@ fn certain_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (at, (range, word)) in all.iter().enumerate() {
-        // A word is followed by its parts.
+        // The parts of a word follow it.
         let next = all.get(at + 1);
         let holds_another = next.is_some_and(|(next, _)| next.start < range.end);
         let is_certain = !holds_another || word.chars().next().is_some_and(is_unspaced);
@@ -221,8 +222,8 @@ fn compared(text: &str, keeps_case: bool) -> String {
     compared
 }
 
-/// About `length` characters of `text` around the words of `query`: where most different ones are
-/// close together, long words before short ones. `…` marks omissions; white space becomes blanks.
+/// About `length` characters of `text` around the words of `query`, from the place with the most
+/// different words, where long words count first. `…` marks omissions; white space becomes blanks.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {
@@ -243,7 +244,7 @@ pub fn snippet(text: &str, query: &str, length: usize) -> String {
     format!("{before}{}{after}", shown.join(" "))
 }
 
-/// The stretch of at most `length` bytes with the most in it.
+/// The stretch of at most `length` bytes with the most words in it.
 fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     let mut best = (0, 0..0);
     let mut inside: HashMap<&str, usize> = HashMap::new();
@@ -270,7 +271,7 @@ fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     best.1
 }
 
-/// A place up to `count` characters before `at`, at the beginning of a word.
+/// A position up to `count` characters before `at`, at the start of a word.
 fn back(text: &str, at: usize, count: usize) -> usize {
     let before = text[..at].char_indices().rev();
     let Some((start, _)) = before.take(count).last() else {
@@ -293,7 +294,7 @@ mod tests {
     use super::Written;
     use crate::words::each_word;
 
-    /// The literal form counts, not only the words.
+    /// The literal form counts, not just the words.
     #[test]
     fn order_and_joints_count() {
         let holds = |query, text| Written::of(query).stands_in(text);
@@ -304,7 +305,7 @@ mod tests {
         assert!(!holds("候补名单", "名单候补"));
     }
 
-    /// Capitals in a query are meant.
+    /// Capitals in a query must match.
     #[test]
     fn case_counts_where_the_query_has_capitals() {
         let holds = |query, text| Written::of(query).stands_in(text);
@@ -314,7 +315,7 @@ mod tests {
         assert!(holds("ＡＢ", "AB"));
     }
 
-    /// A single word needs no look at the text.
+    /// A single word is found without reading the text.
     #[test]
     fn a_word_is_known_as_one() {
         assert!(Written::of(" sqlite ").is_word());
@@ -333,7 +334,7 @@ mod tests {
     }
 
     proptest! {
-        /// Between blanks, the words of the query are also words of the text.
+        /// Words of the query between blanks are also words of the text.
         #[test]
         fn no_text_that_holds_it_lacks_a_certain_word(
             query in "[a-cA-C0-9._/ 名单-]{1,12}",

@@ -1,8 +1,9 @@
 //! The ranking of hits.
 //!
-//! Whoever searches for a name, a path or a line of code wants messages that contain it literally
-//! before messages that contain only its words, and first of all the earliest one. The index knows
-//! only which words a document contains, so the texts of the few candidates are read again.
+//! A user who searches for a name, a path or a line of code wants messages that contain it
+//! literally before messages that contain only its words, and the earliest such message first. The
+//! index only knows which words a document contains, so the texts of the few candidates are read
+//! again.
 
 use std::collections::HashSet;
 
@@ -16,14 +17,14 @@ use crate::query::{Lookup, Written};
 use crate::schema::role_of;
 use crate::{Filter, Hit, Holds, SearchError, SearchIndex, SourceKind};
 
-/// How many more hits than requested are ranked. This gives hits with equal scores a stable order
-/// and lets a literal match rise.
+/// The number of hits that are ranked in addition to the requested ones. They give hits with equal
+/// scores a stable order, and let a literal match move up.
 const SPARE: usize = 64;
 
-/// How many texts are read at most in search of the first one.
+/// The largest number of texts that are read to find the earliest literal match.
 const MOST_READ: usize = 256;
 
-/// How many of them are read at a time, in the order of their sources.
+/// The number of texts that are read at a time, in the order of their sources.
 const AT_A_TIME: usize = 16;
 
 /// A document and its address in the index.
@@ -33,12 +34,12 @@ struct RankedDocument {
 }
 
 impl SearchIndex {
-    /// The `limit` best documents for `query`, best first.
+    /// Returns the `limit` best documents for `query`, best first.
     ///
-    /// The score is BM25 over the words of the query. A document that contains the query literally
-    /// gets the best of these scores added, and the earliest such message of a snapshot gets it
-    /// twice. Of equal ones the newer comes first. `read` returns the text of a document, or
-    /// `None`.
+    /// The score is BM25 over the words of the query. The best of these scores is added to a
+    /// document that contains the query literally, and added twice to the earliest such message in
+    /// a snapshot. Among equal scores, the newer document comes first. `read` returns the text of a
+    /// document, or `None`.
     pub fn search(
         &self,
         query: &str,
@@ -68,18 +69,18 @@ impl SearchIndex {
     }
 }
 
-/// One search.
+/// A search in progress.
 struct Ranking<'a> {
     known: &'a IndexedSources,
     searcher: Searcher,
     written: Written,
-    /// The documents with each certain word of the query: only these can contain it literally.
+    /// The documents with all certain words of the query. Only these can contain it literally.
     holders: HashSet<DocAddress>,
     read: &'a mut dyn FnMut(&Hit) -> Option<String>,
 }
 
 impl Ranking<'_> {
-    /// The best ones by BM25.
+    /// The best documents by BM25.
     fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<RankedDocument>, SearchError> {
         let newest = (SortByStaticFastValue::<i64>::for_field("time"), Order::Desc);
         let order = ((SortBySimilarityScore, Order::Desc), newest);
@@ -91,7 +92,7 @@ impl Ranking<'_> {
         Ok(found)
     }
 
-    /// The document at an address; `None` where its source is not known.
+    /// The document at an address; `None` if its source is unknown.
     fn document(
         &self,
         address: DocAddress,
@@ -135,7 +136,7 @@ impl Ranking<'_> {
         Ok(None)
     }
 
-    /// The messages among the holders: their time, source and line, by which they are sorted.
+    /// The messages among the candidates, sorted by time, source and line.
     fn messages(&self) -> Result<Vec<(i64, u64, u64, DocAddress)>, SearchError> {
         let mut columns = Vec::new();
         for segment in self.searcher.segment_readers() {
@@ -156,8 +157,8 @@ impl Ranking<'_> {
         Ok(found)
     }
 
-    /// Marks the documents that contain the query literally. The texts are read in the order of
-    /// their positions, and the order of `found` does not change.
+    /// Marks the documents that contain the query literally. Reads the texts in the order of their
+    /// positions; the order of `found` does not change.
     fn mark_whole(&mut self, found: &mut [RankedDocument]) {
         let possible = found.iter_mut().filter(|it| self.holders.contains(&it.address));
         let mut possible: Vec<&mut Hit> = possible.map(|it| &mut it.hit).collect();
@@ -173,7 +174,7 @@ impl Ranking<'_> {
     }
 }
 
-/// The `limit` best ones in their order, where `best` is the best score of BM25.
+/// The `limit` best documents in their order; `best` is the best BM25 score.
 fn sorted(found: Vec<RankedDocument>, best: f64, limit: usize) -> Vec<Hit> {
     let mut hits: Vec<Hit> = found.into_iter().map(|it| it.hit).collect();
     for hit in &mut hits {

@@ -1,4 +1,4 @@
-//! Sources and their documents, and the fields of the index: the words of a document and its position.
+//! Sources and their documents, and the fields of the index.
 
 use serde::{Deserialize, Serialize};
 use tantivy::schema::{
@@ -19,7 +19,7 @@ pub(crate) struct Fields {
     pub(crate) words: Field,
     /// The number of its source.
     pub(crate) source: Field,
-    /// The line in it.
+    /// The line in the source.
     pub(crate) line: Field,
     /// The offset of its first byte in the source.
     pub(crate) offset: Field,
@@ -29,7 +29,7 @@ pub(crate) struct Fields {
     pub(crate) role: Field,
     /// The time in milliseconds.
     pub(crate) time: Field,
-    /// The hash of role and text, by which an equal one is known.
+    /// The hash of role and text, by which equal documents are recognized.
     pub(crate) hash: Field,
 }
 
@@ -54,7 +54,7 @@ impl Fields {
     }
 }
 
-/// Tells the engine what a word is.
+/// Registers our tokenizer with the engine.
 pub(crate) fn register(index: &tantivy::Index) {
     index.tokenizers().register(WORDS, Words);
 }
@@ -67,7 +67,7 @@ struct WordStream {
     /// All words, concatenated, and the end of each.
     words: String,
     ends: std::vec::IntoIter<usize>,
-    /// The end of the last word that was handed on.
+    /// The end of the last word that was returned.
     at: usize,
     token: Token,
 }
@@ -120,7 +120,7 @@ pub enum SourceKind {
     Soul,
     /// The summary of a session.
     Summary,
-    /// The messages of a session, as a snapshot has them.
+    /// The messages in a snapshot of a session.
     Snapshot,
     /// An offloaded tool result.
     Offloaded,
@@ -152,23 +152,23 @@ impl SourceKind {
     }
 }
 
-/// A file, or what is read as one.
+/// A file of the store, or another text that is read like a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The unique name of the source.
     pub name: String,
     /// The kind of the source.
     pub kind: SourceKind,
-    /// The session that all of it belongs to.
+    /// The session, if all of the source belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Changes with its content.
+    /// A value that changes with the content.
     pub mark: String,
 }
 
 impl Source {
-    /// Sources of one group hold much of each other: what is equal is found once, in the
-    /// first one. Only the snapshots of a session are such.
+    /// The group of the source. Sources of one group share much of their content, so equal
+    /// documents are only found in the first one. Only the snapshots of one session form a group.
     pub(crate) fn group(&self) -> &str {
         match (self.kind, &self.session) {
             (SourceKind::Snapshot, Some(session)) => session,
@@ -198,7 +198,7 @@ pub struct Document {
 pub const ROLES: [&str; 7] =
     ["system", "developer", "user", "assistant", "tool", "function", "other"];
 
-/// 0 means none.
+/// The number of a role in the index; 0 means none.
 pub(crate) fn number_of(role: Option<&str>) -> u64 {
     let place = role.and_then(|role| ROLES.iter().position(|known| *known == role));
     place.map_or(0, |place| place as u64 + 1)

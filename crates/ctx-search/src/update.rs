@@ -1,4 +1,4 @@
-//! Updates: new sources are read, deleted ones are removed.
+//! Updates the index: reads new sources and removes deleted ones.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::resume_unwind;
@@ -12,33 +12,33 @@ use crate::index::KnownSource;
 use crate::schema::number_of;
 use crate::{Document, SearchError, SearchIndex, Source};
 
-/// Memory for each thread of the engine, in bytes, before it writes to disk.
+/// The memory of each thread of the engine before it writes to disk, in bytes.
 const MEMORY: usize = 24 << 20;
 
-/// More threads gain nothing: reading keeps up with four.
+/// The largest number of threads. Four are as fast as the reading.
 const MOST_THREADS: usize = 4;
 
-/// With more segments than this a query gets slower; then they become one.
+/// With more segments, a query becomes slower, so they are merged into one.
 const MOST_SEGMENTS: usize = 12;
 
 /// The result of an update.
 #[derive(Debug)]
 pub struct Changes<E> {
-    /// How many sources were read.
+    /// The number of sources that were read.
     pub read: usize,
-    /// How many were forgotten, those that were read again among them.
+    /// The number of sources that were removed, including those that were read again.
     pub forgotten: usize,
-    /// Sources that could not be read, and why: they are not searched, and are tried again
-    /// by the next update.
+    /// Sources that could not be read, with the error. They are not searched, and the next update
+    /// tries again.
     pub failed: Vec<(Source, E)>,
 }
 
 /// The work to do.
 #[derive(Debug, Default)]
 struct Plan {
-    /// Numbers of sources that go.
+    /// The numbers of sources to remove.
     gone: HashSet<u64>,
-    /// The sources to read, by group, with the numbers of those of the group that stay.
+    /// The sources to read, by group, each with the numbers of the sources of that group that stay.
     groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
 }
 
@@ -46,9 +46,9 @@ struct Plan {
 type ReadSource<E> = (KnownSource, Result<(), E>);
 
 impl SearchIndex {
-    /// Makes the index agree with `sources`; those of one group are named in their order.
-    /// `read` hands on the documents of one, and is called in several threads. Does nothing
-    /// where another run writes.
+    /// Makes the index match `sources`, which are in order within each group. `read` passes on the
+    /// documents of one source and is called from several threads. Does nothing if another run is
+    /// writing.
     pub fn update<E: Send>(
         &mut self,
         sources: &[Source],
@@ -91,9 +91,9 @@ impl SearchIndex {
         Ok(changes)
     }
 
-    /// Which sources are removed, and which are read. If sources were added to a group, only these
-    /// are read. If any was removed or changed, the whole group is read again, because the others
-    /// may have its content, too.
+    /// Decides which sources are removed and which are read. If sources were added to a group, only
+    /// these are read. If any was removed or changed, the whole group is read again, because the
+    /// other sources may have its content, too.
     fn plan(&mut self, sources: &[Source]) -> Plan {
         let mut order: Vec<&str> = Vec::new();
         let mut groups: HashMap<&str, Vec<&Source>> = HashMap::new();
@@ -135,7 +135,7 @@ impl SearchIndex {
         plan
     }
 
-    /// The hashes of what is indexed of groups that grow, by source.
+    /// The hashes of the indexed documents in groups that grow, by source.
     fn hashes(&self, plan: &Plan) -> Result<HashMap<u64, HashSet<u64>>, SearchError> {
         let stay = plan.groups.iter().flat_map(|(stay, _)| stay);
         let mut hashes: HashMap<u64, HashSet<u64>> =
@@ -156,7 +156,7 @@ impl SearchIndex {
         Ok(hashes)
     }
 
-    /// Reads the groups in several threads, and says of each source whether it was read.
+    /// Reads the groups in several threads, and returns for each source whether it was read.
     fn read_all<E: Send>(
         &self,
         writer: &IndexWriter,
@@ -184,7 +184,7 @@ impl SearchIndex {
                     });
                     added?;
                     if result.is_err() {
-                        // A source that was not read to its end is not indexed.
+                        // Do not index a source that was not read to its end.
                         writer.delete_term(self.source_term(source.number));
                     }
                     results.push((source.clone(), result));
@@ -193,7 +193,7 @@ impl SearchIndex {
             Ok(results)
         };
         thread::scope(|scope| {
-            // This thread works, too: where the system gives no more threads, it does all.
+            // This thread works, too. If the system allows no more threads, it does all the work.
             let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
             let running: Vec<_> = (1..threads).map_while(start).collect();
             let mut results = vec![worker()];
@@ -221,8 +221,8 @@ impl SearchIndex {
         fresh
     }
 
-    /// Makes one segment of many, and of those that hold what was deleted: it would count in
-    /// the scores.
+    /// Merges many segments into one, and those with deleted documents, because deleted documents
+    /// would affect the scores.
     fn merge(&self, writer: &mut IndexWriter) -> Result<(), SearchError> {
         let segments = self.index.searchable_segment_metas()?;
         let holds_deleted = segments.iter().any(tantivy::SegmentMeta::has_deletes);
@@ -235,7 +235,7 @@ impl SearchIndex {
     }
 }
 
-/// The same for the same role and text, in every run: it is kept.
+/// The hash of role and text. It must be the same in every run, because it is stored.
 fn hash_of(document: &Document) -> u64 {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();

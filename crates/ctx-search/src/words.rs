@@ -1,10 +1,10 @@
-//! Splits a text into the words that find it.
+//! Splits a text into the words by which it is found.
 //!
-//! A session has code and prose, in Chinese and in English. A name is found whole and by its parts:
-//! `src/tools/check.rs` gives itself, `check.rs`, `src`, `tools`, `check` and `rs`;
+//! A session has code and prose, in Chinese and in English. A name is found as a whole and by its
+//! parts: `src/tools/check.rs` gives itself, `check.rs`, `src`, `tools`, `check` and `rs`;
 //! `parseHttpHeader` gives itself, `parse`, `http` and `header`. The usual abbreviations of a long
-//! hash are words, too. Scripts without blanks (Chinese, Japanese, Korean) are found by pairs of
-//! neighbouring characters and by each one; traditional and simplified characters are the same.
+//! hash are words, too. Scripts without blanks (Chinese, Japanese, Korean) are found by single
+//! characters and by pairs of adjacent ones. Traditional and simplified characters count as equal.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use std::sync::LazyLock;
 /// The longest word of the index, in bytes. Longer runs are packed data, not words.
 const LONGEST: usize = 128;
 
-/// From how many hexadecimal digits on a word is a hash.
+/// A word with this many hexadecimal digits or more is a hash.
 const HASH: usize = 16;
 
-/// How many of its digits people quote.
+/// The lengths to which people abbreviate a hash.
 const QUOTED: [usize; 3] = [7, 8, 12];
 
-/// Hands each word of `text` to `take`, in small letters, with its place in the text.
+/// Calls `take` with each word of `text`, in small letters, and its position in the text.
 pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     let mut lower = String::new();
     let mut take = |range: Range<usize>| {
@@ -57,8 +57,8 @@ pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     }
 }
 
-/// The end of the name that begins at `start`, and whether it has joints: each is one between two
-/// letters, and a second one ends the name.
+/// The end of the name that starts at `start`, and whether it has joints. A joint is a single
+/// character between two letters; two joints in a row end the name.
 fn name_end(text: &str, start: usize) -> (usize, bool) {
     let mut end = after(text, start, |class| class == Class::Letter);
     let mut is_joined = false;
@@ -72,7 +72,7 @@ fn name_end(text: &str, start: usize) -> (usize, bool) {
     (end, is_joined)
 }
 
-/// The words of a text and their places, each name before its parts.
+/// The words of a text with their positions, each name before its parts.
 pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     let mut all = Vec::new();
     each_word(text, |range, word| all.push((range, word.to_owned())));
@@ -80,7 +80,7 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     all
 }
 
-/// The position after the characters from `at` on that are in one of the classes.
+/// The position after all characters from `at` on that are in one of the classes.
 #[inline]
 fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     while let Some((class, length)) = class_at(text, at) {
@@ -103,7 +103,7 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     Some((Class::of(c), c.len_utf8()))
 }
 
-/// The classes of the characters that nearly all of a text consists of.
+/// The classes of ASCII characters, which are nearly all of a text.
 const OF_ASCII: [Class; 128] = {
     let mut classes = [Class::Other; 128];
     let mut byte = 0_u8;
@@ -118,12 +118,12 @@ const OF_ASCII: [Class; 128] = {
     classes
 };
 
-/// Whether it parts the pieces of a path or an address.
+/// Whether it separates the parts of a path or an address.
 const fn is_splitter(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\' | b'@' | b'~' | b'+')
 }
 
-/// Whether it ties the parts of a piece together.
+/// Whether it joins the parts of a name.
 const fn is_tie(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.')
 }
@@ -137,14 +137,14 @@ enum Class {
     Joint,
     /// Belongs to a script without blanks between words.
     Unspaced,
-    /// Between words.
+    /// Separates words.
     Other,
 }
 
 impl Class {
-    /// The role of a character outside ASCII.
+    /// The class of a character outside ASCII.
     fn of(c: char) -> Self {
-        // Arrows, frames and blocks occur in every output, and the tables of Unicode are slow.
+        // Arrows, frames and blocks occur in most outputs, and the Unicode tables are slow.
         if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
             Self::Other
         } else if is_unspaced(c) {
@@ -157,7 +157,7 @@ impl Class {
     }
 }
 
-/// Appends a character in the form used for comparison: [`plain`] and in lower case.
+/// Appends a character in the form used for comparison: [`plain`] and lower case.
 pub(crate) fn fold(c: char, text: &mut String) {
     if c.is_ascii() {
         text.push(c.to_ascii_lowercase());
@@ -166,7 +166,7 @@ pub(crate) fn fold(c: char, text: &mut String) {
     }
 }
 
-/// A character of ordinary width, and of the simplified script.
+/// The character in ordinary width and in simplified script.
 pub(crate) fn plain(c: char) -> char {
     match c {
         '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' => {
@@ -176,14 +176,14 @@ pub(crate) fn plain(c: char) -> char {
     }
 }
 
-/// Han, kana, hangul.
+/// Whether a character is Han, kana or hangul.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Each character, and each two side by side.
+/// Passes on each character and each pair of adjacent characters.
 fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut before = None;
     for (at, c) in text[run.clone()].char_indices() {
@@ -196,7 +196,7 @@ fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) 
     }
 }
 
-/// A name: whole, by what is between slashes, and by its parts.
+/// Passes on a name, the texts between its slashes, and its parts.
 fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut pieces = 0;
     each_part(text, run.clone(), is_splitter, |piece| {
@@ -215,7 +215,8 @@ fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// A word without joints: whole, by the humps of its camel case, by its beginnings.
+/// Passes on a word without joints, the parts of its camel case, and its abbreviations if it is a
+/// hash.
 fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let word = &text[atom.clone()];
     take(atom.clone());
@@ -246,7 +247,7 @@ fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Emits the text between the bytes that `is_joint` accepts.
+/// Passes on the text between the bytes that `is_joint` accepts.
 fn each_part(
     text: &str,
     range: Range<usize>,
@@ -267,13 +268,13 @@ fn each_part(
     }
 }
 
-/// The characters of Chinese that have a form of either script.
+/// The range of Chinese characters that may differ between the scripts.
 const HAN: std::ops::RangeInclusive<char> = '\u{3400}'..='\u{9fff}';
 
-/// A character in its simplified form. Words that differ as a whole (滑鼠, 鼠标) stay different.
+/// The character in simplified script. Words that differ as a whole (滑鼠, 鼠标) stay different.
 pub(crate) fn simplified(c: char) -> char {
     static TABLE: LazyLock<Vec<char>> = LazyLock::new(|| {
-        // The library looks at neighbouring characters; here there are none.
+        // The library looks at adjacent characters, so separate them by blanks.
         let apart: String = HAN.flat_map(|c| [c, ' ']).collect();
         let simple = fast2s::convert(&apart);
         simple.chars().step_by(2).collect()
@@ -296,7 +297,7 @@ mod tests {
         words
     }
 
-    /// Identifiers and paths are found whole and by their parts.
+    /// Identifiers and paths are found as a whole and by their parts.
     #[test]
     fn names_are_whole_and_in_parts() {
         assert_eq!(
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(words("It's 3.14, ok"), ["it", "s", "3", "14", "3.14", "ok"]);
     }
 
-    /// Hashes are found whole and by their usual abbreviations.
+    /// Hashes are found as a whole and by their usual abbreviations.
     #[test]
     fn a_hash_is_found_by_its_beginning() {
         assert_eq!(
@@ -318,7 +319,7 @@ mod tests {
         );
     }
 
-    /// Chinese is found by pairs of characters, English next to it as words.
+    /// Chinese is found by pairs of characters, and English next to it as words.
     #[test]
     fn chinese_is_found_by_pairs() {
         assert_eq!(
@@ -351,7 +352,7 @@ mod tests {
 mod script_tests {
     use super::{HAN, simplified};
 
-    /// Both scripts are the same.
+    /// Traditional and simplified script are equal.
     #[test]
     fn traditional_characters_become_simplified_ones() {
         let text = "我們決定選擇資料庫 Rust カ";

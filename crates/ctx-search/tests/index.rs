@@ -1,4 +1,4 @@
-//! An index on disk: built, kept up to date, found damaged.
+//! An index on disk is built, updated, and rebuilt if it is damaged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use ctx_search::{Changes, Document, Filter, Hit, SearchError, SearchIndex, Sourc
 struct Field {
     sources: Vec<Source>,
     texts: BTreeMap<String, Vec<Document>>,
-    /// What was read, in any order.
+    /// The names of the sources that were read, in any order.
     read: Mutex<Vec<String>>,
 }
 
@@ -61,7 +61,7 @@ impl Field {
         index.update(&self.sources, read).expect("updated")
     }
 
-    /// What was read since the last call.
+    /// The sources that were read since the last call.
     fn read(&self) -> Vec<String> {
         let mut read = std::mem::take(&mut *self.read.lock().expect("not poisoned"));
         read.sort();
@@ -77,7 +77,7 @@ fn found(index: &SearchIndex, query: &str) -> Vec<String> {
     places(&search(index, query, &Filter::default(), 10))
 }
 
-/// What is found where no text can be read again.
+/// Searches without any text that can be read again.
 fn search(index: &SearchIndex, query: &str, filter: &Filter, limit: usize) -> Vec<Hit> {
     let hits = index.search(query, filter, limit, |_| None);
     hits.expect("searched")
@@ -88,7 +88,7 @@ fn places(hits: &[Hit]) -> Vec<String> {
     hits.iter().map(place).collect()
 }
 
-/// Only what is new is read; what is gone leaves the index.
+/// Only new sources are read, and deleted ones leave the index.
 #[test]
 fn only_what_is_new_is_read() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -111,8 +111,8 @@ fn only_what_is_new_is_read() {
     assert!(found(&index, "8443 SQLite").is_empty());
 }
 
-/// A message in several snapshots of a session is found once, in the oldest, and in the next one
-/// when that is gone.
+/// A message in several snapshots of a session is found once: in the oldest one, or in the next one
+/// after that is removed.
 #[test]
 fn equal_messages_of_a_session_are_found_once() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -173,7 +173,7 @@ fn a_damaged_index_is_made_anew() {
         for damage in [0, 1, 2] {
             let path = dir.path().join("search").join(file);
             let Ok(mut bytes) = fs::read(&path) else {
-                // A new index has other names.
+                // A new index has files with other names.
                 continue;
             };
             match damage {
@@ -193,7 +193,7 @@ fn a_damaged_index_is_made_anew() {
     }
 }
 
-/// With a locked index, the old content is searched; without any content there is no answer.
+/// While the index is locked, its old content is searched. If there is none, the search fails.
 #[test]
 fn a_second_run_searches_what_is_there() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -214,7 +214,7 @@ fn a_second_run_searches_what_is_there() {
     assert!(matches!(third, Err(SearchError::Busy)));
 }
 
-/// Unreadable sources are reported, the rest is found, and the next run tries again.
+/// Unreadable sources are reported, the others are searched, and the next run tries again.
 #[test]
 fn a_source_that_fails_is_told_each_time() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -243,7 +243,7 @@ fn filters_confine_and_the_newest_comes_first() {
     texts.update(&mut index);
     let with = |filter: Filter| places(&search(&index, "port", &filter, 10));
     let all = with(Filter::default());
-    // The first occurrence is not equal to the others.
+    // The first occurrence is ranked above the others.
     assert_eq!(all, ["demo-1:1", "demo-1:3", "demo-1:2", "a.md:1"]);
     let one = |change: fn(&mut Filter)| {
         let mut filter = Filter::default();

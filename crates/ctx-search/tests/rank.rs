@@ -1,10 +1,10 @@
-//! The order of what is found.
+//! The order of the results.
 
 use std::time::Duration;
 
 use ctx_search::{Document, Filter, Hit, Holds, SearchIndex, Source, SourceKind};
 
-/// An index of messages, each at its own time, and their texts.
+/// An index of messages, each with its own time and text.
 struct Field {
     _dir: tempfile::TempDir,
     index: SearchIndex,
@@ -12,7 +12,7 @@ struct Field {
 }
 
 impl Field {
-    /// Messages of one snapshot, the earliest first.
+    /// The messages of one snapshot, earliest first.
     fn new(kind: SourceKind, texts: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let index = SearchIndex::open(&dir.path().join("search"), Duration::ZERO);
@@ -56,7 +56,7 @@ impl Field {
     }
 }
 
-/// The origin of a name is found, however long that message is, and however many short ones have
+/// The origin of a name is found, however long that message is, and however many short ones contain
 /// the name later.
 #[test]
 fn the_message_that_said_it_first_comes_first() {
@@ -74,7 +74,7 @@ fn the_message_that_said_it_first_comes_first() {
     assert_ne!(field.lines("SRC/kiosk/feed.rs", 1), [2], "no message says it in capitals");
 }
 
-/// A literal match precedes a match of words.
+/// A literal match comes before a match of words.
 #[test]
 fn as_it_is_written_comes_before_its_words() {
     let field = Field::new(
@@ -91,7 +91,7 @@ fn as_it_is_written_comes_before_its_words() {
     assert!(hits.is_sorted_by(|one, other| one.score >= other.score));
 }
 
-/// A name does not count once for each of its parts.
+/// A name does not count again for each of its parts.
 #[test]
 fn the_parts_of_a_name_do_not_outweigh_another_word() {
     let texts = [
@@ -105,7 +105,7 @@ fn the_parts_of_a_name_do_not_outweigh_another_word() {
     assert_eq!(field.lines("readConfigFile", 10), [1], "its parts are found");
 }
 
-/// Only messages of a session can be an origin; equal results are ordered newest first.
+/// Only messages of a session can be an origin. Equal results are ordered newest first.
 #[test]
 fn a_memory_file_is_no_origin() {
     let texts = ["the gate code", "the gate code.", "the gate code!"];
@@ -115,7 +115,7 @@ fn a_memory_file_is_no_origin() {
     assert_eq!(field.lines("gate code", 10), [1, 3, 2]);
 }
 
-/// A text that cannot be read any more counts by its words.
+/// A text that can no longer be read is ranked by its words.
 #[test]
 fn what_cannot_be_read_is_found_by_its_words() {
     let field = Field::new(SourceKind::Snapshot, &["the gate code"]);

@@ -1,8 +1,8 @@
-//! Finds the session files on a machine without reading any, and tells by size and times whether a
-//! file is the one that was read before.
+//! Finds the session files on a machine without reading them, and recognizes unchanged files by
+//! their size and times.
 //!
-//! The folders in which agents keep their sessions are taken from the code of the agents:
-//! Claude Code 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
+//! The folders of each agent are taken from its code: Claude Code 2.1.197, Codex 0.169.0, pi 0.73.1
+//! and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -16,38 +16,38 @@ use ctx_store::is_store;
 use serde::{Deserialize, Serialize};
 use walkdir::{DirEntry, WalkDir};
 
-/// A session file, or what looks like one.
+/// A file that is a session, or looks like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
     /// The agent whose folder it is in.
     pub agent: Option<&'static str>,
-    /// Size and times of the file.
+    /// The size and times of the file.
     pub mark: Mark,
-    /// Whether it is packed, so that nothing else is known about it.
+    /// Whether the file is packed, so that nothing else is known about it.
     pub is_packed: bool,
 }
 
 /// The files found, and the paths that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
-    /// Each file once, in the order of the places, there by name.
+    /// Each file once, in the order of the folders, and by name within each.
     pub files: Vec<SessionFile>,
-    /// Within the scope: folders, files and links.
+    /// Folders, files and links below the folders that could not be read.
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// Named paths that could not be read, with the reason.
+    /// Named paths that could not be read, with the error.
     pub failed: Vec<(PathBuf, io::Error)>,
-    /// How many files of helpers were passed over.
+    /// The number of subagents' files that were skipped.
     pub helpers: usize,
 }
 
-/// Looks for session files in the named files and folders or, if none is named, in the folders of
-/// agents, of which missing ones are skipped. The places tell which agent a file belongs to. Files
-/// of helpers are looked for `with_helpers` only, unless they are named.
+/// Finds session files in the named files and folders or, if none is named, in the folders of
+/// agents that exist. `places` shows which agent a file belongs to. Includes files of subagents
+/// only if `with_helpers` is set or the user named them.
 ///
-/// Links are followed, each file is found once, and what begins with a dot below a folder is
-/// passed over, as are sockets, devices, and the snapshots in a store.
+/// Follows links, and returns each file once. Skips names that begin with a dot below a folder,
+/// sockets, devices, and the snapshots in a store.
 pub(crate) fn find(named: &[PathBuf], places: &[AgentFolder], with_helpers: bool) -> Finds {
     let mut finder = Finder { with_helpers, seen: HashSet::new(), finds: Finds::default() };
     for path in named {
@@ -135,7 +135,7 @@ impl Finder {
     }
 
     fn add(&mut self, path: &Path, place: Option<&AgentFolder>, meta: &Metadata) {
-        // Which file it is, under whatever names.
+        // The same file may have several names.
         if self.seen.insert((meta.dev(), meta.ino())) {
             self.finds.files.push(SessionFile {
                 path: path.to_owned(),
@@ -149,8 +149,8 @@ impl Finder {
     fn unreadable(&mut self, folder: &Path, error: walkdir::Error) {
         let path = error.path().unwrap_or(folder).to_owned();
         let error = match error.into_io_error() {
-            // The file was deleted since the folder was listed, which is not worth a report. A link
-            // that leads nowhere was not.
+            // A file that was deleted since the folder was listed is not worth a report, but a link
+            // to a missing file is.
             Some(error)
                 if error.kind() == io::ErrorKind::NotFound
                     && fs::symlink_metadata(&path).is_err() =>
@@ -163,8 +163,8 @@ impl Finder {
         self.finds.unreadable.push((path, error));
     }
 
-    /// If a session is both packed and unpacked, Codex reads the unpacked file, so the packed one
-    /// is dropped.
+    /// Drops a packed file if the same session is also there unpacked, which is the one that Codex
+    /// reads.
     fn without_packed_twins(&mut self) {
         let plain: HashSet<&Path> = self.finds.files.iter().map(|it| it.path.as_path()).collect();
         let has_twin = |found: &SessionFile| {
@@ -178,25 +178,25 @@ impl Finder {
     }
 }
 
-/// The coarsest times of a file system (FAT). A file that changed more recently may change again and
-/// look the same.
+/// The coarsest resolution of file times (FAT). A file that changed more recently may change again
+/// and have the same times.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
-/// Size, times and number of a file: where none of them has changed, its bytes have not.
+/// The size, the times and the number of a file. If none of them has changed, its bytes have not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
     /// The size in bytes.
     pub size: u64,
-    /// When its bytes changed last: seconds since 1970, and nanoseconds.
+    /// When the bytes last changed: seconds since 1970, and nanoseconds.
     pub modified: (i64, i64),
-    /// When anything of it changed last.
+    /// When anything about the file last changed.
     pub(crate) changed: (i64, i64),
     pub(crate) device: u64,
     pub(crate) number: u64,
 }
 
 impl Mark {
-    /// The mark of a file with this metadata.
+    /// Takes the mark from the metadata of a file.
     pub(crate) fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.len(),
@@ -207,12 +207,12 @@ impl Mark {
         }
     }
 
-    /// Whether the file had been still for long enough at `now` to be known again.
+    /// Whether the file had not changed for long enough at `now` for its mark to be reliable.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         self.age(now).is_some_and(|age| age > TIME_STEP)
     }
 
-    /// How long ago its bytes changed; `None` in the future.
+    /// The time since its bytes changed; `None` if that is in the future.
     pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
         let now = now.duration_since(UNIX_EPOCH).ok()?;
         let seconds = u64::try_from(self.modified.0).unwrap_or(0);
@@ -221,7 +221,7 @@ impl Mark {
     }
 }
 
-/// The agents whose places are known, by the names in the list.
+/// The agents whose folders are known, by their names in the list.
 #[cfg(feature = "clap")]
 pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
 
@@ -230,19 +230,19 @@ pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencla
 pub(crate) struct AgentFolder {
     /// The agent's name in the list.
     pub agent: &'static str,
-    /// All sessions are below it.
+    /// The folder that contains all sessions.
     pub folder: PathBuf,
 }
 
 impl AgentFolder {
-    /// The places of all agents. `variable` reads a variable of the environment.
+    /// The folders of all agents. `variable` reads an environment variable.
     pub(crate) fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Self> {
         let set = |name: &str| {
             let value = variable(name).filter(|value| !value.is_empty());
             value.map(|value| with_home(&PathBuf::from(value), variable("HOME").as_deref()))
         };
         let home = || set("HOME");
-        // The folder that the variable names, or else one in the home folder.
+        // The folder that the variable names, or the default one in the home folder.
         let of = |name: &str, usual: &str| set(name).or_else(|| Some(home()?.join(usual)));
         let below_home_of = |name: &str, usual: &str| Some(set(name).or_else(home)?.join(usual));
         let codex = of("CODEX_HOME", ".codex");
@@ -284,7 +284,7 @@ impl AgentFolder {
     }
 }
 
-/// `~/x` as the agents read it in their variables.
+/// Expands `~/x`, as the agents do in their variables.
 fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => Path::new(home).join(rest),
@@ -292,21 +292,21 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Whether the name is one that agents give to sessions; gemini's older ones are documents.
+/// Whether agents name sessions in this way. Older sessions of Gemini are JSON documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_document = name.starts_with(b"session-") && name.ends_with(b".json");
     name.ends_with(b".jsonl") || is_document || is_packed(path)
 }
 
-/// Whether the file is packed by zstd, as Codex does with old sessions.
+/// Whether the file is compressed by zstd, as Codex does with old sessions.
 pub(crate) fn is_packed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".jsonl.zst")
 }
 
-/// Whether it is the file of a helper that an agent of that session had: Claude Code's
-/// `agent-*.jsonl` and `<session>/subagents/`, Gemini's `chats/<session>/`.
+/// Whether it is the file of a subagent: Claude Code's `agent-*.jsonl` and `<session>/subagents/`,
+/// Gemini's `chats/<session>/`.
 pub(crate) fn is_of_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let mut above = path.ancestors().skip(1).filter_map(Path::file_name);
@@ -316,12 +316,12 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
     name.starts_with(b"agent-") || folder == Some(OsStr::new("subagents")) || is_in_chat
 }
 
-/// The folder of the project, which Gemini keeps in a file next to its `chats`.
+/// The folder of the project, which Gemini writes into a file next to `chats`.
 pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
     let root = File::open(chats.parent()?.join(".project_root")).ok()?;
     let mut text = String::new();
-    // A path, and nothing as long as this.
+    // The file has only a path, which is never this long.
     root.take(1 << 16).read_to_string(&mut text).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }

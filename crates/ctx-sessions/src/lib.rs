@@ -1,5 +1,5 @@
-//! The sessions of all agents on a machine: their folders and files, a reading of each ([`read`]),
-//! an [`Index`] of what was read, and the rows of a list ([`Query`]).
+//! Finds the sessions of all agents on a machine: their folders and files, a reader for each file
+//! ([`read`]), an [`Index`] of earlier results, and the rows of a list ([`Query`]).
 //!
 //! A session's tokens are counted and calibrated by the engine, so a list shows the same figures as
 //! every other tool.

@@ -1,4 +1,4 @@
-//! Which sessions are listed: the files that were found, the rows made of them, and the warnings.
+//! Selects the sessions to list: finds the files, makes the rows, and collects the warnings.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,11 +13,11 @@ use crate::find::{AgentFolder, Finds, SessionFile, find};
 use crate::read::{Index, Reading, read};
 use crate::row::{Question, Row, sort};
 
-/// Which sessions. A `project` that is no absolute path is a name.
+/// The sessions to list. A `project` that is not an absolute path is a name.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Query {
-    /// Session files and folders of them [default: where agents keep theirs]
+    /// Session files, or folders of them [default: the folders of all agents]
     #[cfg_attr(feature = "clap", arg(value_name = "PATH"))]
     pub paths: Vec<PathBuf>,
     /// List only sessions of this agent or dialect (can be repeated)
@@ -26,11 +26,11 @@ pub struct Query {
     pub agent: Vec<String>,
     /// List only sessions of this project: its name, or its folder (. is this one)
     ///
-    /// A name is that of the folder that the agent works in. What has a slash, or is . or .., is
-    /// a path, and sessions of folders below it are listed, too.
+    /// A name is the name of the folder that the agent works in. If the text has a slash, or is .
+    /// or .., it is a path, which includes sessions of the folders below it.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR"))]
     pub project: Option<PathBuf>,
-    /// List only sessions that are due for a compaction
+    /// List only sessions that need a compaction
     #[cfg_attr(feature = "clap", arg(long))]
     pub due: bool,
     /// List the files of subagents, too
@@ -41,7 +41,7 @@ pub struct Query {
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// Agents with places of their own, and the other dialects.
+/// The agents with folders of their own, and the other dialects.
 #[cfg(feature = "clap")]
 fn agents() -> Vec<&'static str> {
     let dialects = ctx_format::dialect::ALL;
@@ -53,9 +53,9 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// Lists the sessions. Readings in the `index` are used where they are valid; the new index is
-    /// returned. `variable` reads a variable of the environment. Data that does not fit into memory
-    /// goes to unnamed files in `temp`.
+    /// Lists the sessions, and returns the new index. Uses results in `index` that are still valid.
+    /// `variable` reads an environment variable. Data that does not fit into memory goes to unnamed
+    /// files in `temp`.
     pub fn list(
         &self,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -80,8 +80,8 @@ impl Query {
         (listed, index)
     }
 
-    /// The list, and the index for the next time. `readings` are those of the files that are not in
-    /// the index.
+    /// Makes the list, and the index for the next run. `readings` are the results for files that
+    /// are not in the index.
     fn rows(
         &self,
         finds: Finds,
@@ -166,20 +166,20 @@ impl Query {
     }
 }
 
-/// All that was found.
+/// The result of a query.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// The newest first.
+    /// The rows, newest first.
     pub rows: Vec<Row>,
-    /// Files that are no sessions.
+    /// Files that are not sessions.
     pub foreign: Vec<PathBuf>,
-    /// Paths that could not be read, other than the operands.
+    /// Paths that could not be read, except for those that the user named.
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// Named paths that could not be read.
+    /// Paths that the user named and that could not be read.
     pub failed: Vec<(PathBuf, io::Error)>,
-    /// How many files of helpers were passed over.
+    /// The number of subagents' files that were skipped.
     pub helpers: usize,
-    /// Files and folders that were looked at.
+    /// The files and folders that were searched.
     pub looked_in: Vec<PathBuf>,
 }
 
@@ -188,7 +188,8 @@ impl Listed {
     pub fn warnings(&self, query: &Query) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(first) = self.foreign.first() {
-            let files = counted(self.foreign.len(), "file is no session", "files are no sessions");
+            let files =
+                counted(self.foreign.len(), "file is not a session", "files are not sessions");
             warnings.push(format!("{files}: {}", first.display()));
         }
         if let Some((first, error)) = self.unreadable.first() {
@@ -207,10 +208,10 @@ impl Listed {
         warnings
     }
 
-    /// A note about files that are always skipped.
+    /// A note about files that are skipped by default.
     pub fn note(&self) -> Option<String> {
         let files = counted(self.helpers, "file of a subagent", "files of subagents");
-        (self.helpers > 0).then(|| format!("{files} passed over; --subagents lists them"))
+        (self.helpers > 0).then(|| format!("{files} skipped; --subagents lists them"))
     }
 }
 
@@ -221,7 +222,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// The files that must be read: the largest first, so that the last threads end together.
+/// The files to read, largest first, so that all threads finish at about the same time.
 fn unread(finds: &Finds, index: &Index) -> Vec<PathBuf> {
     let new = |it: &&SessionFile| !it.is_packed && index.get(&it.path, &it.mark).is_none();
     let mut files: Vec<&SessionFile> = finds.files.iter().filter(new).collect();

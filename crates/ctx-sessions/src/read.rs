@@ -1,7 +1,7 @@
-//! Reads one session file for the list: its titles, its tokens, and what else a list shows.
+//! Reads one session file for the list: its titles, its tokens, and the other columns.
 //!
-//! An index has the earlier readings, so that unchanged files need not be read again. It is a cache.
-//! A missing or damaged one counts as empty.
+//! An index has the results of earlier runs, so that unchanged files need not be read again. It is
+//! a cache: if it is missing or damaged, it counts as empty.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,17 +25,17 @@ use crate::find::{Mark, project_root};
 pub struct Content {
     /// The dialect of the file.
     pub dialect: String,
-    /// The id by which the agent knows the session.
+    /// The agent's id of the session.
     pub session: Option<String>,
-    /// The name that the user gave it, else the title that the agent made.
+    /// The name that the user gave it, or else the title that the agent made.
     pub title: Option<String>,
     /// The user's first request.
     pub ask: Option<String>,
     /// The folder that the agent works in.
     pub folder: Option<String>,
-    /// The model that was asked last.
+    /// The model of the last request.
     pub model: Option<String>,
-    /// The tokens of its window: the file's own figure, or else that of the list of models.
+    /// The tokens of its window, from the file itself or else from the list of models.
     pub recorded_window: Option<u64>,
     /// Messages in the context.
     pub messages: u64,
@@ -45,14 +45,14 @@ pub struct Content {
     pub turns: u64,
     /// Bytes of tool results in the context.
     pub tool_bytes: u64,
-    /// Tokens of the context according to the newest usage that is valid for it.
+    /// The tokens of the context that the newest valid usage records.
     pub recorded: Option<u64>,
     /// The part of `context_tokens` above the recorded tokens.
     pub estimated: u64,
     /// The likely tokens of the whole context.
     #[serde(rename = "tokens")]
     pub context_tokens: u64,
-    /// Lines that are no record.
+    /// Lines that are not records.
     pub bad_lines: u64,
 }
 
@@ -72,15 +72,15 @@ impl Content {
 /// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The state of the file when it was opened. A later write changes the mark.
+    /// The state of the file when it was opened. A later write changes it.
     pub mark: Mark,
-    /// Whether the file was still for long enough for this to be kept.
+    /// Whether the file had not changed for long enough to keep this result.
     pub is_settled: bool,
-    /// The content, or `None` if the file is not a session.
+    /// The content; `None` if the file is not a session.
     pub content: Option<Content>,
 }
 
-/// Reads a file. Records that must wait go to an unnamed file in `temp`.
+/// Reads a file. Records that do not fit into memory go to an unnamed file in `temp`.
 pub fn read(
     path: &Path,
     temp: &Path,
@@ -110,16 +110,16 @@ pub fn read(
     Ok(Reading { mark, is_settled: mark.is_settled(now), content })
 }
 
-/// Collects the facts about a session from its records.
+/// Collects the content of a session from its records.
 struct ContentReader {
     dialect: &'static dyn Dialect,
     counter: MessageCounter,
     calibration: CalibrationPass,
     size: Size,
     content: Content,
-    /// The title that the agent made; one by the user replaces it.
+    /// The title that the agent made. A name that the user gave is preferred.
     made_title: Option<String>,
-    /// An ask that the client may have written itself.
+    /// A request that the client may have written itself.
     doubtful_ask: Option<String>,
 }
 
@@ -180,7 +180,7 @@ impl ContentReader {
         }
     }
 
-    /// Looks for the user's first request, whether or not it is still in the context.
+    /// Finds the user's first request, even if it is no longer in the context.
     fn ask(&mut self, object: &Object<'_>) {
         let outline = self.dialect.outline(object);
         if !outline.is_some_and(|it| it.begins_turn && !it.is_summary) {
@@ -196,7 +196,7 @@ impl ContentReader {
             let Some(line) = one_line(text) else {
                 continue;
             };
-            // Perhaps text that the client added: a tag, a command.
+            // The client may have added this text: a tag or a command.
             let is_command = line.starts_with('/') && !line.contains(' ');
             if !line.starts_with('<') && !is_command {
                 self.content.ask = Some(line);
@@ -209,7 +209,7 @@ impl ContentReader {
     fn finish(self) -> Content {
         let calibration = self.calibration.finish();
         let recorded = calibration.last.map(|last| last.usage.total());
-        // As in the other tools, only logs are calibrated.
+        // Only logs are calibrated, as in the other tools.
         let estimate = calibration.estimate.filter(|_| self.dialect.is_linked());
         let tokens = estimate.map_or(self.size.tokens, |estimate| estimate.tokens);
         let content = self.content;
@@ -233,10 +233,10 @@ fn not_empty(text: Cow<'_, str>) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// How many characters of a title are kept.
+/// The number of characters of a title that are kept.
 const TITLE: usize = 160;
 
-/// The beginning of a text as one line, or `None` if the text is empty.
+/// The start of a text as one line; `None` if the text is empty.
 fn one_line(text: &str) -> Option<String> {
     let line = ctx_text::one_line(text);
     let begin = first_chars(&line, TITLE);
@@ -244,19 +244,18 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line, with a version: another one where a reading would say something else of the same
-/// file.
+/// The first line, with a version. The version changes if the same file would give another result.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
-/// The readings of files, by their paths.
+/// The results for files, by path.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// Their marks and contents; without one the file is not a session.
+    /// The mark and the content of each file; `None` if the file is not a session.
     entries: HashMap<PathBuf, (Mark, Option<Content>)>,
     is_changed: bool,
 }
 
-/// A line of the file.
+/// A line of the index.
 #[derive(Deserialize, Serialize)]
 struct IndexLine<P, M, C> {
     path: P,
@@ -265,7 +264,7 @@ struct IndexLine<P, M, C> {
 }
 
 impl Index {
-    /// The index in `text`; an empty one for another version.
+    /// Parses the index; an empty one if it has another version.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {
@@ -279,14 +278,14 @@ impl Index {
         Self { entries: entries.collect(), is_changed: false }
     }
 
-    /// The earlier reading of a file if the file is unchanged: its content, or `None` inside if it
-    /// is not a session.
+    /// The earlier result for an unchanged file. The inner value is `None` if the file is not a
+    /// session.
     pub fn get(&self, path: &Path, mark: &Mark) -> Option<Option<&Content>> {
         let (_, content) = self.entries.get(path).filter(|(known, _)| known == mark)?;
         Some(content.as_ref())
     }
 
-    /// Keeps what was read of a file, if that file can be known again.
+    /// Keeps the result for a file whose mark is reliable.
     pub fn put(&mut self, path: &Path, reading: &Reading) {
         if reading.is_settled {
             let known = (reading.mark, reading.content.clone());
@@ -295,20 +294,21 @@ impl Index {
         }
     }
 
-    /// Forgets files that are no longer there. Only what has changed is written, so only then
-    /// anything is looked for.
+    /// Forgets files that no longer exist. Checks this only if the index has changed, because only
+    /// then it is written.
     pub fn forget_vanished(&mut self) {
         if self.is_changed {
             self.entries.retain(|path, _| path.symlink_metadata().is_ok());
         }
     }
 
-    /// Whether it holds anything that was not in what was parsed.
+    /// Whether it has results that it did not have when it was parsed.
     pub fn is_changed(&self) -> bool {
         self.is_changed
     }
 
-    /// The text of it: the same for the same readings. A path that is no text is left out.
+    /// The text of the index, which is the same for the same results. Leaves out paths that are not
+    /// UTF-8.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<String> = self
             .entries

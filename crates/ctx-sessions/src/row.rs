@@ -1,5 +1,5 @@
-//! A session as a list shows it, whether its compaction is due, and the formats of the list: tables,
-//! JSON, and bare paths. The JSON keys are a contract: new ones may come, none goes.
+//! The row of a session in the list, whether it needs a compaction, and the formats of the list:
+//! tables, JSON, and bare paths. The JSON keys are a contract: keys may be added, none is removed.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -18,20 +18,20 @@ use crate::read::Content;
 
 /// The options that apply to every row.
 pub struct Question {
-    /// When a compaction is due.
+    /// When a session needs a compaction.
     pub triggers: Triggers,
-    /// Counts tokens.
+    /// The counter for tokens.
     pub counter: MessageCounter,
-    /// The time.
+    /// The current time.
     pub now: SystemTime,
 }
 
-/// A session, or a packed file of which only the name is known.
+/// A session, or a packed file whose content is unknown.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// `openclaw` or another agent, else the dialect.
+    /// `openclaw` or another agent, or else the dialect.
     pub agent: String,
-    /// The path, whose bytes may be no text.
+    /// The path, which may not be UTF-8.
     #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// The content of the file, missing if the file is packed.
@@ -40,28 +40,28 @@ pub struct Row {
     /// Tokens of the context. In JSON, those of `content`, or null without content.
     #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
-    /// Tokens of the window; null where the model is not known.
+    /// Tokens of the window; null if the model is unknown.
     pub window: Option<u64>,
-    /// tokens / window.
+    /// Tokens divided by the window.
     pub share: Option<f64>,
     /// Bytes of the file.
     pub bytes: u64,
-    /// When it changed last.
+    /// When the file last changed.
     pub modified: Option<String>,
-    /// The same as seconds ago; 0 in the future.
+    /// The seconds since it last changed; 0 if that is in the future.
     pub age: u64,
-    /// Whether a compaction is due; null if unknown.
+    /// Whether the session needs a compaction; null if unknown.
     pub due: Option<bool>,
     /// `none`, `flush` or `compact`.
     pub step: Option<&'static str>,
-    /// Whether the file is packed by zstd.
+    /// Whether the file is compressed by zstd.
     pub packed: bool,
     #[serde(skip)]
     mark: Mark,
 }
 
 impl Row {
-    /// The row of a file.
+    /// Makes the row of a file.
     pub(crate) fn of(found: &SessionFile, content: Option<&Content>, question: &Question) -> Self {
         let state = content.map(|content| due_step(content, &question.triggers));
         let (window, step) = state.unwrap_or_default();
@@ -90,7 +90,7 @@ impl Row {
     }
 }
 
-/// The newest first; of one time by their paths.
+/// Sorts rows, newest first; rows of the same time by path.
 pub(crate) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
         let by_time = b.mark.modified.cmp(&a.mark.modified);
@@ -98,7 +98,8 @@ pub(crate) fn sort(rows: &mut [Row]) {
     });
 }
 
-/// Whether a file in an agent's folder is the agent's own; it may be another agent's.
+/// Whether a file in an agent's folder was written by that agent; another agent may have put it
+/// there.
 fn is_agents_own(agent: &str, dialect: Option<&str>) -> bool {
     match agent {
         "openclaw" => dialect.is_none_or(|dialect| dialect == "pi"),
@@ -110,8 +111,9 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&path.display())
 }
 
-/// The tokens of the window, unless the model is unknown, and the step that is due by `triggers`,
-/// unless it depends on an unknown window. The window of the triggers precedes that of the session.
+/// Returns the tokens of the window, if the model is known, and the step that `triggers` require,
+/// if it does not depend on an unknown window. The window of the triggers is preferred to that of
+/// the session.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
     let mut triggers = Triggers { window, ..*triggers };
@@ -125,15 +127,15 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
     (window, is_answered.then_some(due.step))
 }
 
-/// How a list is printed; without a flag as a table.
+/// The format of the list. Without a flag, it is a table.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 pub struct Form {
-    /// List the id and the file of each, instead of its title
+    /// List id and file instead of the title
     #[cfg_attr(feature = "clap", arg(short, long, alias = "long"))]
     pub list: bool,
-    /// Print JSON: an object per session
+    /// Print one JSON object per session
     #[cfg_attr(feature = "clap", arg(long, conflicts_with = "list"))]
     pub json: bool,
     /// Print only the paths, one per line
@@ -145,7 +147,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// The list in this format, tables fitted to `io`.
+    /// The list in this format. Tables fit the width of `io`.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         let paths = rows.iter().map(|row| &row.path);
         if self.null {
@@ -162,12 +164,12 @@ impl Form {
     }
 }
 
-/// The path as people read it, and type it.
+/// The path as a user would type it.
 fn path_to_show(path: &Path) -> String {
     printable(&operand(path).to_string_lossy())
 }
 
-/// The path as another tool takes it: none that looks like a flag.
+/// The path as an operand for another tool. It never looks like a flag.
 fn operand(path: &Path) -> PathBuf {
     if path.as_os_str().as_bytes().starts_with(b"-") {
         Path::new(".").join(path)
@@ -176,20 +178,20 @@ fn operand(path: &Path) -> PathBuf {
     }
 }
 
-/// Shown for a value that does not exist.
+/// Stands in for a value that does not exist.
 const NOTHING: &str = "-";
-/// Shown for a value that is unknown.
+/// Stands in for a value that is unknown.
 const UNKNOWN: &str = "?";
-/// Which part of a terminal the name of a project may take.
+/// The name of a project may be this part of the terminal's width, one fifth.
 const PROJECT_PART: usize = 5;
 
-/// The rows under a heading, no wider than the terminal; long ones are whole.
+/// A table with headings that fits the terminal. The long form is not cut.
 fn table(rows: &[Row], is_long: bool, io: &Io) -> String {
     let last = if is_long { "ID|PATH" } else { "TITLE" };
     let mut listing =
         Listing::new(&format!("AGENT|PROJECT|>AGE|>MESSAGES|>TOKENS|>WINDOW|>SIZE|DUE|{last}"));
     let width = io.columns().filter(|_| !is_long);
-    // A long name must leave room for the columns after it.
+    // A long name must leave space for the columns after it.
     let most_of_project = width.map_or(usize::MAX, |width| width / PROJECT_PART);
     for row in rows {
         let mut cells = cells(row, most_of_project);
@@ -203,7 +205,7 @@ fn table(rows: &[Row], is_long: bool, io: &Io) -> String {
     listing.painted(width, io)
 }
 
-/// The id by which the agent knows it.
+/// The agent's id of the session.
 fn id(row: &Row) -> String {
     let content = row.content.as_ref();
     let id = content.and_then(|it| it.session.as_deref());

@@ -81,7 +81,7 @@ pub enum Reason {
     Newest,
     /// Dated in the future: one of the clocks was wrong, and it is unknown which.
     Future,
-    /// One of the last.
+    /// One of the last snapshots.
     Last,
     /// The newest of its hour, day, week, month or year.
     Period(Period),

@@ -192,7 +192,8 @@ mod tests {
         (when.start, when.end)
     }
 
-    /// A text names the whole span that it leaves open. It is in UTC if it has no offset.
+    /// A day covers all of the day, and a time without seconds the whole minute. Both are in UTC if
+    /// they have no offset.
     #[test]
     fn dates_and_times_of_iso_8601_are_read() {
         let minute = ("2026-11-15T10:30:00Z", "2026-11-15T10:30:59.999999Z");

@@ -92,7 +92,7 @@ fn openclaw_keeps_the_last_20000_tokens() {
     }
 }
 
-/// What is sent when a session is piped through; with the report of a preview.
+/// The request that is sent when a session is piped through, with the report of a preview.
 fn sent(session: &str, args: &[&str]) -> (String, Value) {
     let case = || Case::new(CTX_COMPACT).args(args.iter().copied()).stdin(session).stdout_any();
     let done = case().run();
@@ -130,7 +130,7 @@ fn results_over_10000_characters_are_trimmed_in_what_is_sent() {
             let freed = report["freed_tokens"].as_u64().expect("a number");
             assert!(freed > 0, "{report}");
         }
-        // The stored session is not pruned, whatever is asked for.
+        // The stored session is never pruned, whatever the flags say.
         for args in [&["--if-due"][..], &["--set", "mode=prune_only"], &["--force"]] {
             let ran = run(call("xopcbot", session.as_str()).args(args.iter().copied()));
             assert!(!ran.live.contains("truncated"), "{args:?}");
@@ -152,7 +152,7 @@ fn a_compaction_and_pruning_of_what_is_sent_go_together() {
     let (_, whole) = sent(session.as_str(), &["--preset", "xopcbot", "--set", "mode=summary_only"]);
     let tokens = |report: &Value| report["tokens_after"].as_u64().expect("a number");
     assert!(tokens(&report) < tokens(&whole));
-    // And alone.
+    // Pruning without a summary.
     let (text, report) =
         sent(session.as_str(), &["--preset", "xopcbot", "--set", "mode=prune_only"]);
     assert_eq!(report["outcome"], "pruned");
@@ -208,7 +208,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
         let (text, _) = sent(session.as_str(), &args);
         assert_eq!(text.contains("truncated"), is_cold, "{seconds}");
     }
-    // Another time to live, and none.
+    // A different time to live, and no time to live.
     for (ttl, is_cold) in [("2h", false), ("10s", true)] {
         let args = [
             "--preset",
@@ -222,14 +222,14 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
         let (text, _) = sent(session.as_str(), &args);
         assert_eq!(text.contains("truncated"), is_cold, "{ttl}");
     }
-    // What the records tell goes first.
+    // Information in the records overrides everything else.
     let told = session.as_str().replace(
         "{\"role\":\"assistant\",\"content\":\" a",
         "{\"role\":\"assistant\",\"timestamp\":\"2020-01-01T00:00:00Z\",\"content\":\" a",
     );
     let (text, _) = sent(&told, &["--preset", "openclaw", "--if-due", "--last-call", &ago(0)]);
     assert!(text.contains("truncated"));
-    // Where nothing tells, the cache may be warm.
+    // If nothing shows it, the cache may be warm.
     Case::new(CTX_COMPACT)
         .args(["--preset", "openclaw", "--if-due"])
         .stdin(session.as_str())
@@ -240,7 +240,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
 
 #[test]
 fn old_results_are_cleared_only_where_trimming_is_not_enough() {
-    // Trimmed, a result has some 2,000 tokens; the window is the limit.
+    // A trimmed result has about 2,000 tokens. The limit is the window.
     let long = "word ".repeat(4_000);
     let session = Talk::new().user(10).call("read", &long, 4_000).talk(9, 10_000);
     for (window, is_cleared) in [("20000", false), ("6000", true)] {
@@ -300,7 +300,7 @@ fn a_safeguarded_summary_is_checked_asked_for_again_and_then_less_is_kept() {
             assert!(requests[1].contains(missing), "the second one is told");
         }
     }
-    // As its configuration says it.
+    // The same, from a configuration file of the system.
     let server = Server::new([said(&bad), said(&good)]);
     let config = "{agents: {defaults: {compaction: {mode: 'safeguard', keepRecentMessages: 4}}}}";
     let case = call("xopcbot", session.as_str())

@@ -1,4 +1,4 @@
-//! Ours.
+//! The preset `default`.
 
 use super::talk::Talk;
 use super::{call, due, is_due_above, run};
@@ -16,7 +16,7 @@ fn due_above_a_share_of_the_window_or_within_the_reserve() {
     );
 }
 
-/// As for the others, but what is near the limit is flushed.
+/// Like the other presets, but a session near the limit needs a flush.
 fn is_due_above_flush(trigger: &str, limit: u64, args: &[&str]) {
     let flush = limit * 9 / 10;
     for (tokens, outcome) in [
@@ -44,7 +44,7 @@ fn an_overflow_is_due_whatever_the_count() {
 
 #[test]
 fn the_last_20000_tokens_stay() {
-    // Messages of 1,000 tokens: 20 are kept, and what leaves is a summary.
+    // Messages of 1,000 tokens: 20 are kept, and the others are summarized.
     for (messages, outcome) in [(19, "nothing-to-do"), (20, "nothing-to-do"), (21, "compacted")] {
         let session = Talk::of(messages, messages * 1_000 + 3);
         let ran = run(call("default", session.as_str()));
@@ -67,8 +67,7 @@ fn the_last_turn_stays_whole() {
 
 #[test]
 fn pruning_waits_for_4000_tokens() {
-    // One long result among others; it keeps 6,000 characters, and a handle, which
-    // is not always as long.
+    // One long result among others. It keeps 6,000 characters and a handle, whose length varies.
     let session = |words: u64| Talk::new().result("ls", words).turns(30, 1_500);
     let pruned = |words: u64, least: Option<&str>, code: i32| {
         let case =
@@ -89,7 +88,7 @@ fn pruning_waits_for_4000_tokens() {
     }
     let near = |range: std::ops::Range<u64>| seen.iter().any(|freed| range.contains(freed));
     assert!(near(3_995..4_000) && near(4_000..4_005), "{seen:?}");
-    // And to the token.
+    // The same, exact to the token.
     let freed = freed(about);
     pruned(about, Some(&freed.to_string()), 0).is("compacted");
     pruned(about, Some(&(freed + 1).to_string()), 1).is("no-gain");
@@ -98,7 +97,7 @@ fn pruning_waits_for_4000_tokens() {
 #[test]
 fn the_target_is_half_of_the_window_and_the_ladder_leads_there() {
     for (kept, tried) in [(40_000, &["policy"][..]), (70_000, &["policy", "pruned", "budget"])] {
-        // The last turn is small; the one before is too large to be kept with it.
+        // The last turn is small. The one before it is too large to be kept with it.
         let session = Talk::new().turns(40, 1_000).user(10).reply(kept).user(10).reply(10);
         let ran = run(call("default", session.as_str()).env("CTX_KEEP_MESSAGES", "3"));
         ran.is("compacted");

@@ -1,5 +1,5 @@
-//! What holds in every preset: sessions with nothing in them or too much, and
-//! policies that are off.
+//! Behaviour that all presets share: sessions with too little or too much content, and policies
+//! that are turned off.
 
 use ctx_testkit::Server;
 
@@ -31,9 +31,9 @@ fn system_messages_are_never_summed_up_however_many() {
     }
 }
 
-/// A context above its target, of which nothing can leave, is no success.
+/// If a context exceeds its target and nothing can be removed, that is not a success.
 fn one_where_due(preset: &str) -> i32 {
-    // With fewer than 10 messages, and system ones do not count, nothing is due.
+    // A session with fewer than 10 messages, without system messages, needs no compaction.
     i32::from(!matches!(preset, "xopcbot" | "openclaw"))
 }
 
@@ -72,7 +72,7 @@ fn an_overflow_that_the_model_reported_is_due_in_every_preset() {
     for preset in ALL {
         let session = Talk::new().talk(30, 30_003);
         run(call(preset, session.as_str()).args(["--if-due"])).is("not-due");
-        // Though all of it fits into the recent part that pomelobot keeps.
+        // This is so although all of it fits into the recent part that pomelobot keeps.
         let case = call(preset, session.as_str());
         let ran = run(case.args(["--if-due", "--overflow"]));
         assert_eq!(ran.report["triggers"], serde_json::json!(["overflow"]), "{preset}");
@@ -95,7 +95,7 @@ fn no_preset_needs_a_server() {
     }
 }
 
-/// "At most 500 tokens" binds the model; a target lets it write a fifth more.
+/// "At most 500 tokens" is a limit for the model; a target lets it write a fifth more.
 #[test]
 fn a_model_may_write_as_much_as_its_policy_says() {
     for (preset, most) in [("sanbot", 500), ("synapse", 9_600)] {

@@ -1,4 +1,4 @@
-//! What `--json` and the audit log tell of a compaction, in the same words.
+//! `--json` and the audit log describe a compaction in the same words.
 
 use ctx_testkit::{Act, Case, Server};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::talk::Talk;
 use super::{Ran, asking, call, call_in, run, said};
 use crate::compact::CTX_COMPACT;
 
-/// The records of compactions in the audit log that came to an end, in order.
+/// The records of finished compactions in the audit log, in order.
 fn records(ran: &Ran) -> Vec<Value> {
     let log = ran.stored("events.jsonl");
     let records = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
@@ -15,7 +15,7 @@ fn records(ran: &Ran) -> Vec<Value> {
     records.filter(ended).collect()
 }
 
-/// What a record of the audit log says of the compaction itself.
+/// The members of a record that describe the compaction itself.
 const FIGURES: [&str; 18] = [
     "preset",
     "outcome",
@@ -42,7 +42,7 @@ fn answer(usage: &Value) -> Act {
     Act::ok(&json!({"choices": [choice], "usage": usage}).to_string())
 }
 
-/// 15 A8: the calls of a model, with those that failed, and their tokens.
+/// 15 A8: the calls of a model, including failed ones, and their tokens.
 #[test]
 fn the_audit_log_tells_what_json_tells_and_no_text() {
     let session = Talk::of(40, 20_000);
@@ -68,14 +68,14 @@ fn the_audit_log_tells_what_json_tells_and_no_text() {
     assert!((told - ratio).abs() < 0.000_051, "{told} {ratio}");
     let log = ran.stored("events.jsonl");
     assert!(!log.contains("stay secret") && !log.contains("hush"), "{log}");
-    // The text of the summary is not asked for, but where it is.
+    // The report does not contain the text of the summary, but its path.
     assert!(ran.report["summary"].is_null());
     let file = ran.report["summary_file"].as_str().expect("a path");
     let file = std::fs::read_to_string(file).expect("it is there");
     assert!(file.contains("stay secret"), "{file}");
 }
 
-/// 15 A8.
+/// 15 A8: if code writes the summary in place of a model, the record says so.
 #[test]
 fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     let session = Talk::of(40, 20_000);
@@ -88,7 +88,7 @@ fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     assert_eq!((&record["model_calls"], &record["model_tokens_in"]), (&json!(3), &Value::Null));
 }
 
-/// 15 A8: what was tried without result is a record, and what there was no reason to try is none.
+/// 15 A8: an attempt without a result is recorded; a run without a reason for an attempt is not.
 #[test]
 fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
     let session = Talk::of(40, 20_000);
@@ -109,7 +109,7 @@ fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
     assert_eq!(night.stored("events.jsonl").lines().count(), 1);
 }
 
-/// 15 A8: the policies of xopcbot and openclaw want the text in the result.
+/// 15 A8: the policies of xopcbot and openclaw require the text in the result.
 #[test]
 fn a_policy_may_want_the_text_in_the_report() {
     let session = Talk::of(60, 60_000);
@@ -122,7 +122,7 @@ fn a_policy_may_want_the_text_in_the_report() {
     }
 }
 
-/// 15 A8: as a filter, stdout is the session's.
+/// 15 A8: in a filter, stdout is only for the session.
 #[test]
 fn a_report_does_not_go_among_the_records() {
     let session = Talk::of(40, 20_000);

@@ -1,5 +1,5 @@
-//! `ctx-compact` by every preset: just below, at and just above each threshold of
-//! its table, and each row of its tables of errors and edges.
+//! `ctx-compact` with every preset: just below, at and just above each threshold of its table, and
+//! each row of its tables of errors and edge cases.
 
 mod claw;
 mod default;
@@ -39,7 +39,7 @@ fn call_in(dir: &Path, preset: &str) -> Case {
         .stdout_any()
 }
 
-/// What a call with `--json` said.
+/// The report of a call with `--json`.
 fn report(done: &Finished) -> Value {
     serde_json::from_slice(&done.stdout).expect("a JSON object")
 }
@@ -49,7 +49,7 @@ fn live(done: &Finished) -> String {
     String::from_utf8(done.read("s.jsonl")).expect("UTF-8")
 }
 
-/// What `--if-due` would do with a session: how it would end, and why.
+/// The outcome that `--if-due` predicts for a session, and the reason.
 fn due(preset: &str, session: &Talk, args: &[&str]) -> (String, Vec<String>, Value) {
     let done =
         call(preset, session.as_str()).args(["-n", "--if-due"]).args(args.iter().copied()).run();
@@ -60,7 +60,7 @@ fn due(preset: &str, session: &Talk, args: &[&str]) -> (String, Vec<String>, Val
     (text(&report["outcome"]), fired, report)
 }
 
-/// Of sessions with this many tokens, just below, at and above a limit, only the last one is due.
+/// Of three sessions, just below, at and above a limit, only the last one needs a compaction.
 fn is_due_above(
     preset: &str,
     limit: u64,
@@ -77,7 +77,7 @@ fn is_due_above(
     }
 }
 
-/// The outcomes of a real run on a session, with what it kept.
+/// The outcomes of a real run on a session, and what it kept.
 struct Ran {
     report: Value,
     live: String,
@@ -98,13 +98,13 @@ impl Ran {
         self.report[key].as_u64().unwrap_or_else(|| panic!("{key} in {}", self.report))
     }
 
-    /// What was tried, in order.
+    /// The attempts, in order.
     fn tried(&self) -> Vec<&str> {
         let attempts = self.report["attempts"].as_array().expect("a list");
         attempts.iter().map(|attempt| attempt["what"].as_str().expect("a word")).collect()
     }
 
-    /// Text of the summary message, and its role.
+    /// The text of the summary message, and its role.
     fn summary(&self) -> (String, String) {
         let mut records = self.live.lines().map(|line| {
             let record: Value = serde_json::from_str(line).expect("a record");
@@ -116,12 +116,12 @@ impl Ran {
         (text("role"), text("content"))
     }
 
-    /// Whether there is a file of the store that `part` names.
+    /// Whether the store has a file whose path contains `part`.
     fn store_has(&self, part: &str) -> bool {
         self.in_store(part).is_some()
     }
 
-    /// What a file of the store says.
+    /// The content of a file of the store.
     fn stored(&self, part: &str) -> String {
         let path = self.in_store(part).expect("it is there");
         fs::read_to_string(path).expect("text")
@@ -150,12 +150,12 @@ fn said(text: &str) -> Act {
     Act::ok(&serde_json::json!({"choices": [choice]}).to_string())
 }
 
-/// With a model at `server`, whose window is known, and which is asked without waits.
+/// Uses a model at `server`, with a known window and without waits.
 fn asking(server: &Server, case: Case) -> Case {
     case.env("CTX_LLM_URL", &server.url).args(["--llm-backoff", "0", "--llm-window", "200000"])
 }
 
-/// An answer that has these sections.
+/// An answer with these sections.
 fn with_sections(sections: &[&str]) -> String {
     let sections = sections.iter().map(|name| format!("## {name}\nNone.\n"));
     sections.collect()

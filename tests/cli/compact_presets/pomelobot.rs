@@ -1,4 +1,4 @@
-//! pomelobot: two thresholds, a budget of the history, 60 % of it for the recent part.
+//! pomelobot: two thresholds, a budget for the history, 60 % of it for the recent part.
 
 use ctx_testkit::Server;
 
@@ -29,7 +29,8 @@ fn a_flush_saves_to_the_memory_and_leaves_the_history() {
     assert!(!ran.store_has("demo-"), "no snapshot is needed");
 }
 
-/// What stays is saved, too, and above the limit what is worth it is saved before it is summarized.
+/// Everything is saved, also what is kept. Above the limit, what matters is saved before the
+/// summary.
 #[test]
 fn a_flush_saves_the_recent_part_and_comes_before_a_compaction() {
     let late = "{\"role\":\"user\",\"content\":\"We decided to use SQLite.\"}\n";
@@ -89,7 +90,7 @@ fn the_user_says_what_to_stress() {
 
 #[test]
 fn each_mode_does_what_it_says() {
-    // A long result that is kept, and one that is old.
+    // A long result that is kept, and a long one that is summarized.
     let long = "x".repeat(40_000);
     let session = Talk::new()
         .call("ls", &long, 5_000)

@@ -23,7 +23,7 @@ fn due_above_80_messages() {
 #[test]
 fn due_above_eight_tenths_of_the_window() {
     is_due_above("sanbot", 102_400, "share", &|tokens| Talk::of(50, tokens), &[]);
-    // Of the model's own window.
+    // The share of the model's own window.
     let model = ["--model", "gpt-4"];
     is_due_above("sanbot", 6_553, "share", &|tokens| Talk::of(50, tokens), &model);
 }
@@ -103,7 +103,7 @@ fn a_model_writes_the_summary() {
 fn without_a_good_answer_it_is_the_rule_summary() {
     type Row = (fn() -> Act, usize, &'static str);
     let long = format!("## 已完成\n{}", "a ".repeat(40_000));
-    // The server's behaviour, the number of requests, the message.
+    // The server's behaviour, the number of requests, and the message.
     let rows: [Row; 5] = [
         (|| Act::Cut, 3, "connection failed"),
         (|| said("  "), 3, "the answer is empty"),
@@ -146,7 +146,7 @@ fn no_model_is_asked_when_the_policy_or_nobody_names_one() {
     assert!(server.requests().is_empty());
 }
 
-/// More than 50 KiB of tool output in the last messages alone: cleaned actively.
+/// The last messages have more than 50 KiB of tool output, so they are cleaned as well.
 #[test]
 fn tool_output_of_what_is_kept_is_cleaned_where_it_is_too_much() {
     let words = "a line of a log and more ".repeat(400);

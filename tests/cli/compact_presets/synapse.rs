@@ -1,4 +1,4 @@
-//! synapse: large results into files first; only when that is not enough, a summary.
+//! synapse: first moves large results into files, and summarizes only if that is not enough.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::talk::Talk;
 use super::{asking, call, call_in, is_due_above, report, run, said};
 
 const REFERENCE: &str = "Tool result is at: ";
-/// An answer with one of the sections that are asked for.
+/// An answer with one of the requested sections.
 const WELL: &str = "## Current Status\nAll is well.";
 
 #[test]
@@ -41,7 +41,7 @@ fn the_last_5_messages_stay_and_with_no_more_nothing_is_done() {
 #[test]
 fn results_of_2000_tokens_and_more_go_into_files() {
     for (tokens, goes) in [(1_999, false), (2_000, true), (2_001, true)] {
-        // In what is kept: the reference stays.
+        // In the kept part, the reference stays.
         let session = Talk::of(20, 9_000).result("ls", tokens).reply(20);
         let ran = run(call("synapse", session.as_str()));
         ran.is("compacted");
@@ -52,8 +52,7 @@ fn results_of_2000_tokens_and_more_go_into_files() {
     }
 }
 
-/// Stage 2 follows only when both hold: still over the threshold, and too little
-/// freed.
+/// Stage 2 follows only if the session is still over the threshold and too little was freed.
 #[test]
 fn enough_freed_is_enough() {
     let session = |tokens| Talk::new().result("ls", tokens).talk(60, 130_000);
@@ -72,12 +71,12 @@ fn enough_freed_is_enough() {
         let attempts = report["attempts"].as_array().expect("a list").len();
         (130_000 - after, attempts == 1)
     };
-    // What a reference costs depends on its path.
+    // The length of a reference depends on its path.
     let (freed, _) = preview(16_000, None);
     for (enough, is_enough) in [(freed - 1, true), (freed, true), (freed + 1, false)] {
         assert_eq!(preview(16_000, Some(enough)), (freed, is_enough), "{enough}");
     }
-    // 15,000 by default.
+    // The default is 15,000.
     let about = 15_000 + 16_000 - freed;
     for tokens in about - 8..about + 8 {
         let (freed, is_enough) = preview(tokens, None);
@@ -132,7 +131,7 @@ fn its_environment_works() {
     }
 }
 
-/// 15 A8: so many calls in all, the first one among them.
+/// 15 A8: this many calls in total, including the first one.
 #[test]
 fn tries_used_up_leave_the_history_as_it_was() {
     let session = Talk::of(30, 9_000);
@@ -149,7 +148,7 @@ fn tries_used_up_leave_the_history_as_it_was() {
         assert_eq!(server.requests().len(), tries);
         assert_eq!(done.read("s.jsonl"), session.as_str().as_bytes());
     }
-    // As the policy says: three. The server would answer the fourth.
+    // The policy allows three. The server would answer the fourth.
     let server = Server::new([Act::Cut, Act::Cut, Act::Cut, said(WELL)]);
     let case = call("synapse", session.as_str()).code(2);
     let ran = run(asking(&server, case.stderr_has("connection failed")));
@@ -161,7 +160,7 @@ fn tries_used_up_leave_the_history_as_it_was() {
     run(asking(&server, call("synapse", session.as_str()))).is("compacted");
 }
 
-/// What was put into files stays there, and can be had back.
+/// Results that were moved into files stay there, and can be restored.
 #[test]
 fn without_an_answer_offloaded_results_stay_offloaded() {
     let session = Talk::new().result("ls", 9_000).talk(60, 130_000);
@@ -193,7 +192,7 @@ fn a_summary_that_is_too_long_is_accepted_whole() {
     assert!(ran.summary().1.ends_with(&long));
 }
 
-/// The one file of an offloaded result.
+/// The only file of an offloaded result.
 fn offloaded(dir: &Path) -> PathBuf {
     let folder = dir.join(".local/state/ctx/offloaded/demo");
     let mut files =
@@ -243,8 +242,8 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
     }
 }
 
-/// The files whose results are summarized go, into the trash; those that the kept part
-/// names stay, and so do the results in the snapshot.
+/// Files whose results are summarized are moved to the trash. Files that the kept part names stay,
+/// and so do the results in the snapshot.
 #[test]
 fn files_that_the_new_history_does_not_name_are_deleted() {
     let session = Talk::new()
@@ -270,7 +269,7 @@ fn files_that_the_new_history_does_not_name_are_deleted() {
     let back = fs::read_to_string(dir.join("s.jsonl")).expect("reads");
     assert_eq!(back, session.as_str());
 
-    // Nothing was offloaded: as usual.
+    // Nothing was offloaded, so the summary is as usual.
     let ran = run(call("synapse", Talk::of(20, 9_000).as_str()));
     assert_eq!(ran.report["deleted_files"], serde_json::json!([]));
 }

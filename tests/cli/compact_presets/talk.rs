@@ -5,8 +5,8 @@ const OVERHEAD: u64 = 4;
 /// Tokens of a session in addition to its messages.
 const PRIMING: u64 = 3;
 
-/// A session in the making. Its words are one token each by `o200k_base`; by
-/// `chars4` they are with [`Talk::wide`].
+/// A session in the making. Each of its words is one token in `o200k_base`; with [`Talk::wide`],
+/// also in `chars4`.
 #[derive(Clone, Default)]
 pub(super) struct Talk {
     lines: String,
@@ -21,12 +21,12 @@ impl Talk {
         Self::default()
     }
 
-    /// Counted by characters, four a token.
+    /// Counts by characters, four for each token.
     pub(super) fn wide() -> Self {
         Self { word: Some("abc "), ..Self::default() }
     }
 
-    /// A conversation with this many messages and, with `others`, tokens in all.
+    /// A conversation with this many messages and, with `others`, tokens in total.
     pub(super) fn of(messages: u64, tokens: u64) -> Self {
         Self::new().talk(messages, tokens)
     }
@@ -35,7 +35,7 @@ impl Talk {
         &self.lines
     }
 
-    /// Tokens of the session as it is.
+    /// The current tokens of the session.
     pub(super) fn tokens(&self) -> u64 {
         self.tokens + PRIMING
     }
@@ -55,7 +55,7 @@ impl Talk {
 
     fn says(self, role: &str, tokens: u64) -> Self {
         let words = self.words(tokens - OVERHEAD);
-        // Only a chat has it, so that the format is certain.
+        // Only the chat format has this, so the format is certain.
         let behind = match role {
             "assistant" => ",\"refusal\":null",
             _ => "",
@@ -84,8 +84,8 @@ impl Talk {
         self.push(&before, &words, "", text + reasoning)
     }
 
-    /// A call without arguments and its result; the call has 6 tokens by
-    /// `o200k_base`, for a name of one.
+    /// A call without arguments, and its result. The call has 6 tokens in `o200k_base` if its name
+    /// has one.
     pub(super) fn call(mut self, tool: &str, result: &str, tokens: u64) -> Self {
         self.calls += 1;
         let id = format!("c{}", self.calls);
@@ -106,8 +106,8 @@ impl Talk {
         self.call(tool, &words, tokens)
     }
 
-    /// User and model in turn, until the session has so many messages more, and so
-    /// many tokens in all.
+    /// Alternating messages of user and model, until this many messages are added and the session
+    /// has this many tokens in total.
     pub(super) fn talk(mut self, messages: u64, tokens: u64) -> Self {
         let rest = tokens - self.tokens();
         let each = rest / messages;

@@ -1,4 +1,4 @@
-//! turns: by turns of the user, counted by characters.
+//! turns: counts turns of the user, and tokens by characters.
 
 use ctx_testkit::{Act, Server};
 
@@ -30,8 +30,8 @@ fn the_last_6_turns_stay_and_with_no_older_ones_nothing_is_done() {
     }
 }
 
-/// The result may have 32,000 tokens; above that there are fallbacks: first with half
-/// of the summary.
+/// The result may have 32,000 tokens. Above that there are fallbacks, first a summary of half the
+/// length.
 #[test]
 fn the_target_is_half_of_the_window() {
     let session = |kept: u64| Talk::wide().turns(6, 4_000).user(kept).reply(50).turns(5, 4_000);
@@ -43,7 +43,7 @@ fn the_target_is_half_of_the_window() {
         (31_999, &pruned[..1], 12),
         (32_000, &pruned[..1], 12),
         (32_001, &pruned[..], 12),
-        // As many of the six turns as there is room for.
+        // As many of the six turns as fit.
         (34_000, &shared[..], 10),
     ] {
         let ran = run(call("turns", session(8_000 + left - tokens).as_str()));
@@ -63,7 +63,7 @@ fn reasoning_goes_before_turns_do() {
     assert_eq!(ran.tried(), ["policy", "pruned"]);
     assert!(!ran.live.contains("reasoning_content"));
     assert_eq!(ran.number("kept_records"), 12);
-    // Where it fits, it stays.
+    // If it fits, it stays.
     let session =
         Talk::wide().turns(4, 4_000).turns(3, 4_000).user(500).thinks(500, 9_000).turns(2, 1_000);
     let ran = run(call("turns", session.as_str()));
@@ -127,7 +127,7 @@ fn a_summary_that_fails_or_is_too_long_leads_to_the_fallbacks() {
     assert!(!ran.live.contains("word word"));
 }
 
-/// A summary above the target is the model's, which is not asked again.
+/// The model's summary exceeds the target; the model is not asked again.
 #[test]
 fn above_the_target_a_model_is_asked_once() {
     let session = Talk::wide().system(3_000).turns(8, 500);

@@ -1,4 +1,4 @@
-//! ci.md: the jobs of GitHub, GitLab and pre-commit.
+//! ci.md: the jobs for GitHub, GitLab and pre-commit.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn project() -> tempfile::TempDir {
     project
 }
 
-/// Adds one whose call at line 3 has no result.
+/// Adds a fixture whose call at line 3 has no result.
 fn spoil(project: &Path) {
     good(project, "sed 4d fixtures/good.jsonl > fixtures/cut.jsonl");
 }
@@ -33,7 +33,7 @@ fn strings(list: &Value) -> Vec<&str> {
     list.map(|it| it.as_str().expect("a string")).collect()
 }
 
-/// A machine on which the package can be fetched and installed, and nothing else.
+/// A machine that can only download and install the package.
 fn installs(project: &Path) {
     stand_in(project, "curl", "for last; do :; done\ntouch \"${last##*/}\"");
     stand_in(project, "sudo", "exec \"$@\"");
@@ -76,7 +76,7 @@ fn the_github_workflow_fails_at_the_line() {
     assert!(stdout.starts_with(at), "{stdout}");
 }
 
-/// The report is there whether the job passes or fails.
+/// The report exists whether the job passes or fails.
 #[test]
 fn the_gitlab_job_leaves_a_report() {
     let project = project();

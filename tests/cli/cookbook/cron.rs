@@ -1,4 +1,4 @@
-//! cron.md and prometheus.md: the lines of the crontabs, what they mail, how they exit.
+//! cron.md and prometheus.md: the lines of the crontabs, their mails and exit statuses.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn crontab(page: &str, name: &str) -> Crontab {
                 |field: &&str| field.chars().all(|it| it.is_ascii_digit() || "*/,-".contains(it));
             assert!(fields.iter().all(is_time), "{line}");
             let command = line.splitn(6, char::is_whitespace).last().expect("a command");
-            // To cron it is the end of the line.
+            // For cron, this is the end of the line.
             assert!(!command.contains('%'), "{line}");
             crontab.commands.push(command.trim().to_owned());
         }
@@ -32,7 +32,7 @@ fn crontab(page: &str, name: &str) -> Crontab {
     crontab
 }
 
-/// The exit status, and what cron would mail.
+/// The exit status and the text that cron would mail.
 fn run(home: &Path, word: &str) -> (i32, String) {
     let crontab = crontab("cron.md", "ctx.crontab");
     let mut commands = crontab.commands.iter();
@@ -43,11 +43,11 @@ fn run(home: &Path, word: &str) -> (i32, String) {
     (code, stdout + &stderr)
 }
 
-/// A word of each line of the crontab.
+/// A word from each line of the crontab.
 const NIGHT: [&str; 5] = ["ctx-compact", "ctx-snapshot -q >", "ctx-gc", "--verify", "consolidate"];
 const SILENT: (i32, String) = (0, String::new());
 
-/// A night without anything to report mails nothing.
+/// A night without anything to report sends no mail.
 #[test]
 fn a_good_night_is_silent() {
     let home = home();
@@ -57,9 +57,9 @@ fn a_good_night_is_silent() {
     }
     let after = fs::read(session(home.path())).expect("a session");
     assert!(after.len() > before.len() && after.starts_with(&before));
-    // The one of the compaction and the one of the night.
+    // One snapshot of the compaction and one of the nightly job.
     assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 2);
-    // The next hour finds nothing that is due, and the next night nothing new.
+    // In the next hour, no session needs a compaction, and the next night finds nothing new.
     rest(home.path());
     for word in ["ctx-compact", "ctx-snapshot -q >"] {
         assert_eq!(run(home.path(), word), SILENT, "{word}");
@@ -77,7 +77,7 @@ fn a_machine_without_sessions_is_silent() {
     }
 }
 
-/// The mail and the status are those of the table in cron.md.
+/// The mail and the exit status match the table in cron.md.
 #[test]
 fn what_goes_wrong_is_mailed() {
     let home = home();
@@ -94,7 +94,7 @@ fn what_goes_wrong_is_mailed() {
     assert!(mail.contains(": FAILED: "), "{mail}");
 }
 
-/// The metrics are there for the node exporter, and alerts use existing ones.
+/// The metrics are written for the node exporter, and the alerts use existing metrics.
 #[test]
 fn the_metrics_are_written_and_the_alerts_know_them() {
     let home = home();

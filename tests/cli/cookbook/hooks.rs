@@ -1,5 +1,5 @@
-//! hooks.md: what the console blocks of the page do not show. The real client runs these hooks
-//! in `tests/clients/run --kind hook`.
+//! hooks.md: what its console blocks do not show. The real client runs these hooks in
+//! `tests/clients/run --kind hook`.
 
 use std::fs;
 
@@ -17,8 +17,8 @@ fn commands() -> Vec<String> {
         .to_vec()
 }
 
-/// Nothing is printed, because the client would take it for an instruction, and an unwritable store
-/// does not stop the client's compaction, as exit status 2 would.
+/// The hook prints nothing, because the client would take it for an instruction. An unwritable
+/// store does not stop the client's compaction, as exit status 2 would.
 #[test]
 fn a_hook_is_silent_and_no_obstacle() {
     let home = home();
@@ -41,7 +41,7 @@ fn a_hook_is_silent_and_no_obstacle() {
     }
 }
 
-/// A name with blanks and quotes is a name.
+/// A name may contain blanks and quotes.
 #[test]
 fn any_name_of_a_file_will_do() {
     let home = home();

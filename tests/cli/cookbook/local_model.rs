@@ -1,4 +1,4 @@
-//! local-model.md: the commands, against a server on loopback. `tests/llm/run` has a real model.
+//! local-model.md: the commands, with a server on loopback. `tests/llm/run` uses a real model.
 
 use ctx_testkit::{Act, Server};
 use serde_json::json;
@@ -12,7 +12,7 @@ fn answer() -> Act {
     Act::ok(&json!({"choices": [choice]}).to_string())
 }
 
-/// Each block asks only the server that it names, with the model that it names.
+/// Each block only sends requests to the server and the model that it names.
 #[test]
 fn the_commands_ask_the_server_that_they_name() {
     let blocks = shell_blocks("local-model.md");
@@ -23,7 +23,7 @@ fn the_commands_ask_the_server_that_they_name() {
             stand_in(home.path(), server, "");
         }
         let window = Act::ok(&json!({"data": [{"meta": {"n_ctx": 32768}}]}).to_string());
-        // The window is asked for where no flag tells it.
+        // If no flag gives the window, the server is asked for it.
         let asks = !block.contains("--llm-window");
         let acts = asks.then_some(window).into_iter().chain((0..8).map(|_| answer()));
         let server = Server::new(acts);

@@ -1,5 +1,5 @@
-//! The recipes of docs/cookbook do what they say: each file that a page shows is run in an
-//! environment like that of the program it is for.
+//! Runs the recipes of docs/cookbook: each file that a page shows is run in an environment like
+//! that of the program that it is for.
 
 mod ci;
 mod cron;
@@ -20,14 +20,14 @@ use crate::bench::{self, Done, good};
 use crate::pages::{blocks, root};
 use crate::tool_path;
 
-/// The file that a page of the cookbook shows under that name.
+/// The file with this name in a page of the cookbook.
 fn file(page: &str, name: &str) -> String {
     let page = root().join("docs/cookbook").join(page);
     let shown = blocks(&page).into_iter().find(|block| block.file.as_deref() == Some(name));
     shown.unwrap_or_else(|| panic!("{} shows no {name}", page.display())).text()
 }
 
-/// The blocks of a page that a reader types into a shell as they stand.
+/// The blocks of a page that a reader types into a shell unchanged.
 fn shell_blocks(page: &str) -> Vec<String> {
     let page = root().join("docs/cookbook").join(page);
     let blocks = blocks(&page).into_iter();
@@ -39,7 +39,8 @@ fn bin() -> PathBuf {
     tool_path("ctx-count").parent().expect("a folder").to_owned()
 }
 
-/// A home with a session of Claude Code at rest, which the policy in `small.toml` finds due.
+/// A home folder with an idle session of Claude Code that needs a compaction by the policy in
+/// `small.toml`.
 fn home() -> TempDir {
     let home = tempfile::tempdir().expect("a folder");
     let example = root().join("examples/session.jsonl");
@@ -58,15 +59,15 @@ fn session(home: &Path) -> PathBuf {
     home.join(".claude/projects/-work-app/day.jsonl")
 }
 
-/// The agent wrote last an hour ago.
+/// The agent last wrote an hour ago.
 fn rest(home: &Path) {
     let file = fs::File::options().write(true).open(session(home));
     let time = SystemTime::now() - Duration::from_secs(3600);
     file.expect("opens").set_modified(time).expect("a time");
 }
 
-/// Runs a line as cron and systemd do: a bare environment, no terminal. `/usr/local/bin` in the
-/// PATH that the recipe sets is where our tools are.
+/// Runs a line like cron and systemd: with an empty environment and without a terminal. Our tools
+/// are in the `/usr/local/bin` of the recipe's PATH.
 fn bare(home: &Path, path: &str, line: &str) -> Done {
     let path = path.replace("/usr/local/bin", &bin().display().to_string());
     let mut command = Command::new("/bin/sh");
@@ -80,7 +81,7 @@ fn bare(home: &Path, path: &str, line: &str) -> Done {
     bench::done(&command.output().expect("sh starts"))
 }
 
-/// A program that does what `script` says, in a folder that comes first in the PATH of [`with`].
+/// Makes a program that runs `script`, in the folder that is first in the PATH of [`with`].
 fn stand_in(home: &Path, name: &str, script: &str) {
     let folder = home.join("stand-ins");
     fs::create_dir_all(&folder).expect("made");
@@ -89,7 +90,7 @@ fn stand_in(home: &Path, name: &str, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
-/// Runs a line of bash with the stand-ins in its path.
+/// Runs a line of bash with the stand-ins in its PATH.
 fn with(home: &Path, line: &str) -> Done {
     bench::bash(home, &format!("PATH=\"$HOME/stand-ins:$PATH\"\nset -e\n{line}"))
 }

@@ -1,4 +1,4 @@
-//! The blocks that a reader types into a shell: of full-window.md, and of shell.md for GNU parallel.
+//! The blocks that a reader types into a shell, of full-window.md and of shell.md (GNU parallel).
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::{home, shell_blocks, stand_in, with};
 use crate::bench::good;
 use crate::is_there;
 
-/// A self-written agent compacts its session after a refused request and sends it again.
+/// An agent that somebody wrote compacts its session after a refused request and sends it again.
 #[test]
 fn an_agent_of_ones_own_goes_on() {
     let home = home();
@@ -22,7 +22,7 @@ fn an_agent_of_ones_own_goes_on() {
     assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 1);
 }
 
-/// GNU parallel over files, and over the records of one.
+/// GNU parallel over files, and over the records of one file.
 #[test]
 fn parallel_compacts_files_and_records() {
     if !is_there("parallel") {

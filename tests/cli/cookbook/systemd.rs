@@ -7,13 +7,13 @@ use super::{bare, file, home, session};
 use crate::bench::good;
 use crate::is_there;
 
-/// The values of a key, in their order.
+/// The values of a key, in order.
 fn values(unit: &str, key: &str) -> Vec<String> {
     let lines = unit.lines().filter_map(|line| line.split_once('='));
     lines.filter(|(name, _)| *name == key).map(|(_, value)| value.to_owned()).collect()
 }
 
-/// The service compacts what is due, and a busy session is no failure.
+/// The service compacts sessions that need it. A busy session is not a failure.
 #[test]
 fn the_service_compacts_and_a_busy_session_is_no_failure() {
     let home = home();
@@ -34,7 +34,7 @@ fn the_service_compacts_and_a_busy_session_is_no_failure() {
     assert_eq!(fs::read(session(home.path())).expect("a session"), before);
 
     super::rest(home.path());
-    // A failure of another kind is one: the store cannot be written.
+    // Another kind of failure is reported: the store cannot be written.
     fs::write(home.path().join("store"), "no folder").expect("written");
     let failed = bare(home.path(), path, &format!("export CTX_HOME=$HOME/store; {start}"));
     assert_eq!(failed.code, 123, "{}", failed.stderr);

@@ -1,4 +1,4 @@
-//! The folder in which an agent and a tool meet, and what must hold there after each run.
+//! The folder in which an agent and a tool meet, and the checks after each run.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -17,31 +17,31 @@ use super::tools::{Tool, program};
 /// The name of the live file in messages.
 const SESSION: &str = "the session";
 
-/// What was counted, and what did not hold.
+/// The counts of all runs, and the checks that failed.
 #[derive(Debug, Default)]
 pub(crate) struct Count {
     /// Runs of the tool.
     pub(crate) runs: usize,
-    /// Of them those that did what they are for,
+    /// Runs that did their work,
     pub(crate) through: usize,
-    /// and those that left it: exit status 4.
+    /// and runs that did not, with exit status 4.
     pub(crate) refused: usize,
     /// Lines that an agent knows to be written.
     pub(crate) lines: usize,
-    /// Of them those that are nowhere.
+    /// Lines among these that are lost.
     pub(crate) lost: usize,
-    /// Lines before an earlier one of the same agent.
+    /// Lines that come before an earlier line of the same agent.
     pub(crate) misplaced: usize,
-    /// What is wrong, in words.
+    /// Descriptions of what is wrong.
     pub(crate) wrong: Vec<String>,
 }
 
 pub(crate) struct Field {
     dir: TempDir,
     agent: Agent,
-    /// Snapshots that were read,
+    /// The number of snapshots that were read,
     read: HashSet<OsString>,
-    /// and the lines in them.
+    /// and of the lines in them.
     saved: HashSet<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Field {
         fs::write(field.live(), &seed).expect("writes");
         field.prepare("ctx-snapshot", &["-s", "demo", "s.jsonl"]);
         fs::write(field.live(), seed + &crate::compact::messages(10, 12)).expect("writes");
-        // Something to undo.
+        // Makes a change that can be undone.
         let back = ["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"];
         field.prepare("ctx-rollback", &back);
         field
@@ -73,10 +73,10 @@ impl Field {
         self.dir.path().join("s.jsonl")
     }
 
-    /// Looks at all files while the agent stands still: nothing lost, nothing torn, nothing
-    /// twice, and what one descriptor wrote in order.
+    /// Checks all files while the agent pauses: nothing is lost, torn or duplicated, and lines of
+    /// one descriptor are in order.
     pub(crate) fn look(&mut self, tool: &Tool, told: &[usize], count: &mut Count) {
-        // In this order: gc makes a snapshot of a replaced file before it removes it.
+        // The order matters: gc makes a snapshot of a replaced file before it removes it.
         let mut found = HashSet::new();
         for name in names(self.dir.path()) {
             if name.to_string_lossy().contains(".ctx-old-") {
@@ -120,7 +120,7 @@ impl Field {
             count.say(format!("{name}: {order:?}"));
         }
         count.misplaced += order.misplaced;
-        // This agent rests in the middle of a line, also while a snapshot is taken.
+        // This agent pauses in the middle of a line, also while a snapshot is taken.
         let may_rest = self.agent == Agent::OpeningForHalves && name != SESSION;
         for line in file.split_inclusive(|byte| *byte == b'\n') {
             let is_ended = line.ends_with(b"\n");
@@ -133,7 +133,7 @@ impl Field {
         numbers
     }
 
-    /// When the agent is gone: gc, after which nothing is lost, left or damaged.
+    /// Runs gc after the agent has ended, and checks that nothing is lost, left behind or damaged.
     pub(crate) fn end(&mut self, tool: &Tool, told: &[usize], count: &mut Count) {
         for (name, args) in [("ctx-gc", &["-q"][..]), ("ctx-snapshot", &["--verify"])] {
             let output = Command::new(program(name))
@@ -161,7 +161,7 @@ impl Field {
         }
     }
 
-    /// Replacements that the audit log knows as done.
+    /// The number of completed replacements in the audit log.
     pub(crate) fn replacements(&self) -> usize {
         let log = fs::read_to_string(self.dir.path().join("store/context/events.jsonl"));
         let log = log.expect("reads");
@@ -186,7 +186,7 @@ impl Count {
     }
 
     pub(crate) fn say(&mut self, what: String) {
-        // The first ones tell; after them all may be wrong.
+        // The first failures are enough; the later ones may all follow from them.
         if self.wrong.len() < 5 {
             self.wrong.push(what);
         }
@@ -198,7 +198,7 @@ fn names(dir: &Path) -> Vec<OsString> {
     entries.map(|entry| entry.file_name()).collect()
 }
 
-/// Runs `ctx-gc` again and again until it is stopped; what it says when it fails.
+/// Runs `ctx-gc` again and again until it is stopped, and returns its messages if it fails.
 pub(crate) fn gc_beside(dir: &Path, stop: &AtomicBool) -> Option<String> {
     while !stop.load(Ordering::SeqCst) {
         let output = Command::new(program("ctx-gc"))

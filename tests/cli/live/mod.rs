@@ -24,7 +24,7 @@ use ctx_testkit::{Agent, lost, replace_by_rename, under_watch};
 use field::{Count, Field, gc_beside};
 use tools::{DELAYS, TOOLS, Tool, can_delay};
 
-/// The kinds, and what they are called in the table.
+/// The kinds of agents, with their names in the table.
 const AGENTS: [(Agent, &str); 6] = [
     (Agent::Holding(8), "holds the file open"),
     (Agent::Opening, "opens and closes it"),
@@ -34,7 +34,7 @@ const AGENTS: [(Agent, &str); 6] = [
     (Agent::Copying, "replaces it through a copy"),
 ];
 
-/// Lets a tool go through so many times while an agent writes.
+/// Runs a tool until it succeeds this many times while an agent writes.
 fn meet(agent: Agent, tool: &Tool, times: usize, delay: Option<&str>) -> Count {
     let field = RefCell::new(Field::new(agent));
     let count = RefCell::new(Count::default());
@@ -79,7 +79,7 @@ impl Drop for OnDrop<'_> {
     }
 }
 
-/// One run; whether it did what the tool is for.
+/// Runs the tool once; returns whether it did its work.
 fn attempt(
     agent: Agent,
     tool: &Tool,
@@ -93,13 +93,13 @@ fn attempt(
     count.runs += 1;
     let is_through = match output.status.code() {
         Some(0) => !tool.replaces || field.replacements() > before,
-        // Nothing to do.
+        // There was nothing to do.
         Some(1) => false,
         Some(4) => {
             count.refused += 1;
             false
         }
-        // An agent wrote over the new file at once, as it would have the old one.
+        // An agent overwrote the new file at once, as it would have overwritten the old one.
         Some(5) if agent == Agent::WritingOver && said.contains("has overwritten it") => true,
         _ => {
             count.say(format!("{}: {}: {said}", tool.name, output.status));
@@ -110,8 +110,8 @@ fn attempt(
     is_through
 }
 
-/// The control: the same agent, and what people write instead, until it has written so
-/// many lines.
+/// The control: the same agent, with a naive replacement in place of a tool, until the agent has
+/// written this many lines.
 fn naive(agent: Agent, lines: usize) -> Count {
     let dir = tempfile::tempdir().expect("a folder");
     let live = dir.path().join("s.jsonl");
@@ -137,7 +137,7 @@ fn naive(agent: Agent, lines: usize) -> Count {
     }
 }
 
-/// A few runs of one kind of agent against its share of the tools, and the control.
+/// A few runs of one kind of agent with its share of the tools, and the control.
 fn sample(kind: usize) {
     let (agent, name) = AGENTS[kind];
     let mut wrong = Vec::new();
@@ -192,7 +192,7 @@ fn an_agent_that_replaces_through_a_copy_loses_nothing() {
     sample(5);
 }
 
-/// Agents that replace their file come in between the calls of a replacement.
+/// Agents that replace their file do so between the calls of a replacement.
 #[test]
 fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
     if !can_delay() {
@@ -209,8 +209,8 @@ fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The halves of a line, written through two descriptors, stay together, and its lines in order,
-/// however long a tool is held up between the exchange and what it carries over.
+/// The two halves of a line, written through two descriptors, stay together, and the lines stay in
+/// order, however long a tool is delayed between the exchange and the carry-over.
 #[test]
 fn half_lines_stay_whole_while_a_tool_is_held_up() {
     if !can_delay() {
@@ -223,7 +223,8 @@ fn half_lines_stay_whole_while_a_tool_is_held_up() {
     assert!(count.wrong.is_empty(), "{:#?}", count.wrong);
 }
 
-/// Every kind against every tool, and the controls; by hand, for it takes minutes.
+/// Every kind of agent with every tool, and the controls. It is run by hand, because it takes
+/// minutes.
 #[test]
 #[ignore = "takes minutes"]
 fn all() {
@@ -244,7 +245,7 @@ fn all() {
     assert!(all.wrong.is_empty(), "{:#?}", all.wrong);
 }
 
-/// Every kind and every held up call, with the ways of replacing in turn.
+/// Every kind of agent and every delayed call, with all ways of replacing in turn.
 #[test]
 #[ignore = "takes minutes"]
 fn all_held_up() {

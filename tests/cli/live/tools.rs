@@ -1,4 +1,4 @@
-//! The tools that write, as they are called on a live session.
+//! The tools that write, with their calls on a live session.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 
 use crate::tool_path;
 
-/// A call on `s.jsonl`, whose session is `demo`.
+/// A call on `s.jsonl`, the file of the session `demo`.
 pub(crate) struct Tool {
-    /// What it is called in the table.
+    /// The name in the table.
     pub(crate) name: &'static str,
     program: &'static str,
     args: &'static [&'static str],
-    /// Whether it puts another file in the place of the session.
+    /// Whether it replaces the session by another file.
     pub(crate) replaces: bool,
 }
 
-/// A compaction, due or not.
+/// A forced compaction.
 const fn compact(name: &'static str, args: &'static [&'static str]) -> Tool {
     replacing(name, "ctx-compact", args)
 }
@@ -42,8 +42,8 @@ macro_rules! preset {
     };
 }
 
-/// Each tool, and gc, which also runs alongside each. The first six meet the six kinds of agents in
-/// the short run, then the next six, and so on.
+/// Each tool, and gc, which also runs next to each. In the short run, the first six are run with
+/// the six kinds of agents, then the next six, and so on.
 pub(crate) static TOOLS: [Tool; 18] = [
     preset!("default"),
     preset!("sanbot"),
@@ -86,7 +86,7 @@ pub(crate) static TOOLS: [Tool; 18] = [
 ];
 
 impl Tool {
-    /// The command in a folder; with a `delay`, one that strace holds up there.
+    /// The command in a folder. With a `delay`, strace delays it there.
     pub(crate) fn command(&self, dir: &Path, delay: Option<&str>) -> Command {
         let program = program(self.program);
         let mut command = match delay {
@@ -111,12 +111,12 @@ impl Tool {
     }
 }
 
-/// The binary of a tool: those of this build, or of the one in `CTX_LIVE_BIN`.
+/// The program of a tool, from this build or from `CTX_LIVE_BIN`.
 pub(crate) fn program(name: &str) -> PathBuf {
     env::var_os("CTX_LIVE_BIN").map_or_else(|| tool_path(name), |dir| Path::new(&dir).join(name))
 }
 
-/// Calls held up for so many microseconds, which opens what is a narrow window otherwise.
+/// Delays calls by this many microseconds, which widens a window that is usually narrow.
 pub(crate) const DELAYS: [&str; 7] = [
     "renameat2:delay_enter=20000",
     "renameat2:delay_enter=6000:delay_exit=30000",
@@ -127,7 +127,7 @@ pub(crate) const DELAYS: [&str; 7] = [
     "openat:delay_enter=1000",
 ];
 
-/// Whether strace is here, and may trace.
+/// Whether strace is installed and may trace.
 pub(crate) fn can_delay() -> bool {
     let mut strace = Command::new("strace");
     let strace = strace.args(["-f", "-o", "/dev/null", "true"]);

@@ -1,4 +1,4 @@
-//! A store whose sessions grow by day, and a person who edits its memory.
+//! A store whose sessions grow each day, and a person who edits its memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,25 +12,25 @@ use crate::nights::clock;
 const DAY: u64 = 86_400;
 pub(crate) const MASTER: &str = "summary/master.md";
 
-/// The lines of the part of the master that the tools write.
+/// The lines of the generated part of the master.
 pub(crate) struct Part {
-    /// Statements that hold.
+    /// Statements that are valid.
     pub(crate) current: Vec<String>,
-    /// Statements that no longer hold.
+    /// Statements that are no longer valid.
     pub(crate) history: Vec<String>,
 }
 
 pub(crate) struct Field {
     dir: TempDir,
     clock: PathBuf,
-    /// What the person wrote, in which file.
+    /// The text that the person wrote, by file.
     mine: Vec<(&'static str, String)>,
-    /// What the person deleted from the master.
+    /// The lines that the person deleted from the master.
     deleted: Vec<String>,
 }
 
 impl Field {
-    /// `None` where no clock can be faked.
+    /// Returns `None` if the clock cannot be faked here.
     pub(crate) fn new() -> Option<Self> {
         let dir = tempfile::tempdir().expect("a folder");
         let clock = clock(dir.path())?;
@@ -45,7 +45,7 @@ impl Field {
         done(&command.output().expect("bash"))
     }
 
-    /// Extracts a session that has this text by now.
+    /// Extracts a session that now has this text.
     pub(crate) fn extract(&self, day: u32, session: &str, text: &[u8]) {
         fs::write(self.dir.path().join("s.jsonl"), text).expect("written");
         let line = format!("ctx-extract -q --into-store -s {session} s.jsonl > /dev/null");
@@ -53,7 +53,7 @@ impl Field {
         assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{session}");
     }
 
-    /// Consolidates; a second time changes no byte of the store.
+    /// Consolidates, and checks that a second run changes no byte of the store.
     pub(crate) fn consolidate(&self, day: u32, most: u64) -> Value {
         let line = format!("ctx-memory consolidate -q --json --max-tokens {most}");
         let done = self.run(day, &line);
@@ -103,7 +103,7 @@ impl Field {
         self.mine.push((name, line.to_owned()));
     }
 
-    /// The person changes the first line of a file that `is_it` knows.
+    /// The person changes the first line of a file that `is_it` accepts.
     pub(crate) fn change(
         &mut self,
         name: &'static str,
@@ -127,7 +127,8 @@ impl Field {
         fs::write(self.path(MASTER), text.replacen(&format!("{line}\n"), "", 1)).expect("written");
     }
 
-    /// Everything that the person wrote is there, each once, and what they deleted is not.
+    /// Checks that everything that the person wrote is there once, and that nothing that they
+    /// deleted is.
     pub(crate) fn edits_survive(&self, day: u32) {
         for (name, line) in &self.mine {
             let text = self.read(name);
@@ -141,7 +142,7 @@ impl Field {
         }
     }
 
-    /// What the tools wrote in the master.
+    /// The generated text of the master.
     pub(crate) fn part(&self) -> Part {
         let master = self.read(MASTER);
         let marks = |line: &&str| line.starts_with("<!-- ctx-memory: ");
@@ -159,7 +160,7 @@ impl Field {
         Part { current: entries(current), history: entries(history) }
     }
 
-    /// What the memory files tell: texts that something took back, and that nothing did.
+    /// The texts in the memory files that were taken back, and those that were not.
     pub(crate) fn taken_back(&self) -> Vec<String> {
         let files = ["preferences", "decisions", "facts"];
         let files = files.map(|name| self.read(&format!("extracted/{name}.md")));
@@ -171,7 +172,7 @@ impl Field {
         taken.filter_map(said).filter(|said| !holds.contains(said)).collect()
     }
 
-    /// Every log and memory file, and how large the store is.
+    /// Every log and memory file, and the size of the store.
     pub(crate) fn size(&self) -> u64 {
         self.all().iter().map(|(_, bytes)| bytes.len() as u64).sum()
     }

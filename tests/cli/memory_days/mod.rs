@@ -19,7 +19,8 @@ use field::{Field, MASTER};
 const DAYS: u32 = 30;
 const MOST: u64 = 1500;
 
-/// A matter that is decided, repeated in other sessions, decided otherwise, and some of them again.
+/// A matter that is decided, repeated in other sessions, and decided differently later; some
+/// matters are then decided as at first.
 struct Matter {
     subject: &'static str,
     first: &'static str,
@@ -88,15 +89,15 @@ impl Matter {
         self.subject.len().is_multiple_of(2)
     }
 
-    /// In the end the first choice is taken again: with a word to what it replaces, or in the
-    /// very words of the first time.
+    /// In the end, the first choice is made again: with a word about what it replaces, or in
+    /// exactly the words of the first time.
     fn decided_again(&self) -> String {
         if self.is_changed_back() { self.changed_back() } else { self.decided() }
     }
 }
 
-/// What the user says on a day, and in which session. A late statement is in a session that is
-/// extracted days after it was written.
+/// The statements of the user on a day, with their sessions. A late statement is in a session that
+/// is extracted days after it was written.
 fn said(day: u32) -> Vec<(String, u32, String)> {
     let mut said = Vec::new();
     for (number, matter) in (1..).zip(&MATTERS) {
@@ -139,7 +140,7 @@ fn record(day: u32, text: &str) -> String {
     format!("{}\n", json!({"role": "user", "content": text, "timestamp": time}))
 }
 
-/// What a person does on some days.
+/// The edits that a person makes on some days.
 fn edit(field: &mut Field, day: u32) {
     let is_rule = |line: &str| line.starts_with("- Never touch");
     match day {
@@ -165,8 +166,8 @@ fn edit(field: &mut Field, day: u32) {
     }
 }
 
-/// Thirty days: each second run changes nothing, the master is bounded, edits are there byte for
-/// byte, and a superseded decision never appears as one that holds.
+/// Thirty days: each second run changes nothing, the master stays within its limit, edits are kept
+/// byte for byte, and a superseded decision never appears as valid.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn thirty_days_of_memory() {
@@ -199,7 +200,7 @@ fn thirty_days_of_memory() {
             }
         }
     }
-    // With room for everything, what holds is listed, and the rest is history.
+    // Without a limit, all valid topics are listed, and the others are in the history.
     field.consolidate(DAYS, 20_000);
     let part = field.part();
     for matter in &MATTERS {
@@ -230,7 +231,7 @@ fn is_bounded(field: &Field, day: u32) {
     assert!(tokens <= MOST, "day {day}: {tokens} tokens");
 }
 
-/// The same with sessions of real agents, if there are any.
+/// The same with sessions of real agents, if they are given.
 #[test]
 #[allow(clippy::print_stderr)] // What came of them is looked at by a person.
 fn thirty_days_of_real_sessions() {

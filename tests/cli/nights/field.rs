@@ -1,4 +1,4 @@
-//! Sessions in a folder that grow by day, a store, and a clock that is ahead.
+//! Sessions in a folder that grow each day, a store, and a faked clock.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,22 +13,22 @@ use crate::bench::{Done, done, shell};
 
 const DAY: u64 = 86_400;
 
-/// A night, from 1.
+/// The number of the night, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Night(pub(crate) u32);
 
-/// What a session is like.
+/// The kind of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Many messages.
     Talk,
-    /// Results of tools, some of them large.
+    /// Tool results, some of them large.
     Results,
-    /// Nothing for four days, then much at once.
+    /// Nothing for four days, then many messages at once.
     Pauses,
     /// A system message that is larger than the window.
     System,
-    /// One message that is.
+    /// One message that is larger than the window.
     Message,
 }
 
@@ -36,7 +36,7 @@ impl Kind {
     pub(crate) const ALL: [Self; 5] =
         [Self::Talk, Self::Results, Self::Pauses, Self::System, Self::Message];
 
-    /// Whether nothing can make it as small as it should be.
+    /// Whether nothing can make it as small as required.
     pub(crate) fn is_stuck(self) -> bool {
         matches!(self, Self::System | Self::Message)
     }
@@ -57,7 +57,7 @@ pub(crate) struct Field {
     saved: BTreeMap<String, Saved>,
 }
 
-/// A library that fakes the clock, made in a folder; `None` where there is no compiler.
+/// Builds a library that fakes the clock; `None` if there is no compiler.
 pub(crate) fn clock(dir: &Path) -> Option<PathBuf> {
     let clock = dir.join("clock.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/nights/clock.c");
@@ -67,7 +67,7 @@ pub(crate) fn clock(dir: &Path) -> Option<PathBuf> {
 }
 
 impl Field {
-    /// `None` where no clock can be faked.
+    /// Returns `None` if the clock cannot be faked here.
     pub(crate) fn new(sessions: usize) -> Option<Self> {
         let dir = tempfile::tempdir().expect("a folder");
         let clock = clock(dir.path())?;
@@ -84,7 +84,7 @@ impl Field {
         (later > now + 999 * DAY).then_some(field)
     }
 
-    /// Runs a line in that night.
+    /// Runs a line in this night.
     pub(crate) fn run(&self, night: u32, line: &str) -> Done {
         let mut command = shell(self.dir.path(), line);
         command
@@ -97,13 +97,13 @@ impl Field {
         self.dir.path().join(format!("s{session:02}.jsonl"))
     }
 
-    /// What the sessions hold.
+    /// The content of the sessions.
     pub(crate) fn texts(&self) -> Vec<String> {
         let text = |session| fs::read_to_string(self.path(session)).unwrap_or_default();
         (0..self.kinds.len()).map(text).collect()
     }
 
-    /// The day before that night.
+    /// The day before this night.
     pub(crate) fn grow(&mut self, night: u32) {
         for session in 0..self.kinds.len() {
             let path = self.path(session);
@@ -134,7 +134,7 @@ impl Field {
         day
     }
 
-    /// So many times: the user asks, a tool is called, the model answers.
+    /// Repeats a turn this many times: the user asks, a tool is called, the model answers.
     fn exchanges(&mut self, day: &mut String, count: usize, said: usize, result: usize) {
         for _ in 0..count {
             let id = format!("call_{:x}", self.words.next());
@@ -151,18 +151,19 @@ impl Field {
         }
     }
 
-    /// The ids that were printed are those of the sessions, in their order.
+    /// The printed ids belong to the sessions in order.
     pub(crate) fn note(&mut self, night: Night, ids: &str) {
         let texts = self.texts();
         assert_eq!(ids.lines().count(), texts.len());
         for (session, (id, bytes)) in ids.lines().zip(texts).enumerate() {
-            // A session that has not changed has the same snapshot as before.
+            // A session that has not changed keeps its snapshot.
             let saved = Saved { night, session, bytes };
             self.saved.entry(id.to_owned()).or_insert(saved);
         }
     }
 
-    /// All that the store has is whole, and what is younger than the rules say is there.
+    /// Checks that everything in the store is undamaged, and that snapshots younger than the rules
+    /// say exist.
     pub(crate) fn is_whole(&self, Night(night): Night, kept: u32) {
         let verified = self.run(night, "ctx-snapshot --verify --read-data");
         assert_eq!(verified.code, 0, "{}", verified.stdout);
@@ -171,7 +172,7 @@ impl Field {
         for (id, saved) in young {
             assert!(listed.contains(id), "night {night}: {id} of {:?}", saved.night);
         }
-        // The newest of each session, however old.
+        // The newest snapshot of each session stays, however old it is.
         let sessions: std::collections::BTreeSet<_> =
             listed.iter().filter_map(|id| id.split('-').next()).collect();
         assert_eq!(sessions.len(), self.kinds.len());
@@ -187,8 +188,8 @@ impl Field {
         list.stdout.lines().map(id).collect()
     }
 
-    /// What was saved in a night has its bytes as long as it is there; what is gone is in the
-    /// trash until its grace is over, or it is that old.
+    /// Checks that a snapshot keeps its bytes as long as it exists, and that a removed one stays in
+    /// the trash until its grace ends.
     pub(crate) fn first_bytes(&self, Night(night): Night, kept: u32) {
         let listed = self.listed(night);
         let mut shown = 0;
@@ -221,7 +222,7 @@ fn line(out: &mut String, message: &Value) {
     let _ = writeln!(out, "{message}");
 }
 
-/// Text that is like text: the same words again and again, never in the same order.
+/// Text that resembles prose: the same words again and again, never in the same order.
 struct Words(u64);
 
 impl Words {
@@ -232,7 +233,7 @@ impl Words {
         self.0
     }
 
-    /// So many words.
+    /// A text of this many words.
     fn some(&mut self, count: usize) -> String {
         const SYLLABLES: [&str; 16] = [
             "con", "text", "ses", "sion", "load", "par", "ser", "bra", "nch", "er", "ror", "in",

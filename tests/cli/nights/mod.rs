@@ -11,7 +11,7 @@ mod field;
 pub(crate) use field::clock;
 use field::{Field, Kind, Night};
 
-/// What a job of each preset reports. The windows are small, so that thirty days fill them.
+/// The reports of the job for each preset. The windows are small, so that thirty days fill them.
 const PRESETS: [(&str, &str); 7] = [
     ("default", "--window 32k"),
     ("sanbot", "--window 32k"),
@@ -23,10 +23,10 @@ const PRESETS: [(&str, &str); 7] = [
 ];
 
 const NIGHTS: u32 = 30;
-/// `ctx-gc` keeps snapshots for so long, and what it removed for as long again.
+/// `ctx-gc` keeps snapshots for this many days, and removed ones for as many days again.
 const KEPT: u32 = 7;
 
-/// How a run of thirty nights went.
+/// The result of thirty nights.
 struct Told {
     preset: &'static str,
     /// The exit statuses of `ctx-compact`, night by night.
@@ -54,7 +54,7 @@ fn thirty_nights(preset: &'static str, flags: &str, sessions: usize) -> Option<T
         told.compacted += before.iter().zip(&after).filter(|(a, b)| a != b).count();
         let gone = field.run(night, "ctx-gc -q");
         assert_eq!((gone.code, gone.stderr.as_str()), (0, ""), "{preset}: {night}");
-        // What is live is legal, whatever was done.
+        // The live session is legal, whatever was done to it.
         let checked = field.run(night, "ctx-check -q *.jsonl");
         assert_eq!(checked.code, 0, "{preset}, night {night}: {}", checked.stderr);
         if night % 5 == 0 {
@@ -67,8 +67,8 @@ fn thirty_nights(preset: &'static str, flags: &str, sessions: usize) -> Option<T
     Some(told)
 }
 
-/// 15 D2: a job ends with 0 unless something needs a person, and then once for each session; what
-/// was saved is there as long as the rules say; the store does not grow for ever.
+/// 15 D2: a job exits with 0 unless something needs a person, and then reports it once for each
+/// session. Snapshots exist as long as the rules say, and the store does not grow forever.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn thirty_nights_of_cron_end_well() {

@@ -1,4 +1,4 @@
-//! What real shells complete.
+//! Completion in real shells.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::is_there;
 /// A folder with a session, a store of two sessions, and other things.
 struct Place {
     folder: TempDir,
-    /// The ids of the snapshots, the newest first.
+    /// The ids of the snapshots, newest first.
     ids: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl Place {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// What bash would offer, where its words are split as it splits them.
+    /// The proposals of bash, with words split as bash splits them.
     fn bash(&self, words: &[&str]) -> Vec<String> {
         let (tool, last) = (words[0], words.len() - 1);
         let current = if words[last] == "=" { "" } else { words[last] };
@@ -80,7 +80,7 @@ impl Place {
         Self::asks(bash.args(["-c", &script, "bash"]).args(words))
     }
 
-    /// What fish offers for a line, each with its description.
+    /// The proposals of fish for a line, each with its description.
     fn fish(&self, line: &str) -> Vec<String> {
         let tool = line.split(' ').next().expect("a tool");
         let script = format!("source {}; complete -C '{line}'", script("fish", tool).display());
@@ -129,7 +129,7 @@ fn ctx_policy_names() -> Vec<String> {
     names
 }
 
-/// The store on the command line is used; a missing one stays missing.
+/// The store on the command line is used; a missing one is not created.
 #[test]
 fn a_store_is_read_where_it_is_named_and_never_made() {
     let place = Place::new();
@@ -168,7 +168,7 @@ fn fish_completes_what_the_tool_knows() {
 /// Types in a separate shell until `expected` follows the typed text.
 fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str, &str)]) {
     let mut terminal = Terminal::new(200);
-    // Job control needs a terminal of the shell's own.
+    // Job control needs a terminal that belongs to the shell.
     let mut command = place.program("setsid");
     command
         .args(["--ctty", shell])
@@ -180,15 +180,15 @@ fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str,
     let mut child = command.spawn().expect("the shell starts");
     drop(command);
     let mut at = terminal.wait_for("READY> ", 0);
-    // Echoed in another form, so that the answer is not taken for the question.
+    // It is echoed in another form, so that the answer is not taken for the question.
     terminal.types(&format!("{setup}; echo set''up\n"));
     at = terminal.wait_for("setup\r", at);
     at = terminal.wait_for("READY> ", at);
     for (number, (keys, expected)) in tries.iter().enumerate() {
         terminal.types(&format!("{keys}\t"));
         at = terminal.wait_for(expected, at);
-        // Ctrl-U takes the line away. The prompt may be drawn again before that, so it is the
-        // one behind an answer that is waited for.
+        // Ctrl-U deletes the line. The prompt may be drawn again before that, so wait for the one
+        // that follows an answer.
         terminal.types(&format!("\u{15}echo don''e {number}\n"));
         at = terminal.wait_for(&format!("done {number}\r"), at);
         at = terminal.wait_for("READY> ", at);
@@ -197,7 +197,7 @@ fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str,
     child.wait().expect("it ends");
 }
 
-/// By the key itself, in an interactive bash: a blank in a name is escaped.
+/// With the key itself, in an interactive bash: a blank in a name is escaped.
 #[test]
 fn bash_completes_by_the_key() {
     let place = Place::new();
@@ -217,7 +217,7 @@ fn bash_completes_by_the_key() {
     );
 }
 
-/// In zsh, from a folder of functions as in packages, at the first key, too.
+/// In zsh, from a folder of functions as in packages, with the first key press, too.
 #[test]
 fn zsh_completes_by_the_key() {
     if !is_there("zsh") {

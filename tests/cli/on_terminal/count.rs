@@ -10,7 +10,7 @@ use super::call;
 
 const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
 
-/// What a call shows on a terminal with this many columns, by lines.
+/// The output of a call on a terminal with this many columns, by lines.
 fn shown(columns: u16, args: &[&str], variable: Option<(&str, &str)>) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     fs::copy(SESSION, folder.path().join("session.jsonl")).expect("a session");
@@ -29,7 +29,7 @@ fn on_terminal(
     super::shown(command, Terminal::new(columns))
 }
 
-/// A log whose agent has recorded what its requests came to.
+/// A log whose agent has recorded the tokens of its requests.
 const LOG: &str = concat!(
     r#"{"uuid":"1","parentUuid":null,"sessionId":"s","timestamp":"2030-01-01T00:00:01.000Z","type":"user","message":{"role":"user","content":"Look at the file, please."}}"#,
     "\n",
@@ -58,7 +58,7 @@ session.jsonl: 30282 of 128000 tokens, 23.7% of gpt-4o
 = calls      13878   10.8%
 ";
 
-/// No line is wider than the terminal, and the bar is as wide as it.
+/// No line is wider than the terminal, and the bar has its width.
 #[test]
 fn what_is_shown_fits_the_terminal() {
     for columns in [40, 80, 200] {
@@ -71,7 +71,7 @@ fn what_is_shown_fits_the_terminal() {
     }
 }
 
-/// Colours are those of every terminal, and can be turned off; the fills say as much.
+/// Colours are those that every terminal has, and can be turned off; the patterns show the same.
 #[test]
 fn colours_can_be_switched_off() {
     let file = ["--model", "gpt-4o", "session.jsonl"];
@@ -86,19 +86,19 @@ fn colours_can_be_switched_off() {
     assert!(!shown(80, &never, None).contains('\u{1b}'));
 }
 
-/// With recorded usage, what is not in the file is shown as well, and the window is that of its
-/// model.
+/// With recorded usage, tokens that are not in the file are shown as well, and the window is that
+/// of its model.
 #[test]
 fn what_only_the_api_knows_is_shown() {
     let text = shown(80, &["log.jsonl"], PLAIN);
     assert!(text.contains("of 200000 tokens, 25.0% of claude-opus-4-5\n"), "{text}");
     assert!(text.contains(": not in the file"), "{text}");
-    // Who names a model asks what the messages are for it.
+    // If the user names a model, the tokens of the messages for that model are shown.
     let text = shown(80, &["--model", "gpt-4o", "log.jsonl"], PLAIN);
     assert!(!text.contains("not in the file"), "{text}");
 }
 
-/// Several files have their bars below each other, many have none.
+/// A few files have bars below each other; many files have none.
 #[test]
 fn many_files_have_no_bars() {
     let bars = |count: usize| {

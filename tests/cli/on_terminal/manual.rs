@@ -13,7 +13,7 @@ fn of_repository(path: &str) -> String {
     fs::read_to_string(xtask::root().join(path)).expect("it is checked in")
 }
 
-/// Each tool contains what cargo does not install, whatever else it would need.
+/// Each tool contains its manual and completions, which cargo does not install.
 #[test]
 fn each_tool_has_its_page_and_its_completions() {
     for tool in tools() {
@@ -42,7 +42,7 @@ fn an_unknown_shell_is_refused() {
         .run();
 }
 
-/// What `ctx-count --man` shows with the programs in `path`.
+/// The output of `ctx-count --man` with the programs in `path`.
 fn shown(path: &str, pager: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let terminal = Terminal::new(80);

@@ -1,4 +1,5 @@
-//! What appears only on a terminal: headings and bars, progress, manual pages, and completions.
+//! Output that appears only on a terminal: headings and bars, progress, manual pages, and
+//! completions.
 
 mod completions;
 mod count;
@@ -11,14 +12,14 @@ use std::time::{Duration, SystemTime};
 
 use ctx_testkit::Terminal;
 
-/// A call of a tool in `folder`, on a terminal that can do what most can.
+/// A call of a tool in `folder`, on an ordinary terminal.
 fn call(tool: &str, folder: &Path) -> Command {
     let mut command = Command::new(crate::tool_path(tool));
     command.env_clear().env("HOME", folder).env("TERM", "xterm-256color").current_dir(folder);
     command
 }
 
-/// What a call shows on a terminal; it ends well.
+/// The output of a successful call on a terminal.
 fn shown(mut command: Command, terminal: Terminal) -> String {
     let status = command.stdout(terminal.stream()).stderr(terminal.stream()).status();
     assert!(status.expect("the tool starts").success());
@@ -26,7 +27,7 @@ fn shown(mut command: Command, terminal: Terminal) -> String {
     terminal.ended().replace("\r\n", "\n")
 }
 
-/// A project with a long name leaves room for the title, and no row is wider than the terminal.
+/// A project with a long name leaves space for the title, and no row is wider than the terminal.
 #[test]
 fn long_names_of_projects_are_cut() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! How far a run is.
+//! The progress of a run.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -21,7 +21,7 @@ fn start(mut command: Command, terminal: &Terminal) -> Child {
     started.expect("the tool starts")
 }
 
-/// Ends its input and waits; what it wrote to stdout.
+/// Ends its input, waits, and returns its stdout.
 fn end(mut child: Child) -> String {
     drop(child.stdin.take());
     let mut text = String::new();
@@ -37,8 +37,7 @@ fn feed(child: &mut Child, text: &str) {
     stdin.flush().expect("it reads");
 }
 
-/// After a second a run shows bytes and time, and erases them at the end; stdout has the same bytes
-/// as ever.
+/// After a second, a run shows bytes and time, and erases them at the end; stdout is not affected.
 #[test]
 fn a_slow_input_is_told_and_nothing_of_it_stays() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -66,7 +65,7 @@ fn a_quick_run_shows_nothing() {
     assert_eq!(terminal.ended(), "");
 }
 
-/// With -q, on a terminal that only writes, or without one (as in cron), there is no line.
+/// With -q, on a terminal that cannot erase, or without a terminal (as in cron), there is no line.
 #[test]
 fn nothing_is_shown_where_it_is_not_wanted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -105,7 +104,7 @@ fn nothing_is_shown_where_it_is_not_wanted() {
     assert_eq!(said, "");
 }
 
-/// A message erases the line first, so that they do not mix.
+/// A message first erases the line, so that the two do not mix.
 #[test]
 fn a_message_does_not_stand_in_the_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -123,7 +122,7 @@ fn a_message_does_not_stand_in_the_line() {
     assert!(!line.contains("reading"), "{shown:?}");
 }
 
-/// Many files are shown by their number.
+/// For many files, the line shows their number.
 #[test]
 fn files_are_told_by_their_number() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -137,7 +136,7 @@ fn files_are_told_by_their_number() {
     end(child);
 }
 
-/// While a model thinks, the line has the part, the tokens and the time.
+/// While a model writes, the line shows the part, the tokens and the time.
 #[test]
 fn a_question_to_a_model_is_told_by_its_part_and_tokens() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -159,7 +158,7 @@ fn a_question_to_a_model_is_told_by_its_part_and_tokens() {
     assert!(end(child).contains("ctx_summary"));
 }
 
-/// In a batch the finished conversations are counted, which may take a while.
+/// For a batch, the line shows the number of finished conversations.
 #[test]
 fn the_records_of_a_batch_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");

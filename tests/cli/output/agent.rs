@@ -1,4 +1,4 @@
-//! Beside an agent that appends.
+//! Outputs next to an agent that appends.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::{place, read};
 use crate::tool_path;
 
-/// An agent that appends numbered lines until it is stopped; returns how many.
+/// An agent that appends numbered lines until it is stopped; returns their number.
 fn agent(path: &Path, is_held: bool, begun: &Barrier, stop: &AtomicBool) -> usize {
     let open = || OpenOptions::new().append(true).open(path).expect("opens");
     let mut held = is_held.then(open);
@@ -27,8 +27,8 @@ fn agent(path: &Path, is_held: bool, begun: &Barrier, stop: &AtomicBool) -> usiz
     count
 }
 
-/// Whatever a tool does to a session that an agent appends to, through a held descriptor or by
-/// opening it for each line, every line is there in the end, once.
+/// Whatever a tool does to a session to which an agent appends, through an open descriptor or by
+/// opening it for each line, every line is there once in the end.
 #[test]
 fn no_line_of_an_agent_is_lost() {
     let calls = [

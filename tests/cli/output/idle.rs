@@ -1,5 +1,5 @@
-//! L11: an agent's own file that changed just now is left alone, whichever tool would replace it,
-//! and whatever it would be replaced with.
+//! L11: an agent's own file that has just changed is left alone, whichever tool would replace it,
+//! and whatever the new content is.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,12 +12,12 @@ use crate::{tool_path, tools};
 
 /// The agent's file.
 const LIVE: &str = "live.jsonl";
-/// Another session, which no agent is at work on.
+/// Another session, which no agent is using.
 const OTHER: &str = "other.jsonl";
-/// Takes the place of the input in the calls below.
+/// A placeholder for the input in the calls below.
 const INPUT: &str = "INPUT";
 
-/// Twelve lines, each made of its number, its role and its words.
+/// Twelve lines, made from their number, role and text.
 fn session(line: impl Fn(usize, &str, &str) -> String) -> String {
     let words = "we always run the tests before we push ".repeat(20);
     let lines = (0..12).map(|n| line(n, ["user", "assistant"][n % 2], &words) + "\n");
@@ -42,25 +42,25 @@ fn chat() -> String {
     session(|n, role, words| format!("{{\"role\":\"{role}\",\"content\":\"{n} {words}\"}}"))
 }
 
-/// How a tool gets its input.
+/// The way in which a tool gets its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// The agent's file is the input, too.
+    /// The agent's file is also the input.
     Itself,
     Another,
-    /// The agent's file through stdin.
+    /// The agent's file is the input, through stdin.
     Stdin,
     AnotherStdin,
 }
 
 const ALL: &[From] = &[From::Itself, From::Another, From::Stdin, From::AnotherStdin];
 
-/// A call that would replace the agent's file, and where its input may come from.
+/// A call that would replace the agent's file, and the ways in which it may get its input.
 struct Call {
     tool: &'static str,
     args: &'static [&'static str],
     from: &'static [From],
-    /// What it ends with: 4, or 2 where no session is written.
+    /// The exit status: 4, or 2 if the tool writes no session.
     code: i32,
 }
 
@@ -162,19 +162,18 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
             let why = "changed just now; a running agent would not notice a change by this tool; \
                        end the agent and try again with --min-idle 0s";
             is_refused(&[], why);
-            // `ctx-extract -n` prints items, and looks at no output.
+            // `ctx-extract -n` prints items and does not check the output.
             if has_dry_run(call.tool) && call.tool != "ctx-extract" {
                 is_refused(&["-n"], why);
             }
             let done = run(dir, call, *from, &["--min-idle", "0s"]);
-            // Some tools refuse the lines of an agent for what they are.
+            // Some tools refuse the lines of an agent because of their format.
             assert_ne!(done.status.code(), Some(4), "{name}: {}", text(&done.stderr));
         }
     }
 }
 
-/// Each tool that has an option for a file to be written, a subcommand's among them, has its call
-/// above.
+/// Each tool with an option for an output file, also in a subcommand, has its call above.
 #[test]
 fn every_tool_with_an_output_is_tried() {
     let tried: BTreeSet<&str> = CALLS.iter().map(|call| call.tool).collect();
@@ -191,7 +190,8 @@ fn every_tool_with_an_output_is_tried() {
     assert_eq!(writing, tried);
 }
 
-/// A tool that gives a session another id knows what it wrote: taking it back needs no rest.
+/// A tool that gives a session another id recognizes its own output, so an undo does not have to
+/// wait.
 #[test]
 fn what_a_tool_wrote_under_another_id_is_no_agents() {
     let dir = tempfile::tempdir().expect("a folder");

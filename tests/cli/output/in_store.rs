@@ -11,14 +11,14 @@ use ctx_testkit::Case;
 use super::place;
 use crate::{tool_path, tools};
 
-/// Options that name a file or a folder which is only read.
+/// Options that name a file or a folder that is only read.
 const READ: [&str; 6] = ["--config", "--cwd", "--evidence", "--project", "--replay", "--template"];
 
 /// A model that is never asked: there is no server.
 const MODEL: [&str; 4] = ["--method", "llm", "--llm-url", "http://127.0.0.1:9"];
 
-/// A call that would write to a path, and the option that says so: none where the path is an
-/// operand. (What `ctx-rollback FILE` restores was never in a store.)
+/// A call that would write to a path, and its option, or none if the path is an operand. (The file
+/// that `ctx-rollback FILE` restores was never in a store.)
 struct Call {
     tool: &'static str,
     option: &'static str,
@@ -67,7 +67,7 @@ fn calls(path: &str) -> Vec<Call> {
         record("ctx-compact", &["--keep-messages", "2", "s.jsonl"]),
         record("ctx-summarize", &["--budget", "400", "s.jsonl"]),
     ];
-    // Of these only what makes a store writes at all.
+    // Only those that create a store write at all.
     let store = |tool, others: &[&str]| call(tool, "--store", path, others);
     calls.extend([
         store("ctx-compact", &["--keep-messages", "2", "s.jsonl"]),
@@ -80,7 +80,7 @@ fn calls(path: &str) -> Vec<Call> {
     calls
 }
 
-/// All that is in a folder, with the bytes of files.
+/// The content of a folder, with the bytes of files.
 fn everything(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![dir.to_owned()];
@@ -96,7 +96,7 @@ fn everything(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// No tool writes into a store, whichever option names the path, and in whichever form.
+/// No tool writes into a store, whichever option names the path, in whatever form.
 #[test]
 fn no_option_writes_into_a_store() {
     let dir = place();
@@ -137,7 +137,7 @@ fn no_option_writes_into_a_store() {
             assert!(fs::read(dir.join("s.jsonl")).expect("reads") == session);
         }
     }
-    // A link to what is not there yet: its own place is taken, or it is refused.
+    // A link to a missing file is replaced itself, or it is refused.
     for Call { tool, args, .. } in calls("dangling") {
         let session = fs::File::open(dir.join("s.jsonl")).expect("opens");
         let call = format!("{tool} {args:?}");
@@ -155,7 +155,7 @@ fn no_option_writes_into_a_store() {
     }
 }
 
-/// An option that names a file is in the table above, or is only read.
+/// Each option that names a file is in the table above or is only read.
 #[test]
 fn every_option_that_names_a_file_is_known() {
     let tried: BTreeSet<(&str, &str)> =
@@ -172,7 +172,7 @@ fn every_option_that_names_a_file_is_known() {
             };
             let option = format!("--{long}");
             let is_read = READ.contains(&option.as_str());
-            // A tool that only looks into a store makes none.
+            // A tool that only reads a store creates none.
             let only_looks = option == "--store";
             assert!(
                 is_read || only_looks || tried.contains(&(tool.name, option.as_str())),

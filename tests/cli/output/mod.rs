@@ -1,4 +1,5 @@
-//! `-o` onto an existing session: all tools that write one, next to agents that append.
+//! `-o` with an existing session as its target: all tools that write one, next to agents that
+//! append.
 
 mod agent;
 pub(crate) mod idle;
@@ -15,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::tool_path;
 
-/// Calls that make another session of `s.jsonl`, and the part of the old one that goes.
+/// Calls that make another session from `s.jsonl`, and the part of the old one that is removed.
 const CHANGES: [(&str, &[&str]); 7] = [
     ("ctx-offload", &["--min-tokens", "50"]),
     ("ctx-prune", &["--clear", "--protect-last", "1"]),
@@ -37,7 +38,7 @@ fn call(n: usize) -> String {
 }
 
 fn session() -> String {
-    // The result that answers no call is what there is to repair.
+    // The result that answers no call needs a repair.
     let orphan = "{\"role\":\"tool\",\"tool_call_id\":\"gone\",\"content\":\"x\"}\n";
     let calls: String = (0..8).map(call).collect();
     format!("{{\"role\":\"system\",\"content\":\"Be brief.\"}}\n{orphan}{calls}")
@@ -49,7 +50,7 @@ fn place() -> TempDir {
     dir
 }
 
-/// A session from stdin has no name, which only `ctx-offload` needs.
+/// A session from stdin has no name, and only `ctx-offload` needs one.
 fn of_stdin(name: &str) -> &'static [&'static str] {
     if name == "ctx-offload" { &["-s", "demo"] } else { &[] }
 }
@@ -75,7 +76,7 @@ fn a_session_that_is_written_onto_itself_can_be_had_back() {
             let dir = place();
             let dir = dir.path();
             symlink("s.jsonl", dir.join("link.jsonl")).expect("links");
-            // Where a flag names the store, handles promise no more of what is saved.
+            // If a flag names the store, handles promise no more than what is saved.
             let write = |output: &str| {
                 let tool = tool(name, dir).args(flags.iter().copied());
                 let tool = tool.args(["--store", "store", "s.jsonl", "-o", output]);
@@ -94,7 +95,7 @@ fn a_session_that_is_written_onto_itself_can_be_had_back() {
     }
 }
 
-/// Restored results replace a session that is saved as well, and so does an unchanged session.
+/// Restored results replace a session that is also saved, and so does an unchanged session.
 #[test]
 fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
     let dir = place();
@@ -150,8 +151,8 @@ fn another_session_that_exists_is_saved_first() {
     }
 }
 
-/// The same for the last stage of a pipeline that reads what it writes, and for stdin that is the
-/// output.
+/// The same is true for the last stage of a pipeline that reads the file it writes, and for stdin
+/// that is the output.
 #[test]
 fn a_session_that_comes_through_stdin_is_saved_first() {
     let count = format!("{} --annotate s.jsonl", tool_path("ctx-count").display());

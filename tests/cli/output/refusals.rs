@@ -1,4 +1,4 @@
-//! What is refused, also in a dry run: links, FIFOs, paths in a store.
+//! Paths that every run refuses, including a dry run: links, FIFOs, paths in a store.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use ctx_testkit::Case;
 use super::{place, session, tool};
 use crate::tool_path;
 
-/// Links and names that the protocol refuses are refused, in a dry run as well.
+/// Links and other unsafe names are refused, also in a dry run.
 #[test]
 fn a_dry_run_of_an_output_asks_what_the_real_run_asks() {
     for flags in [&[][..], &["-n"]] {
@@ -26,8 +26,8 @@ fn a_dry_run_of_an_output_asks_what_the_real_run_asks() {
     }
 }
 
-/// `-n` waits for no FIFO and promises nothing that the real run refuses: links, hard links, files
-/// with a writer.
+/// `-n` does not block on a FIFO, and never accepts what the real run refuses: links, hard links,
+/// files with a writer.
 #[test]
 fn a_dry_run_refuses_what_the_real_run_refuses() {
     let dir = place();
@@ -116,7 +116,7 @@ fn nothing_in_a_store_is_written() {
         .stderr_has("is in the store")
         .run();
     assert!(files() == before, "the store is as it was");
-    // As a user would do who forgot that the store is there.
+    // Commands of a user who forgot that the store is there.
     let line = format!(
         "find deep -name '*.jsonl' | xargs {} --keep-messages 2",
         tool_path("ctx-compact").display()

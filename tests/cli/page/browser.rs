@@ -8,18 +8,18 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A browser with one window. It ends with the test.
+/// A browser with one window, which ends with the test.
 pub(super) struct Browser {
     driver: Child,
     agent: ureq::Agent,
     /// The address of the session.
     session: String,
-    /// What it writes.
+    /// The output of chromedriver.
     profile: TempDir,
 }
 
 impl Browser {
-    /// Starts one; `None` without chromedriver or Chromium, with a message.
+    /// Starts a browser. Without chromedriver or Chromium, prints a message and returns `None`.
     #[allow(clippy::print_stderr)] // A test that skips says so.
     pub(super) fn start() -> Option<Self> {
         for program in ["chromedriver", "chromium"] {
@@ -67,18 +67,18 @@ impl Browser {
         self.post("/url", &json!({ "url": url }));
     }
 
-    /// What a function body returns.
+    /// Runs the body of a function in the page and returns the result.
     pub(super) fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// The same, as text.
+    /// The same, with the result as text.
     pub(super) fn text(&self, script: &str) -> String {
         let found = self.run(script);
         found.as_str().map_or_else(|| found.to_string(), str::to_owned)
     }
 
-    /// Presses keys, one after the other, in what has the focus.
+    /// Presses keys, one after the other, in the focused element.
     pub(super) fn press(&self, keys: &[&str]) {
         let actions: Vec<Value> = keys
             .iter()
@@ -88,12 +88,12 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [keyboard] }));
     }
 
-    /// A command of the protocol of Chromium's own tools.
+    /// Sends a command of Chromium's developer tools.
     pub(super) fn devtools(&self, command: &str, params: &Value) -> Value {
         self.post("/goog/cdp/execute", &json!({"cmd": command, "params": params}))
     }
 
-    /// All that the browser had to say of the pages: errors, and what a policy refused.
+    /// The messages of the browser about the pages: errors, and what a policy refused.
     pub(super) fn log(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({"type": "browser"}));
         let entries = log.as_array().expect("a list").iter();
@@ -110,17 +110,17 @@ impl Drop for Browser {
     }
 }
 
-/// The port that chromedriver says it has taken.
+/// The port that chromedriver reports.
 fn port(driver: &mut Child) -> u16 {
     let stdout = driver.stdout.take().expect("piped");
     let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let port = lines.find_map(|line| {
         let (_, port) = line.rsplit_once("on port ")?;
         let port = port.trim_end_matches('.').parse().ok();
-        // First it says what it was asked for: any.
+        // It first prints the requested port, which is 0 for any.
         port.filter(|port| *port > 0)
     });
-    // It must never wait for a reader.
+    // Read everything, so that it never waits for a reader.
     std::thread::spawn(move || lines.for_each(drop));
     port.expect("chromedriver tells its port")
 }

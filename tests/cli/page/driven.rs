@@ -14,11 +14,11 @@ const RIGHT: &str = "\u{e014}";
 
 const READOUT: &str = "return document.querySelector('.readout').textContent";
 
-/// What the focus is on: the element with its class and its text.
+/// The focused element, with its class and its text.
 const FOCUS: &str = "const e = document.activeElement; return e.tagName + '.' + e.className + ' ' + (e.matches('.wide, .plot') ? '' : e.textContent.trim())";
 
-/// Keys reach all of the page in order, walk the curve, hide a kind and sort a table, without an
-/// error in the browser.
+/// All of the page can be reached by keys in order: they move along the curve, hide a kind and sort
+/// a table, without an error in the browser.
 #[test]
 fn keys_walk_the_page() {
     let Some(browser) = Browser::start() else {
@@ -35,7 +35,7 @@ fn keys_walk_the_page() {
     assert_eq!(browser.log(), Vec::<String>::new());
 }
 
-/// The focus goes on by Tab until it is on what `selector` finds.
+/// Presses Tab until the focus is on the element that `selector` finds.
 #[track_caller]
 fn tab_to(browser: &Browser, selector: &str) {
     let script = format!("return document.activeElement.matches({})", json!(selector));
@@ -87,7 +87,7 @@ fn hide(browser: &Browser) {
     browser.press(&[ENTER]);
     assert_eq!((browser.text(pressed).as_str(), total()), ("true", all));
     assert_eq!(browser.text(visible), "visible");
-    // The script draws what was drawn without it.
+    // The script draws the same as the page without it.
     let numbers = |path: &str| -> Vec<f64> {
         let words = path.split(['M', 'L', 'Z', ' ']).filter(|word| !word.is_empty());
         words.map(|word| word.parse().expect("a number")).collect()
@@ -116,7 +116,7 @@ fn sort(browser: &Browser) {
     assert_eq!((numbers(), browser.text(state).as_str()), (sorted, "ascending"));
 }
 
-/// A transcript is text in the page: no element comes of it, nothing runs, and no control character
+/// A transcript is text in the page: it creates no element, nothing runs, and no control character
 /// is left.
 #[test]
 fn a_hostile_session_is_text() {
@@ -141,7 +141,7 @@ fn a_hostile_session_is_text() {
     let is_bad = |c: &char| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c);
     assert_eq!(text.chars().find(is_bad), None);
     assert_eq!(browser.log(), Vec::<String>::new());
-    // What got into the page all the same could not run, and the browser would say so.
+    // Even if something got into the page, it could not run, and the browser would report it.
     browser.run("const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)");
     assert_eq!(browser.run("return window.ran === undefined"), true);
     assert!(browser.log().iter().any(|entry| entry.contains("Content Security Policy")));

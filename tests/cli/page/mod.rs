@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 use crate::bench::good;
 
-/// A folder with an example that was compacted, has grown, was compacted again and rolled back.
+/// A folder with an example that was compacted, has grown, was compacted again, and was rolled
+/// back.
 fn used() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let session = include_str!("../../../examples/session.jsonl");
@@ -25,7 +26,7 @@ fn used() -> TempDir {
     dir
 }
 
-/// A session that tries to be something else than text: in names, calls, results and words.
+/// A session that tries to be more than text: in names, calls, results and messages.
 fn hostile() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let text = concat!(

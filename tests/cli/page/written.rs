@@ -1,4 +1,4 @@
-//! The page as it is written.
+//! The page as the tool writes it.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::bench::{bash, good};
 
 const CTX_STATS: &str = env!("CARGO_BIN_EXE_ctx-stats");
 
-/// The numbers are those of the tools that the page names, and its commands do what it says.
+/// The numbers match the tools that the page names, and its commands do what it says.
 #[test]
 fn the_numbers_are_those_of_the_tools() {
     let dir = used();
@@ -39,7 +39,7 @@ fn the_numbers_are_those_of_the_tools() {
             format!("<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>", numbers[0], numbers[1]);
         assert!(html.contains(&cells), "{cells}");
     }
-    // Last, since it changes the session.
+    // This comes last, because it changes the session.
     let pruned = told("ctx-prune -i --json --drop superseded,duplicates,noise --trim s.jsonl");
     assert!(pruned["freed_tokens"].as_u64() > Some(100));
     let freed = grouped(&pruned["freed_tokens"]);
@@ -93,8 +93,8 @@ fn a_table_begins_with_its_first_heading() {
     }
 }
 
-/// The curve has the state before each replacement, and the marks say what reduced it; the session
-/// of the store shows its newest snapshot; the same input gives the same bytes.
+/// The curve has the state before each replacement, and the marks say what reduced it. A session of
+/// the store shows its newest snapshot. The same input gives the same bytes.
 #[test]
 fn the_curve_goes_on_through_replacements() {
     let dir = used();
@@ -111,7 +111,7 @@ fn the_curve_goes_on_through_replacements() {
     let name = &id[..id.len() - "-20261124T121729.761464Z-0004\n".len()];
     let stored = good(dir.path(), &format!("ctx-stats --html {name}"));
     assert!(stored.contains(&format!("as in the snapshot {name}-")), "{name}");
-    // What was done to it later is nothing that the snapshot shows.
+    // The snapshot does not show later changes.
     assert!(stored.contains("<th scope=\"row\">C1</th>"));
     assert!(!stored.contains(">C2</th>") && !stored.contains(">R1</th>"));
     let piped = good(dir.path(), "ctx-stats --html - < s.jsonl");
@@ -155,7 +155,7 @@ fn recorded_usage_is_on_the_page() {
     }
 }
 
-/// Without the snapshots the log still has what was done, and how much was kept.
+/// Without the snapshots, the log still shows the operations and how much was kept.
 #[test]
 fn without_snapshots_the_log_tells() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -196,7 +196,7 @@ fn the_page_of_a_large_session_is_small() {
     assert!((20_000..1_000_000).contains(&html.len()), "{}", html.len());
 }
 
-/// The page loads nothing from elsewhere, and forbids the browser to.
+/// The page loads nothing from elsewhere, and does not allow the browser to.
 #[test]
 fn the_page_needs_nothing_but_itself() {
     let html = fs::read_to_string(page(&used())).expect("the page");
@@ -207,7 +207,8 @@ fn the_page_needs_nothing_but_itself() {
     }
 }
 
-/// Unreadable files are reported, the others are on the page, and for nothing there is none.
+/// Unreadable files are reported, the others are on the page, and without any file there is no
+/// page.
 #[test]
 fn a_bad_session_is_told() {
     let dir = used();

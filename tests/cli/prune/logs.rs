@@ -17,7 +17,7 @@ fn lines(lines: &[&str]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A session of Claude Code: a branch that was left, a thought, a result with a second copy.
+/// A session of Claude Code with an abandoned branch, reasoning, and a result with a second copy.
 fn session() -> String {
     let result = RESULT.replace("TEXT", &"some words ".repeat(20));
     lines(&[START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT])
@@ -101,7 +101,7 @@ fn in_place_it_waits_for_the_agent_and_undo_brings_each_byte_back() {
     assert!(home.read("s.jsonl") == session().as_bytes());
 }
 
-/// The reply with what it has recorded of its request.
+/// The reply with the usage of its request.
 fn with_usage(reply: &str, read: u64) -> String {
     let usage = format!(
         r#""usage" : {{"input_tokens":3,"cache_read_input_tokens":{read},"cache_creation_input_tokens":100,"output_tokens":9}},"role""#
@@ -109,8 +109,8 @@ fn with_usage(reply: &str, read: u64) -> String {
     reply.replacen(r#""role""#, &usage, 1)
 }
 
-/// Claude Code uses it, and would ask or compact at once. 1.2 API tokens for each of the 763 that
-/// are freed.
+/// Claude Code uses this number, and would otherwise ask or compact at once. 1.2 API tokens are
+/// subtracted for each of the 763 that are freed.
 #[test]
 fn the_last_reply_says_what_its_request_comes_to_now() {
     let text = "some words ".repeat(400);
@@ -131,9 +131,9 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .file("s.jsonl", &*session)
         .run();
     assert_eq!(String::from_utf8_lossy(&home.read("s.jsonl")), pruned);
-    // Nothing is left to prune, and the numbers stay.
+    // Nothing is left to prune, and the numbers do not change.
     prune().within(home.dir()).args(args).stdout(&*pruned).run();
-    // What is reckoned is not taken for what the API has said: nothing was foretold.
+    // An estimate is not taken for a number of the API: nothing is predicted.
     Case::new(env!("CARGO_BIN_EXE_ctx-count"))
         .within(home.dir())
         .args(["--calibrate", "s.jsonl"])
@@ -147,7 +147,7 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .args(["-q", "--undo", "--store", "store", "s.jsonl"])
         .run();
     assert!(home.read("s.jsonl") == session.as_bytes());
-    // Not where too little is freed, and a dry run says it, too.
+    // This is not done if too little is freed. A dry run says so, too.
     prune()
         .within(home.dir())
         .args(["--min-gain", "1000", "-v"])
@@ -168,7 +168,7 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .run();
 }
 
-/// Its agent reads one document: lines are none.
+/// Its agent reads one JSON document, not lines.
 #[test]
 fn a_session_in_one_document_is_refused() {
     let chat = r#"{"sessionId":"s","projectHash":"p","messages":[{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"hi"}]}"#;
@@ -192,7 +192,7 @@ fn a_session_in_one_document_is_refused() {
         .run();
 }
 
-/// In version 1 entries are named by their numbers.
+/// In version 1, entries are referred to by number.
 #[test]
 fn lines_of_a_format_that_cannot_lose_them_stay_and_the_tool_says_why() {
     let session = lines(&[
@@ -211,7 +211,8 @@ fn lines_of_a_format_that_cannot_lose_them_stay_and_the_tool_says_why() {
         .run();
 }
 
-/// Offloaded in place, and back: the second copy for the screen stays, so each byte is there.
+/// Results are offloaded in place and restored. The second copy for the screen stays, so each byte
+/// is still there.
 #[test]
 fn results_of_a_log_are_offloaded_in_place_and_put_back() {
     let offload = || Case::new(env!("CARGO_BIN_EXE_ctx-offload"));

@@ -1,4 +1,4 @@
-//! What holds for every session.
+//! Properties that every session has after pruning.
 
 use ctx_format::{Object, Options, Part, Records, Validator, dialect};
 use ctx_testkit::{any_jsonl, chat_session};
@@ -42,7 +42,7 @@ fn message(anthropic: bool, kind: u8, id: &str, tool: &str, text: &str) -> Strin
     format!("{message}\n")
 }
 
-/// What users and replies say, blanks aside, and how many problems there are.
+/// The text of users and replies without blanks, and the number of problems.
 fn said(dialect: &str, session: &str) -> (Vec<String>, usize) {
     let dialect = dialect::by_name(dialect).expect("a dialect");
     let options = Options { dialect: Some(dialect), ..Options::default() };
@@ -73,8 +73,8 @@ fn holds(dialect: &str, session: &str, args: &[&str]) -> Result<(), TestCaseErro
     let args = [args, &["--dialect", dialect, "-q"]].concat();
     let once = pruned(&args, session);
     let (before, problems) = said(dialect, session);
-    // Where messages leave, a result that answered no call right before it may seem
-    // to answer another one: in a legal session there is none.
+    // If messages are removed, a result without a call directly before them may seem to answer
+    // another call. A legal session has no such result.
     if problems == 0 || !args.contains(&"--window-messages") {
         prop_assert_eq!(&pruned(&args, once.clone()), &once);
     }

@@ -40,7 +40,7 @@ fn documents_become_records() {
     for document in [array, object] {
         let whole = within(all, &[], document.clone());
         assert_eq!(whole.lines().collect::<Vec<_>>(), records);
-        // The summary may tell other lines as its sources.
+        // The summary may cite other lines as its sources.
         let after = within(1_500, &[], document);
         assert!(tokens(after.clone(), "chat") <= 1_500);
         assert_eq!(parts(&after).0.last(), parts(&lines).0.last());
@@ -63,7 +63,7 @@ fn bad_lines_stay_go_or_fail() {
     let work = work();
     let mut lines: Vec<&str> = work.lines().collect();
     let count = lines.len();
-    // Within the old part, and after the last reply.
+    // Within the summarized part, and after the last reply.
     lines.insert(10, "{broken");
     lines.push("[1, 2]");
     let before = format!("{}\n", lines.join("\n"));
@@ -87,7 +87,7 @@ fn bad_lines_stay_go_or_fail() {
         .code(2)
         .stderr_has("ctx-summarize: <stdin>:11: ")
         .run();
-    // Where nothing is old, bad lines stay where they are.
+    // If nothing has to be summarized, bad lines stay where they are.
     assert_eq!(within(1_000_000, &[], before.clone()), before);
     assert_eq!(count, lines.len() - 2);
 }
@@ -99,13 +99,13 @@ fn line_ends_stay_what_they_are() {
     assert_eq!(after.matches('\n').count(), after.matches("\r\n").count());
     let unix = within(1_500, &[], work());
     assert_eq!(after.replace("\r\n", "\n"), unix);
-    // Without an end of the last line.
+    // The last line has no line end.
     let before = work();
     let after = within(1_500, &[], before.trim_end());
     assert_eq!(format!("{after}\n"), unix);
 }
 
-/// A megabyte in one message: of the user, of a tool, of the model's arguments.
+/// A megabyte in one message: from the user, from a tool, or in the model's arguments.
 #[test]
 fn one_giant_message() {
     let giant = sentences(0, 13_000);
@@ -140,7 +140,7 @@ fn one_giant_message() {
     }
 }
 
-/// A line of more than 64 MiB is streamed and not looked into.
+/// A line of more than 64 MiB is copied without being parsed.
 #[test]
 fn an_opaque_line() {
     let mut before = work().into_bytes();
@@ -155,7 +155,7 @@ fn an_opaque_line() {
         .stdout_any()
         .stderr_has("")
         .run();
-    // Behind the last reply: it stays, byte for byte.
+    // After the last reply, it stays byte for byte.
     assert!(done.stdout.ends_with(&giant));
     let rest = &done.stdout[..done.stdout.len() - giant.len()];
     assert!(tokens(rest, "chat") <= 1_500);

@@ -1,4 +1,4 @@
-//! What holds for any session and any budget.
+//! Properties of the output for any session and any budget.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 0..14)
 }
 
-/// What is wrong with a session, without the lines, which move.
+/// The problems of a session without line numbers, which change.
 fn problems(dialect: &str, session: &[u8]) -> Vec<(Rule, String)> {
     let dialect = by_name(dialect).expect("known");
     let options = Options { dialect: Some(dialect), ..Options::default() };
@@ -84,7 +84,7 @@ proptest! {
         for problem in problems(dialect, after.as_bytes()) {
             prop_assert!(known.contains(&problem), "{:?} is new in\n{}", problem, after);
         }
-        // What is neither the summary nor shortened is there, in order, byte for byte.
+        // Everything that is neither the summary nor shortened is there, in order, byte for byte.
         let mut lines = before.lines();
         for line in after.lines() {
             if line.contains("ctx_summary") || line.contains("⟦ctx:") || line.contains("chars truncated") {
@@ -95,7 +95,7 @@ proptest! {
         if let Some(system) = before.lines().next().filter(|line| line.contains("system")) {
             prop_assert_eq!(after.lines().next(), Some(system));
         }
-        // None, where shorter results are enough.
+        // There is no summary if shorter results are enough.
         prop_assert!(after.matches("ctx_summary").count() <= 1);
 
         let again = tried(dir.path(), budget, &args);

@@ -1,10 +1,10 @@
-//! Sessions for budgets: long enough that something has to go, in two dialects.
+//! Sessions for budgets, in two dialects, long enough that something has to be removed.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-/// Something that happens in a session.
+/// An event in a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     User(String),
@@ -15,8 +15,8 @@ pub(crate) enum Event {
     Calls(String, String),
 }
 
-/// The records of a session in `dialect`, one a line, with blanks that a JSON
-/// writer would not make.
+/// The records of a session in `dialect`, one on each line, with blanks that a JSON writer would
+/// not write.
 pub(crate) fn session(dialect: &str, system: Option<&str>, events: &[Event]) -> String {
     let mut text = String::new();
     if let Some(system) = system {
@@ -77,7 +77,7 @@ fn anthropic(number: usize, event: &Event) -> Vec<Value> {
     }
 }
 
-/// Sentences about `count` things, each with a name and a number of its own.
+/// Sentences about `count` things, each with its own name and number.
 pub(crate) fn sentences(first: usize, count: usize) -> String {
     let mut text = String::new();
     for n in first..first + count {

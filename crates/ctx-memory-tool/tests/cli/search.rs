@@ -45,7 +45,7 @@ fn filters_confine() {
     field.put("memory/extracted/facts.md", "- port\n");
     let facts = "memory/extracted/facts.md:1".to_owned();
     let at = |id: &str, line: u64| format!("{id}:{line}");
-    // The memory file is newer than the snapshots, whose clock stands still. Of messages with the
+    // The memory file is newer than the snapshots, whose clock stands still. Among messages with the
     // same time, the first one of the first session comes first.
     let all = [at(&id, 3), facts.clone(), at(&id, 4), at(&other, 1)];
     assert_eq!(field.refs(&["port"]), all);

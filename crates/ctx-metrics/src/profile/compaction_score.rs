@@ -1,4 +1,4 @@
-//! What the last compaction kept and lost, by the score of `ctx-score`.
+//! Shows what the last compaction kept and lost, by the score of `ctx-score`.
 
 use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
@@ -12,26 +12,26 @@ use serde_json::Value;
 use super::Step;
 use crate::{counts_of, fidelity};
 
-/// So many of the lost identifiers are listed: there are many, and other things say more.
+/// The number of lost identifiers to list. There are many of them, and other items tell more.
 const MOST_NAMES: usize = 15;
 
-/// So many of the lost items are listed.
+/// The number of lost items to list.
 pub const MOST_LOST: usize = 50;
 
 /// The result for each class of items.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactionScore {
-    /// For each class with items, how many are retained, recoverable and lost.
+    /// The numbers of retained, recoverable and lost items for each class that has items.
     pub classes: Vec<(Class, ClassCounts)>,
-    /// The items kept, from 0 to 1.
+    /// The fraction of items that were kept, from 0 to 1.
     pub kept: f64,
-    /// The first of the lost items: their class, their line before the compaction, their words.
-    /// Only where both sessions are there.
+    /// The first lost items: class, line before the compaction, and text. Empty if only the log is
+    /// available.
     pub lost: Vec<(Class, u64, String)>,
 }
 
 impl CompactionScore {
-    /// By a score.
+    /// Takes the result from a score.
     pub fn of_score(score: &Score) -> Option<Self> {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
         let classes: Vec<(Class, ClassCounts)> = rows
@@ -55,7 +55,7 @@ impl CompactionScore {
         })
     }
 
-    /// By what the audit log has of it, where the sessions are not there any more.
+    /// Takes the result from the audit log, if the sessions no longer exist.
     pub fn of_log(survived: &Value) -> Option<Self> {
         Some(Self {
             classes: counts_of(survived).collect(),
@@ -76,13 +76,13 @@ impl CompactionScore {
     }
 }
 
-/// Scores the last compaction that a session records, while its records pass.
+/// Scores the last compaction that a session records, as its records are read.
 #[derive(Default)]
 pub(super) struct RecordedCompaction {
     before: LedgerReader,
     bytes: u64,
     after: After,
-    /// The ledger when the last summary came.
+    /// The ledger at the time of the last summary.
     ledger: Option<Ledger>,
 }
 
@@ -119,7 +119,7 @@ impl RecordedCompaction {
         }
     }
 
-    /// `None` if the session records no compaction, or was too long before it.
+    /// The result; `None` if the session records no compaction, or was too long before it.
     pub(super) fn finish(self) -> Option<CompactionScore> {
         let ledger = self.ledger.filter(|_| self.bytes <= MOST_SCORED_BYTES)?;
         CompactionScore::of_score(&Scorer::new(self.after).finish(&ledger))
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Some lost items of each class are listed, however many names there are.
+    /// Some lost items of each class are listed, however many identifiers were lost.
     #[test]
     fn names_do_not_fill_the_list() {
         let [ask, error] = [ItemKind::Ask, ItemKind::Error].map(Class::Item);

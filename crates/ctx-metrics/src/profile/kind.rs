@@ -1,4 +1,4 @@
-//! The kinds of content that a context is made of, as people ask where their window goes.
+//! The kinds of content in a context, by which a profile shows where the window goes.
 
 use std::ops::AddAssign;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 pub enum ContentKind {
     /// System and developer messages.
     System,
-    /// A summary by a compaction.
+    /// A summary that a compaction made.
     Summary,
     /// The user's text, images and other parts.
     User,
@@ -20,14 +20,14 @@ pub enum ContentKind {
     Assistant,
     /// The reasoning of the model.
     Reasoning,
-    /// Calls of tools: names and arguments.
+    /// Tool calls: names and arguments.
     Calls,
-    /// Results of tools, with images in them.
+    /// Tool results, including images in them.
     Results,
 }
 
 impl ContentKind {
-    /// All of them, in the order in which they are stacked.
+    /// All kinds, in the order in which the chart stacks them.
     pub const ALL: [Self; 7] = [
         Self::System,
         Self::Summary,
@@ -59,12 +59,12 @@ impl ContentKind {
             Role::User => Self::User,
             Role::Assistant => Self::Assistant,
             Role::Tool | Role::Function => Self::Results,
-            // A list of messages that takes the place of all before it.
+            // A list of messages that replaces everything before it.
             Role::Other => Self::Summary,
         }
     }
 
-    /// The kind of a part of a message whose text is of the kind `text`.
+    /// The kind of a part, if the message's text has the kind `text`.
     fn of_part(part: &Part<'_>, text: Self) -> Self {
         match part {
             _ if text == Self::System => text,
@@ -81,7 +81,7 @@ impl ContentKind {
 pub struct TokensByKind([u64; 7]);
 
 impl TokensByKind {
-    /// All of them.
+    /// The sum of all kinds.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -109,7 +109,7 @@ impl AddAssign for TokensByKind {
     }
 }
 
-/// A message, counted.
+/// A counted message.
 pub(super) struct Counted {
     /// Its tokens.
     pub(super) kinds: TokensByKind,
@@ -117,7 +117,7 @@ pub(super) struct Counted {
     pub(super) parts: Vec<(ContentKind, u64)>,
 }
 
-/// Counts a message whose text is of the kind `text`.
+/// Counts a message whose text has the kind `text`.
 pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: ContentKind) -> Counted {
     let mut parts = Vec::with_capacity(message.parts.len());
     let (mut kinds, mut said) = (TokensByKind::default(), 0);
@@ -129,7 +129,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
         parts.push((kind, tokens.total()));
         tokens
     });
-    // Sealed reasoning belongs to no part.
+    // Encrypted reasoning is not a part, so add it here.
     let sealed = tokens.reasoning.saturating_sub(said);
     if sealed > 0 {
         kinds.add(ContentKind::Reasoning, sealed);
@@ -138,7 +138,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
             *part += sealed;
         }
     }
-    // A message that has nothing but results is the frame of these.
+    // In a message with only results, the overhead belongs to the results.
     let is_of_results =
         !parts.is_empty() && parts.iter().all(|(kind, _)| *kind == ContentKind::Results);
     let frame = if is_of_results { ContentKind::Results } else { text };
@@ -169,7 +169,7 @@ mod tests {
         })
     }
 
-    /// The tokens of each kind, those without any left out.
+    /// The tokens of each kind, without empty kinds.
     fn kinds(role: Role, is_summary: bool, parts: Vec<Part<'static>>) -> Vec<(ContentKind, u64)> {
         let chars = MessageCounter::new(Encoding::Chars4);
         let message = Message { sealed: 60, ..Message::new(role, parts) };

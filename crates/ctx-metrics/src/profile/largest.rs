@@ -1,4 +1,4 @@
-//! The largest things in a context.
+//! The largest parts of a context, and what pruning would free.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use super::kind::{ContentKind, Counted};
 
-/// So many are listed.
+/// The number of parts to list.
 pub const MOST_ITEMS: usize = 20;
 
-/// So much of a text is shown.
+/// The number of characters of a text to show.
 const SHOWN_CHARS: usize = 120;
 
 /// A part of a message.
@@ -23,22 +23,22 @@ const SHOWN_CHARS: usize = 120;
 pub struct Item {
     /// Its kind.
     pub kind: ContentKind,
-    /// The call, or the call that a result answers, in few words; empty for what is neither.
+    /// The call, or the call that a result answers, in a few words; empty for other kinds.
     pub call: String,
-    /// Its line.
+    /// The line of the message.
     pub line: u64,
     /// Its tokens.
     pub tokens: u64,
-    /// How it begins, on one line, without secrets.
+    /// The start of the text, on one line and without secrets.
     pub text: String,
 }
 
-/// The largest so far, the largest first.
+/// The largest parts so far, in decreasing order.
 #[derive(Default)]
 pub(super) struct Largest(pub(super) Vec<Item>);
 
 impl Largest {
-    /// The parts of the next message.
+    /// Adds the parts of the next message.
     pub(super) fn push(
         &mut self,
         line: u64,
@@ -48,7 +48,7 @@ impl Largest {
     ) {
         for (part, (kind, tokens)) in message.parts.iter().zip(&counted.parts) {
             let least = self.0.get(MOST_ITEMS - 1).map_or(0, |item| item.tokens);
-            // Among equals the first one stays.
+            // Among equal parts, the first one stays.
             if *tokens <= least {
                 continue;
             }
@@ -87,8 +87,8 @@ fn beginning(part: &Part<'_>) -> String {
     }
 }
 
-/// The beginning of a text on one line, without secrets. More than is shown is looked at, so
-/// that no secret is known too late because it was cut.
+/// The start of a text, on one line and without secrets. Redacts more than is shown, because a
+/// secret that is cut off might not be recognized.
 fn shown(text: &str) -> String {
     let looked_at = first_chars(text, SHOWN_CHARS * 20);
     let line = one_line(&redact(looked_at).0);
@@ -97,32 +97,32 @@ fn shown(text: &str) -> String {
     shown.to_owned() + if is_cut { "…" } else { "" }
 }
 
-/// So many groups are listed; the others are summarized.
+/// The number of groups to list. The others are summarized.
 pub const MOST_GROUPS: usize = 30;
 
-/// What would be freed.
+/// What pruning would free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Savings {
-    /// By rule, as `ctx-prune -n` tells it.
+    /// The savings by rule, as in `ctx-prune -n`.
     pub rules: Vec<(Rule, Sum)>,
-    /// All of them.
+    /// The sum of all rules.
     pub total: Sum,
-    /// The same by rule and by what the results are of; those that free most come first.
+    /// The savings by rule and call, the largest first.
     pub groups: Vec<Group>,
-    /// How many more groups there are.
+    /// The number of groups that are not listed.
     pub more: usize,
 }
 
-/// Results of calls that are called alike, which go by the same rule.
+/// Results of similar calls that the same rule removes or shortens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The rule.
     pub rule: Rule,
-    /// The call that they answer, in few words.
+    /// The call, in a few words.
     pub call: String,
-    /// How many, and their tokens before and after.
+    /// The number of results, and their tokens before and after.
     pub sum: Sum,
-    /// The line of the first one.
+    /// The line of the first result.
     pub line: u64,
 }
 
@@ -144,7 +144,7 @@ impl Calls {
         self.0.insert(line, called);
     }
 
-    /// What a decision would free.
+    /// The savings of a decision.
     pub(super) fn savings(&self, decision: &Decision<'_>) -> Savings {
         let mut groups: BTreeMap<(Rule, &str), (Sum, u64)> = BTreeMap::new();
         for (line, freed) in decision.freed() {
@@ -182,7 +182,7 @@ mod tests {
     use super::{Largest, MOST_ITEMS, shown};
     use ctx_engine::calls::CallNames;
 
-    /// The largest come first, earlier ones first among equals, and no more than fit on a page.
+    /// The largest parts come first, earlier ones first among equals. The list fits on a page.
     #[test]
     fn the_largest_come_first() {
         let chars = MessageCounter::new(Encoding::Chars4);

@@ -1,7 +1,7 @@
-//! Where the window of a session goes: the context over its life by kind, what reduced it, its
-//! largest parts, what pruning would free, what the last compaction kept and lost.
+//! Shows where the window of a session goes: the context over time by kind, what reduced it, its
+//! largest parts, what pruning would free, and what the last compaction kept and lost.
 //!
-//! It takes one pass in bounded memory, apart from a name for each result.
+//! Reads the session once, in bounded memory except for a name for each result.
 
 mod compaction_score;
 mod kind;
@@ -32,24 +32,24 @@ pub use timeline::{Cut, MOST_POINTS, Mark, Point, Replaced};
 pub struct Profile {
     /// The tokens of its context by kind.
     pub context: TokensByKind,
-    /// The same by tool, calls and results together; the largest first. What is neither is
-    /// left out.
+    /// The tokens by tool, calls and results together, the largest first. Leaves out everything
+    /// else.
     pub tools: Vec<(String, Share)>,
-    /// The context after each record, at the resolution of the curve.
+    /// The context after each record, at the resolution of the chart.
     pub points: Vec<Point>,
-    /// What reduced it, in order.
+    /// What reduced the context, in order.
     pub marks: Vec<Mark>,
-    /// The largest things in the context.
+    /// The largest parts of the context.
     pub largest: Vec<Item>,
     /// What pruning would free, or why the session cannot be pruned.
     pub savings: Result<Savings, String>,
     /// What the last recorded compaction kept and lost.
     pub fate: Option<CompactionScore>,
-    /// The model that was asked last, where the session says so.
+    /// The model of the last request, if the session names it.
     pub model: Option<String>,
 }
 
-/// Reads the states of a session, the oldest first and the current one last.
+/// Reads the states of a session, oldest first, the current one last.
 pub struct ProfilePass {
     counter: MessageCounter,
     timeline: Timeline,
@@ -61,7 +61,7 @@ impl ProfilePass {
         Self { counter, timeline: Timeline::default() }
     }
 
-    /// Reads a state that is no more; `replaced` says what made it.
+    /// Reads an earlier state; `replaced` says how it came about.
     pub fn earlier(
         &mut self,
         session: &mut Session,
@@ -80,7 +80,8 @@ impl ProfilePass {
         Ok(())
     }
 
-    /// Reads the current session; `replaced` is the change that made it, `plan` the pruning.
+    /// Reads the current state. `replaced` says how it came about, and `plan` is the pruning to
+    /// preview.
     pub fn now(
         mut self,
         session: &mut Session,
@@ -107,7 +108,7 @@ impl ProfilePass {
     }
 }
 
-/// The next record of a session, on the curve.
+/// Adds the next record of a session to the curve.
 fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> Option<Step<'r>> {
     let step = walk.push(record);
     if let Some(step) = &step {
@@ -115,7 +116,7 @@ fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> 
     }
     let usage = record.whole_object().and_then(|it| walk.dialect.usage(it));
     let usage = usage.filter(|usage| !usage.is_of_helper);
-    // Some agents record it after the reply, in a record that is never sent.
+    // Some agents record the usage after the reply, in a record that is never sent.
     let is_behind = record.presence == Some(Presence::Outside(Outside::NeverSent));
     if let Some(usage) = usage
         && (step.is_some() || (is_behind && usage.of == UsageOf::Before))
@@ -127,7 +128,7 @@ fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> 
 
 /// Facts about the current session.
 struct CurrentSession<'p> {
-    /// `None` where the dialect is not known.
+    /// The walk over the records; `None` if the dialect is unknown.
     walk: Option<Walk>,
     tally: Tally,
     names: CallNames,
@@ -189,7 +190,7 @@ impl CurrentSession<'_> {
     }
 }
 
-/// Reads the records of a session in their order.
+/// Reads the records of a session in order.
 struct Walk {
     counter: MessageCounter,
     dialect: &'static dyn Dialect,
@@ -199,21 +200,21 @@ struct Walk {
     inside: TokensByKind,
 }
 
-/// An empty context: what primes the reply counts with the replies.
+/// A context without messages. The tokens that start the reply count as the assistant's.
 fn primed() -> TokensByKind {
     let mut kinds = TokensByKind::default();
     kinds.add(ContentKind::Assistant, PRIMING);
     kinds
 }
 
-/// A record of the context, current or earlier.
+/// A record of the current context or an earlier one.
 struct Step<'r> {
     message: Message<'r>,
     is_summary: bool,
-    /// Whether it is in the context at the end.
+    /// Whether it is still in the context at the end.
     is_inside: bool,
     counted: Counted,
-    /// The context before, if it starts over with this record.
+    /// The context before this record, if the context starts again with it.
     before: Option<TokensByKind>,
 }
 
@@ -224,14 +225,14 @@ impl Walk {
 
     /// What the agent would send at the end of the session.
     fn finish(self) -> TokensByKind {
-        // A session without a message is not primed for a reply.
+        // A session without messages has no start of a reply either.
         if self.inside == primed() {
             return TokensByKind::default();
         }
         self.inside
     }
 
-    /// The next record; `None` for one that never was in the context.
+    /// Adds the next record. Returns `None` for a record that never was in the context.
     fn push<'r>(&mut self, record: &Record<'r>) -> Option<Step<'r>> {
         let object = record.whole_object()?;
         let dialect = self.dialect;
@@ -248,7 +249,7 @@ impl Walk {
         let text = ContentKind::of_text(outline.role, is_summary);
         let counted = count(&self.counter, &message, text);
         let mut before = None;
-        // In a list of messages nothing is left of what a summary replaces.
+        // In a list of messages, the messages that a summary replaces are gone.
         if is_summary && record.presence.is_some() {
             before = Some(self.context);
             self.context = if is_inside { self.inside } else { primed() };

@@ -17,7 +17,7 @@ fn open(text: &str) -> Session {
     Session::open(reader, &ReadOptions::default(), Invalid::Keep).expect("from memory")
 }
 
-/// The profile of a session, whose file had the earlier states.
+/// The profile of a session whose file had these earlier states.
 fn profile(
     earlier: &[(&str, Option<Replaced>)],
     now: (&str, Option<Replaced>),
@@ -94,8 +94,8 @@ fn the_kinds_add_up_to_the_count() {
 }
 
 proptest! {
-    /// So they do for any session. The curve has as many points as can be distinguished, in order,
-    /// and ends at the context; the largest items are parts of it.
+    /// The same is true for any session. The curve has as many points as a reader can distinguish,
+    /// in order, and ends at the context; the largest items are parts of it.
     #[test]
     fn of_any_session_the_kinds_add_up(text in chat_session()) {
         let profile = alone(&text);
@@ -120,7 +120,7 @@ fn of_nothing_there_is_nothing() {
     assert!(matches!(error.kind, ErrorKind::NoMessage { .. }));
 }
 
-/// What pruning would free equals what the rules free in all, with the calls concerned.
+/// What pruning would free equals what the rules free in total, and names the calls concerned.
 #[test]
 fn savings_are_by_rule_and_by_call() {
     let long = "word ".repeat(200);
@@ -140,8 +140,8 @@ fn savings_are_by_rule_and_by_call() {
     assert_eq!(savings.rules.len(), 1);
 }
 
-/// States of a file follow each other. What a compaction left is the first point of the next state,
-/// and what was taken over is not repeated.
+/// States of a file follow each other. The result of a compaction is the first point of the next
+/// state, and what was taken over is not counted again.
 #[test]
 fn a_replaced_file_goes_on_where_it_was() {
     let old = says("user", &"old ".repeat(100)) + &says("assistant", "yes");
@@ -178,7 +178,7 @@ fn user(words: &str) -> String {
     format!("\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{words}\"}}")
 }
 
-/// A log records its own compactions: the context falls there, the curve keeps the part before, and
+/// A log records its own compactions. The context falls there, the curve keeps the part before, and
 /// what the summary lost is listed.
 #[test]
 fn a_log_tells_of_its_own_compaction() {

@@ -1,8 +1,8 @@
 //! The context over the life of a session: its curve, and what reduced it.
 //!
 //! A session whose file was replaced has several states: the snapshots before each replacement, and
-//! the current file. They follow each other on one curve, and what one state took over from the
-//! previous one is not repeated.
+//! the current file. They follow each other on one curve, where content that a state took over from
+//! the previous one is not counted again.
 
 use chrono::{DateTime, Utc};
 use ctx_engine::Time;
@@ -18,7 +18,7 @@ pub enum Cut {
     Compaction,
     /// A rollback.
     Rollback,
-    /// The output of another tool took the place of the file.
+    /// Another tool replaced the file by its output.
     Replacement,
 }
 
@@ -40,19 +40,19 @@ pub struct Mark {
     pub cut: Cut,
     /// The tool; `None` if the session itself records it.
     pub tool: Option<String>,
-    /// The record at which it is on the curve.
+    /// The number of the record on the curve.
     pub at: u64,
-    /// The line of the summary, if the session itself records it.
+    /// The line of the summary, if the session itself records the reduction.
     pub line: Option<u64>,
-    /// When it was.
+    /// The time of the reduction.
     pub time: Option<DateTime<Utc>>,
     /// The tokens before; `None` if unknown.
     pub before: Option<u64>,
-    /// The tokens after.
+    /// The tokens after it.
     pub after: u64,
 }
 
-/// More cuts than this are not listed; the newest are.
+/// The number of reductions to list, the newest ones.
 const MOST_MARKS: usize = 100;
 
 /// How a state of the session came about.
@@ -62,9 +62,10 @@ pub struct Replaced {
     pub cut: Cut,
     /// The tool.
     pub tool: String,
-    /// When it was.
+    /// The time of the replacement.
     pub time: DateTime<Utc>,
-    /// So many bytes were written then; `None` where the log does not tell: all of them.
+    /// The number of bytes that the replacement wrote. `None` if the log does not say so; then it
+    /// wrote the whole file.
     pub bytes: Option<u64>,
 }
 
@@ -74,14 +75,14 @@ pub(super) struct Timeline {
     series: Series,
     marks: Vec<Mark>,
     at: u64,
-    /// How the state that is read came about, until something was added to it.
+    /// How the current state came about, until its first new record.
     pending: Option<Replaced>,
     /// The last record that was taken over.
     taken_over: Option<Point>,
 }
 
 impl Timeline {
-    /// A state begins.
+    /// Begins a new state.
     pub(super) fn begin(&mut self, replaced: Option<Replaced>) {
         self.pending = replaced;
         self.taken_over = None;
@@ -122,7 +123,7 @@ impl Timeline {
         self.series.push(point);
     }
 
-    /// The API has counted so much of the last request.
+    /// Records the tokens that the API counted for the last request.
     pub(super) fn recorded(&mut self, tokens: u64) {
         let is_told = self.pending.is_none();
         if let Some(point) = self.series.points.last_mut().filter(|_| is_told) {
@@ -130,8 +131,8 @@ impl Timeline {
         }
     }
 
-    /// The part that was taken over is the first point of the state. Also ends a state that added
-    /// nothing to it.
+    /// Adds the content that was taken over as the first point of the state. Also ends a state
+    /// without new records.
     pub(super) fn settle(&mut self) {
         let Some(replaced) = self.pending.take() else {
             return;
@@ -165,47 +166,47 @@ impl Timeline {
         self.marks.push(mark);
     }
 
-    /// The points and the marks.
+    /// Returns the points and the reductions.
     pub(super) fn finish(self) -> (Vec<Point>, Vec<Mark>) {
         (self.series.points, self.marks)
     }
 }
 
-/// No curve has more points than this; a screen does not show more.
+/// The maximum number of points of a curve, which is as many as a screen can show.
 pub const MOST_POINTS: usize = 600;
 
-/// At most this many points at which the context starts over are always kept.
+/// The number of points at which the context starts again and that are always kept.
 const MOST_KEPT: usize = 100;
 
 /// The context after a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Which record of the curve it is, from 1.
+    /// The number of the record on the curve, from 1.
     pub at: u64,
-    /// Its line in its session.
+    /// The line of the record in its session.
     pub line: u64,
     /// Its time, if recorded.
     pub time: Option<DateTime<Utc>>,
     /// The tokens.
     pub kinds: TokensByKind,
-    /// The API's count of the request that was answered here, if recorded.
+    /// The tokens that the API counted for the request that this record answers, if recorded.
     pub recorded: Option<u64>,
-    /// Whether the context starts over with it.
+    /// Whether the context starts again with this record.
     pub anew: bool,
 }
 
-/// Points in their order. When there are too many, of two neighbours the later one stays.
+/// Points in order. If there are too many, the later one of two neighbours stays.
 #[derive(Debug, Default)]
 struct Series {
     points: Vec<Point>,
-    /// So many records are a point.
+    /// The number of records for each point.
     stride: u64,
 }
 
 impl Series {
     fn push(&mut self, point: Point) {
         add(&mut self.points, point, self.stride.max(1), |last| !(last.anew || point.anew));
-        // Halves what is there.
+        // Double the stride and merge the existing points.
         while self.points.len() > MOST_POINTS {
             self.stride = self.stride.max(1) * 2;
             let kept = self.points.iter().filter(|point| point.anew).count();
@@ -223,8 +224,8 @@ impl Series {
     }
 }
 
-/// Adds a point. If the last one is of the same stride and `may_go`, this one stands for both; the
-/// first one stays, because it shows where all begins.
+/// Adds a point. If the last point is in the same stride, and `may_go` accepts it, the new point
+/// replaces it. The first point always stays, because it shows the start.
 fn add(points: &mut Vec<Point>, point: Point, stride: u64, may_go: impl Fn(&Point) -> bool) {
     let is_second = points.len() == 1;
     match points.last_mut() {
@@ -266,8 +267,8 @@ mod tests {
         series.points
     }
 
-    /// A short session keeps each point; a long one never has too many. They are in order, and the
-    /// last one is the current context.
+    /// A short session keeps each point, and a long one never has too many. The points are in
+    /// order, and the last one is the current context.
     #[test]
     fn a_long_session_has_as_many_points_as_can_be_told_apart() {
         assert_eq!(series(600, |_| false).len(), 600);
@@ -275,7 +276,7 @@ mod tests {
             let points = series(count, |_| false);
             assert!((200..=MOST_POINTS).contains(&points.len()), "{count}");
             assert!(points.windows(2).all(|two| two[0].at < two[1].at));
-            // A recorded number stays with a nearby point.
+            // A recorded number stays at a nearby point.
             let recorded = points.iter().filter_map(|it| Some((it.at, it.recorded?)));
             assert!(recorded.clone().count() > 80);
             assert!(recorded.clone().all(|(at, of)| at - of < 1024));
@@ -283,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Where the context starts over, both ends of the fall stay.
+    /// Where the context starts again, both ends of the fall stay.
     #[test]
     fn falls_are_not_thinned_out() {
         let points = series(20_000, |at| at % 3_333 == 0);
@@ -292,7 +293,7 @@ mod tests {
             assert!(points.iter().any(|point| point.at == at && point.anew));
             assert!(points.iter().any(|point| point.at == at - 1), "{at}");
         }
-        // Too many falls cannot all stay.
+        // If there are too many falls, not all can stay.
         assert!(series(5_000, |_| true).len() <= MOST_POINTS);
     }
 }

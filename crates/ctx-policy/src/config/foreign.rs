@@ -1,5 +1,5 @@
-//! The configuration files of other systems: the preset of a system says, in its table
-//! `[configuration]`, what the keys of such a file are here.
+//! The configuration files of other systems. The preset of a system says in its table
+//! `[configuration]` which setting each key of such a file means.
 
 use std::collections::BTreeMap;
 
@@ -11,54 +11,54 @@ use crate::layer::Layer;
 use crate::presets::preset;
 use crate::share::Bounds;
 
-/// The section of a preset about its system's configuration file.
+/// The table of a preset for the configuration file of its system.
 #[derive(Debug, Deserialize)]
 pub(super) struct Foreign {
-    /// The preset that is made after the system.
+    /// The preset that imitates the system.
     #[serde(skip)]
     pub(super) name: &'static str,
-    /// One of these tables or keys is in every such file.
+    /// Every such file has one of these tables or keys.
     when: Vec<String>,
     /// Paths at which the tables may be. Each table is read at the first path that has it.
     roots: Vec<String>,
-    /// Keys that the system knows and nothing here answers to.
+    /// Known keys of the system that no setting corresponds to.
     #[serde(default)]
     not_used: Vec<String>,
-    /// The keys of each table.
+    /// The keys of each table, with their meaning.
     tables: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
-/// What a foreign key means here.
+/// The meaning of a foreign key.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Entry {
-    /// A setting, with the same value.
+    /// The setting with the same value.
     Setting(String),
-    /// A setting that has another word for each of these.
+    /// A setting with a different word for each of these values.
     Words { to: String, words: Vec<(Value, Value)> },
-    /// A time whose unit may be missing.
+    /// A time whose unit may be missing; then it is `unit`.
     Time { to: String, unit: String },
-    /// A part of what the key `of` says, as a share of it. Where that is missing, it is
-    /// `otherwise`.
+    /// A part of the number under the key `of`, converted to a share. If that key is missing, the
+    /// number is `otherwise`.
     Part { to: String, of: String, otherwise: u64 },
-    /// No setting: nothing but this value is heeded.
+    /// A key without a setting, for which only this value is accepted.
     Only { only: Value, because: String },
 }
 
 impl Foreign {
-    /// The key that shows that a file belongs to this system.
+    /// A key of the file that only this system has.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
         let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;
         Some(sign)
     }
 
-    /// One of its tables that a file has.
+    /// A table of this system that the file has.
     pub(super) fn table_in<'s>(&'s self, root: &Value) -> Option<&'s str> {
         Some(self.tables.keys().find(|table| self.find(table, root).is_some())?)
     }
 
-    /// A table of a file, and its path.
+    /// Finds a table in a file, and its path.
     fn find<'v>(&self, table: &str, root: &'v Value) -> Option<(String, &'v Value)> {
         let mut paths = self.roots.iter().map(|root| join(root, table));
         paths.find_map(|path| {
@@ -67,19 +67,19 @@ impl Foreign {
         })
     }
 
-    /// How deep its tables lie.
+    /// The depth of the system's tables.
     pub(super) fn depth(&self) -> usize {
         self.roots[0].split_terminator('.').count()
     }
 
-    /// Whether a path is that of one of its tables.
+    /// Whether one of its tables is at this path.
     pub(super) fn reads(&self, path: &str) -> bool {
         let tables = self.tables.keys();
         let mut paths = tables.flat_map(|table| self.roots.iter().map(|root| join(root, table)));
         paths.any(|known| known == path)
     }
 
-    /// The settings that its keys are.
+    /// The settings that its keys correspond to.
     #[cfg(test)]
     pub(super) fn settings(&self) -> impl Iterator<Item = &str> {
         let entries = self.tables.values().flat_map(BTreeMap::values);
@@ -92,7 +92,7 @@ impl Foreign {
         })
     }
 
-    /// Reads a file of the system.
+    /// Reads a configuration file of the system.
     pub(super) fn read(&self, root: &Value) -> Result<(Layer, Vec<Warning>), ConfigError> {
         let bounds = preset(self.name).map(|preset| preset.bounds).unwrap_or_default();
         let (mut layer, mut warnings) = (Layer::default(), Vec::new());
@@ -120,7 +120,7 @@ impl Foreign {
     }
 }
 
-/// A table of the file, with what its keys are.
+/// A table of the file, with the meaning of its keys.
 struct ForeignTable<'a> {
     found: &'a Map<String, Value>,
     entries: &'a BTreeMap<String, Entry>,
@@ -128,7 +128,7 @@ struct ForeignTable<'a> {
 }
 
 impl Entry {
-    /// Translates the value to our settings; the error is the expected form.
+    /// Translates the value into our settings. The error is the expected form.
     fn say(
         &self,
         value: &Value,
@@ -153,7 +153,7 @@ impl Entry {
                 }
                 let wanted = || format!("a whole number, 1 or more and up to {of}");
                 let part = number(value).filter(|part| (1..=whole).contains(part));
-                // A share has six decimals.
+                // A share has six decimal places.
                 let share = part.ok_or_else(wanted)? as f64 / whole as f64;
                 (to, ((share * 1e6).floor() / 1e6).into())
             }

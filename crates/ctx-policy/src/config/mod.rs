@@ -1,5 +1,4 @@
-//! Configuration files: our own, and those of the systems that the presets are
-//! made after.
+//! Configuration files: our own, and those of the systems that the presets imitate.
 
 mod foreign;
 #[cfg(test)]
@@ -13,15 +12,15 @@ use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, is_json, parse_json5, parse_toml, settings};
 use crate::presets::{names, tree};
 
-/// Names the preset that a file builds on.
+/// The key with the name of the preset that a file builds on.
 const PRESET: &str = "preset";
 
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The preset that it builds on: the one it names, or the one of its system.
+    /// The preset that the file builds on: the one that it names, or the preset of its system.
     pub preset: Option<String>,
-    /// The settings of the policy.
+    /// The settings in the file.
     pub layer: Layer,
     /// Settings without effect.
     pub warnings: Vec<Warning>,
@@ -29,9 +28,9 @@ pub struct Config {
 
 /// Reads a configuration file of any format.
 ///
-/// The beginning of its text decides between TOML and JSON5 (which includes JSON and JSON with
-/// comments); if it does not, `name`, the file's, does. Keys that only one system has decide the
-/// system; without them, `preset` does, if given.
+/// The start of the text decides between TOML and JSON5 (which includes JSON and JSON with
+/// comments). If it does not, the file's `name` does. Keys that only one system has decide the
+/// system; without such keys, `preset` does, if given.
 pub fn read_config(
     text: &str,
     name: Option<&str>,
@@ -49,7 +48,7 @@ pub fn read_config(
     if signs.is_empty() && !is_own {
         signs.extend(by_tables(&known, &root, preset)?);
     }
-    // If several fit, the one with its tables nearest to the root wins.
+    // If several systems fit, choose the one whose tables are nearest to the root.
     signs.sort_by_key(|(_, system)| system.depth());
     let mut config = match signs.first() {
         _ if is_own => read_own(root.clone())?,
@@ -67,10 +66,10 @@ pub fn read_config(
     Ok(config)
 }
 
-/// A system, with the key that shows it.
+/// A system, and the key that identifies it.
 type Signed<'s> = (&'s str, &'s Foreign);
 
-/// The one system that has such tables, or the one of several that is named.
+/// The only system with such tables, or among several the one with the given name.
 fn by_tables<'s>(
     known: &'s [Foreign],
     root: &Value,
@@ -94,7 +93,7 @@ fn by_tables<'s>(
     }
 }
 
-/// The systems whose configuration files are read.
+/// The systems whose configuration files can be read.
 fn systems() -> Vec<Foreign> {
     let of = |name| {
         let foreign = Foreign::deserialize(tree(name)?.get("configuration")?);
@@ -105,7 +104,7 @@ fn systems() -> Vec<Foreign> {
     names().filter_map(of).collect()
 }
 
-/// Whether one of our keys is there.
+/// Whether the file has one of our keys.
 fn is_own(root: &Value) -> bool {
     let known = settings();
     let is_ours = |key: &String| {
@@ -115,7 +114,7 @@ fn is_own(root: &Value) -> bool {
     root.as_object().is_some_and(|root| root.keys().any(is_ours))
 }
 
-/// The tables of a policy, or of a part of one.
+/// Reads the tables of a policy, or some of them.
 fn read_own(mut root: Value) -> Result<Config, ConfigError> {
     let preset = root.as_object_mut().and_then(|root| root.remove(PRESET));
     let preset = match preset {

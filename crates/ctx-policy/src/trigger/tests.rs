@@ -5,7 +5,7 @@ fn nothing() -> Triggers {
     Triggers::default()
 }
 
-/// Below, at and above the limit of the only trigger.
+/// Values below, at and above the limit of the only trigger.
 fn assert_limit(triggers: Triggers, trigger: Trigger, limit: u64, size: impl Fn(u64) -> Size) {
     let cases = [(limit - 1, Step::None), (limit, Step::None), (limit + 1, Step::Compact)];
     for (value, step) in cases {
@@ -42,7 +42,7 @@ fn a_share_of_the_window_fires_above_it() {
     let triggers = Triggers { share: Some(Share::of_percent(80)), ..nothing() };
     assert_limit(triggers, Trigger::Share, 102_400, of_tokens);
     let odd = Triggers { share: Some(Share::of_percent(75)), window: Some(7), ..nothing() };
-    // 5 is below 5.25, 6 is above.
+    // 5 is below 5.25, and 6 is above.
     assert_limit(odd, Trigger::Share, 5, of_tokens);
 }
 
@@ -52,7 +52,7 @@ fn a_reserve_fires_when_it_is_touched() {
     assert_limit(triggers, Trigger::Reserve, 120_000, of_tokens);
 }
 
-/// 15 A2: of a small window a reserve takes half, so that a small session is not due.
+/// 15 A2: a reserve takes at most half of a small window, so a small session needs no compaction.
 #[test]
 fn a_reserve_larger_than_the_window_leaves_half_of_it() {
     let triggers = Triggers { reserve: Some(20_000), window: Some(8_000), ..nothing() };

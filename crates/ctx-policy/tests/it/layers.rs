@@ -1,9 +1,9 @@
-//! Later layers win, setting by setting; the environment has every setting.
+//! Later layers win, for each setting separately. The environment can change every setting.
 
 use ctx_policy::{Layer, Policy, environment, read_config, settings, variable_of};
 use serde_json::Value;
 
-/// Two full sets of values, different in every setting.
+/// Two complete sets of values that differ in every setting.
 const ONE: &str = r#"
 name = "one"
 enabled = true
@@ -81,7 +81,7 @@ keep_days = 1
 pack_after_days = 1
 "#;
 
-/// Of each line of [`ONE`] another value.
+/// The lines of [`ONE`], each with another value.
 fn two() -> String {
     let mut text = ONE.to_owned();
     for (one, two) in [

@@ -1,4 +1,4 @@
-//! Policies as a whole: the presets, and how settings are laid over each other.
+//! The presets, and how layers of settings are merged.
 
 mod layers;
 mod presets;

@@ -1,4 +1,4 @@
-//! Each preset says what its system's description says, and no more.
+//! Each preset has the settings that its system's documentation describes, and no others.
 
 use ctx_format::{Object, dialect};
 use ctx_policy::{Method, Policy, headers, names, preset, settings, source};
@@ -202,7 +202,7 @@ fn turns() {
     );
 }
 
-/// What xopcbot and openclaw have in common.
+/// The settings that xopcbot and openclaw share.
 fn claw() -> Vec<(&'static str, Value)> {
     vec![
         ("mode", json!("summary_plus_prune")),
@@ -297,7 +297,7 @@ fn the_prompt_of_a_preset_asks_for_its_sections() {
         let (system, _) = template.fill(&ctx_summary::Filling::default());
         let headings: Vec<&str> =
             system.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        // A summary that no model writes has headings of its own.
+        // A summary without a model has fixed headings.
         if summary.method == Method::Llm {
             assert_eq!(headings, summary.sections, "{name}");
         }
@@ -312,7 +312,7 @@ fn the_summaries_of_all_presets_are_recognised() {
         let header = preset(name).expect(name).summary.header;
         let own = Recognizer::new(header.as_deref(), headers());
         let text = own.compose("it was");
-        // As another tool would have written it: nothing but the header marks it.
+        // The record as another tool would have written it: only the header marks it.
         let record = json!({"role": "user", "content": text}).to_string();
         let object = Object::parse(&record).expect("an object");
         let message = chat.message(&object).expect("a message");

@@ -25,7 +25,7 @@ fn content(lines: &[String]) -> Content {
     reading(&(lines.join("\n") + "\n")).content.expect("a session")
 }
 
-/// A line of Claude Code: an id, that of its parent, and what else it has.
+/// A line of Claude Code with an id, its parent's id, a type, and more members.
 fn line(id: &str, parent: &str, kind: &str, rest: &str) -> String {
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
     format!(
@@ -98,7 +98,7 @@ fn what_was_recorded_before_a_compaction_counts_no_more() {
     assert_eq!((after.messages, after.recorded, after.estimated), (2, Some(46), 43));
 }
 
-/// A file may begin in the middle, with more before it than any system prompt has.
+/// A file may start in the middle of a session, after more tokens than any system prompt has.
 #[test]
 fn what_is_beside_the_messages_is_the_least_of_the_beginnings() {
     let summary = |id: &str, last: &str| {
@@ -120,7 +120,7 @@ fn what_is_beside_the_messages_is_the_least_of_the_beginnings() {
     assert_eq!(behind(&known), 1_025);
 }
 
-/// The usage of kept old lines includes everything that was removed, so it is not used.
+/// The usage in kept old lines includes everything that was removed since, so it is not used.
 #[test]
 fn a_reply_that_a_compaction_keeps_tells_nothing_of_the_context() {
     let kept = r#""subtype":"compact_boundary","logicalParentUuid":"2","compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["1","2"]}}"#;

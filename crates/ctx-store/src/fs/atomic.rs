@@ -9,8 +9,8 @@
 //! another file in place since the last check, the names are exchanged back. Nothing is removed
 //! before it is known.
 //!
-//! The names of temporary files show whether their writer is dead, so that later runs can remove
-//! them.
+//! A temporary file is locked for as long as its writer lives, so that later runs can recognize and
+//! remove the files of dead writers.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

@@ -12,7 +12,7 @@ use crate::{
     Entry, Figures, MinIdle, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, hash,
 };
 
-/// Replaces the content of a file by `run`.
+/// Calls `run` with new content for a file.
 fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
     let sha256 = hash(&mut bytes.as_bytes()).expect("from memory");
     run(&mut NewContent {
