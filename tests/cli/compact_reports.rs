@@ -29,8 +29,8 @@ fn the_window_of_one_compaction_is_in_the_next_one() {
     let first = run(&messages(0, 20), &KEEP_4_AND_COUNT);
     let grown = format!("{}{}", after(&first), messages(20, 30));
     let second = after(&run(&grown, &KEEP_4_AND_COUNT));
-    // 8 user messages the first time, then the 7 that were kept or added; 16 to 24 of the user's
-    // messages stay.
+    // The first summary counts 8 user messages. Of the 7 that were kept or added, the second one
+    // summarizes 5: numbers 16 to 24.
     assert!(second.contains("User messages: 13"), "{second}");
     assert!(second.ends_with(&messages(26, 30)), "{second}");
 }

@@ -1,4 +1,4 @@
-"""L5: agents that replace a file by rename, at the very moment at which a tool renames one."""
+"""L5: agents that replace a file by a rename, at the moment when a tool renames one."""
 
 import os
 import re
@@ -12,22 +12,22 @@ from faults import calls_of
 from oracle import KILLED
 
 CALLS = "renameat2 renameat rename linkat link unlinkat unlink".split()
-# When the agent comes, and when the tool is killed: the call begins, or has ended.
+# The moment when the agent acts and the tool is killed: before the call or after it.
 WAYS = {
     "before": ("begins",),
     "after": ("ends",),
     "before and after": ("begins", "ends"),
     "before, killed after": ("begins", "kill"),
 }
-# The call is held up for so many seconds, for longer where the agent did not make it.
+# The number of seconds by which the call is delayed, longer if the agent did not make it in time.
 HELD_UP = [0.03, 0.3, 3]
-# As on a file system that can neither exchange two names nor refuse to replace a file.
+# Simulates a file system that can neither exchange two names nor refuse to replace a file.
 NO_EXCHANGE = ("-e", "inject=renameat2:error=EINVAL")
 
 
 @dataclass(frozen=True)
 class Meeting:
-    """An agent that comes at one call."""
+    """An agent that acts at one call."""
 
     fault: str
     way: str
@@ -44,7 +44,7 @@ class Meeting:
         return WAYS[self.way]
 
     def wrong(self, case):
-        """What is wrong after it; None when nothing is."""
+        """Describes what is wrong afterwards; None if nothing is."""
         for held_up in HELD_UP:
             case.bench.reseed()
             agent = Agent(files_of(case))
@@ -58,20 +58,20 @@ class Meeting:
     def strace(self, output, held_up):
         delay = int(held_up * 1e6)
         inject = f"{self.call}:delay_enter={delay}:delay_exit={delay}:when={self.number}"
-        # All calls: the next one shows that the agent came too late.
+        # Trace all calls: the next one shows that the agent was too late.
         return ("strace", "-f", "-qq", "-o", str(output), *self.around, "-e", f"inject={inject}")
 
 
 def meetings(case):
-    """Agents of each way at each call that gives or takes a name, by fault."""
+    """Agents of each kind at each call that gives or takes a name, by fault."""
     names = {path.name for path in files_of(case)}
     for fault, around in [("agent", ()), ("agent, no exchange", NO_EXCHANGE)]:
         found = []
         for place in calls_of(case.bench, case.command, around):
-            # With no exchange, that one fails at once.
+            # Without an exchange, that call fails at once.
             if place.call not in CALLS or (around and place.call == "renameat2"):
                 continue
-            # There, who comes between the last look and the rename loses: no call can help.
+            # Here an agent between the last check and the rename loses, and no call helps.
             is_lossy = around and place.call == "rename" and place.onto in names
             for way, moments in WAYS.items():
                 if not is_lossy or "begins" not in moments:
@@ -80,7 +80,7 @@ def meetings(case):
 
 
 def files_of(case):
-    """The sessions that the operation changes, the memory that it writes, or what there is."""
+    """The sessions that the operation changes, the memory that it writes, or all files."""
     before, after, work = case.before, case.after, case.bench.work
     changed = [name for name in after.files if after.files[name] != before.files.get(name)]
     memory = [name for name in after.memory if after.memory[name] != before.memory.get(name)]
@@ -93,7 +93,7 @@ def files_of(case):
 
 
 class Agent:
-    """Knows its files by heart, and writes each of them anew with one more line."""
+    """Remembers its files, and rewrites each of them with one more line."""
 
     def __init__(self, files):
         self.newest = {path: path.read_bytes() if path.exists() else b"" for path in files}
@@ -113,12 +113,12 @@ class Agent:
             beside.rename(path)
 
     def wrote(self, path):
-        """Whether a file beside the memory holds what it wrote into the memory."""
+        """Whether a file next to the memory has what the agent wrote into the memory."""
         memory = [newest for file, newest in self.newest.items() if file.parent == path.parent]
         return path.parent.name in ("extracted", "summary") and path.read_bytes() in memory
 
     def misses(self, files):
-        """The name of a file whose newest content is in none of these."""
+        """The name of a file whose newest content is in none of these; None if there is none."""
         there = [content(path) for path in files]
         for path, newest in self.newest.items():
             if not any(newest in found for found in there):
@@ -127,14 +127,14 @@ class Agent:
 
 
 class Watch(threading.Thread):
-    """Reads what strace says while a tool runs, and lets the agent come in time."""
+    """Reads the output of strace while a tool runs, and starts the agent in time."""
 
     def __init__(self, fifo, meeting, agent):
         super().__init__(daemon=True)
         self.fifo, self.meeting, self.agent = fifo, meeting, agent
         self.said, self.is_over, self.is_late = "", threading.Event(), False
         os.mkfifo(fifo)
-        # For both, so that it does not wait for strace.
+        # Traces both, so that it does not wait for strace.
         self.output = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
         self.start()
 
@@ -160,12 +160,12 @@ class Watch(threading.Thread):
         if "kill" in moments:
             os.kill(int(begun.group(1)), signal.SIGKILL)
         self.read()
-        # It is killed, or has made its next call.
+        # The process was killed, or has made its next call.
         goes_on = re.compile(rf"{begun.group(1)} +\w+\(")
         self.is_late = self.is_late or bool(goes_on.match(self.said, ended.end()))
 
     def wait(self, pattern, number=1):
-        """The match of that number in what one process does."""
+        """The match with this number among the calls of one process."""
         while True:
             count = {}
             for found in re.finditer(pattern, self.said, re.MULTILINE):
@@ -191,7 +191,7 @@ class Watch(threading.Thread):
 
 
 def judge(case, agent, done):
-    """What is wrong after a run in which the agent came; None when nothing is."""
+    """Describes what is wrong after a run with the agent; None if nothing is."""
     if not agent.came:
         return case.judge(done)
     if done is None:
@@ -211,7 +211,7 @@ def judge(case, agent, done):
 
 
 def exit_status(case, agent, done):
-    """Whether the exit status tells the truth."""
+    """Whether the exit status is correct."""
     status, said = done.returncode, done.stderr.decode(errors="replace")[-300:]
     if status in (2, 4):
         for path, newest in agent.newest.items():
@@ -226,12 +226,12 @@ def exit_status(case, agent, done):
 
 
 def goes_on(case, agent):
-    """The next run, alone, cleans up, and what the agent wrote is where one finds it."""
+    """The next run, without an agent, cleans up, and the text of the agent can be found."""
     again = case.bench.run(case.command)
     if again.returncode not in case.operation.again:
         said = again.stderr.decode(errors="replace")[-300:]
         return f"the next run ends with {again.returncode}: {said}"
-    # What people wrote into the memory is never removed, wherever it stands.
+    # What people wrote into the memory is never removed, wherever it is.
     left = [name for name in case.left() if not agent.wrote(case.bench.work / name)]
     if left:
         return f"left: {', '.join(left[:3])}"

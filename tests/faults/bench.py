@@ -1,4 +1,4 @@
-"""A folder in which one run of a tool after the other takes place, and what is in it."""
+"""A folder in which tools run one after the other, and its content."""
 
 import hashlib
 import json
@@ -9,18 +9,18 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-# Longer than any run takes, however busy the machine is.
+# Longer than any run takes, even on a busy machine.
 PATIENCE = 60
 
 
 def sha256(path):
-    """Of all but the times at which an agent's lines were written: ours have that of the run."""
+    """The hash of the content without the times of an agent's lines, which depend on the run."""
     timeless = re.sub(rb'"timestamp":"[^"]*"', b"", content(path))
     return hashlib.sha256(timeless).hexdigest()
 
 
 def content(path):
-    """What is in a file, or was before it was packed; of what cannot be unpacked, itself."""
+    """The content of a file, unpacked if it is packed; the bytes themselves if that fails."""
     if path.suffix != ".zst":
         return path.read_bytes()
     unpacked = subprocess.run(["zstdcat", str(path)], capture_output=True, check=False)
@@ -34,7 +34,7 @@ def snapshots_in(*folders):
 
 @dataclass
 class Facts:
-    """What is there, without times and ids."""
+    """The state of the folder, without times and ids."""
 
     files: dict  # session files and outputs by name: hashes
     committed: list  # hashes of the snapshots, one each
@@ -47,7 +47,7 @@ class Facts:
     other: set  # hashes of other *.jsonl that hold sessions: what was retained
 
     def bytes(self):
-        """Hashes of all sessions that somebody can get at."""
+        """Hashes of all sessions that a user can reach."""
         files = set(self.files.values())
         return files | set(self.committed) | self.other
 
@@ -59,14 +59,14 @@ class Bench:
         self.tmp, self.tools = Path(tmp), Path(tools)
         self.work = self.tmp / "work"
         self.store = self.work / "store"
-        # meta.json holds paths, so a copy of the seed has to lie where the seed was made.
+        # meta.json contains paths, so a copy of the seed must be at the path of the seed.
         self.kept = self.tmp / "seed"
         self.env = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("CTX_", "XDG_", "LC_", "RUST_"))
         }
-        # The store is that of the filters too, which take one where they replace a session.
+        # The filters use this store as well, because some use one when they replace a session.
         self.env.update(
             LC_ALL="C", HOME=str(self.tmp), TMPDIR=str(self.tmp / "temp"), CTX_HOME=str(self.store)
         )
@@ -95,7 +95,7 @@ class Bench:
         return [str(self.tools / f"ctx-{name}"), *map(str, args)]
 
     def run(self, command, around=(), env=None, limit=None):
-        """Runs a command with the file `stdin`; None where it hangs."""
+        """Runs a command with the file `stdin`; None if it hangs."""
         stdin = self.work / "stdin"
         with open(stdin if stdin.exists() else os.devnull, "rb") as stdin:
             try:
@@ -113,7 +113,7 @@ class Bench:
                 return None
 
     def must(self, command):
-        """Runs a command that prepares something."""
+        """Runs a command that prepares the folder."""
         done = self.run(command)
         if done is None or done.returncode != 0:
             raise RuntimeError(f"cannot seed: {command}: {done and done.stderr.decode()}")
@@ -125,7 +125,7 @@ class Bench:
         path.write_text(text)
 
     def memory_folders(self):
-        """The folders of the memory files and of the master."""
+        """The folders of the memory files and of the master file."""
         roots = (self.work / "memory", self.store / "memory")
         return [root / name for root in roots for name in ("extracted", "summary")]
 
@@ -141,7 +141,7 @@ class Bench:
             held += '"held":true' in re.sub(r"\s", "", meta.read_text())
         sessions = [path for path in self.work.glob("*.jsonl") if path.is_file()]
         memory = [path for folder in self.memory_folders() for path in folder.glob("*.md")]
-        # Bytes whose commit record is elsewhere, and what was replaced under somebody's hands.
+        # Bytes whose commit record is elsewhere, and files that were replaced under an open handle.
         other = [*snapshots_in(snapshots, *self.store.glob("trash/*")), *self.work.glob(".*.ctx-*")]
         told = "".join(path.read_text() for path in sorted(snapshots.glob("*.md")))
         return Facts(
@@ -157,22 +157,22 @@ class Bench:
         )
 
     def reachable(self, at_last=False):
-        """Files in which somebody finds what was in a session; at last all snapshots are
-        committed, and nothing is left beside the sessions."""
+        """Files that contain the content of a session. In the end, all snapshots are committed,
+        and nothing is left next to the sessions."""
         snapshots = snapshots_in(self.store / "memory/session-summaries", *self.store.glob("trash/*"))
         beside = self.work.glob(".*.ctx-*")
         if at_last:
             record = lambda path: path.with_name(path.name.split(".jsonl")[0] + ".meta.json")
             snapshots = [path for path in snapshots if record(path).exists()]
             beside = []
-        # With what people wrote into it at the moment of a kill.
+        # Includes what people wrote into it at the moment of a kill.
         memory = [path for folder in self.memory_folders() for path in folder.glob("*")]
         memory += self.store.glob("memory/history/*")
         found = [*self.work.glob("*.jsonl"), *snapshots, *beside, *memory]
         return [path for path in found if path.is_file()]
 
     def strays(self):
-        """Temporary files, and files beside the sessions that nobody asked for."""
+        """Temporary files, and files next to the sessions that nobody requested."""
         found = set()
         for path in self.work.rglob("*"):
             inside = path.relative_to(self.work)
@@ -190,7 +190,7 @@ def line(role, content, **more):
 
 
 def talk(turns, words=0):
-    """A session of so many turns."""
+    """A session with this many turns."""
     long = " " + " ".join(map(str, range(words))) if words else ""
     turn = "{user}{assistant}"
     return "".join(
@@ -203,7 +203,7 @@ def talk(turns, words=0):
 
 
 def log(turns, words):
-    """The same as Claude Code writes it."""
+    """The same in the format of Claude Code."""
     lines, parent = "", None
     for n in range(1, turns + 1):
         for kind, said in (("user", "question"), ("assistant", "we decided on answer")):

@@ -1,4 +1,4 @@
-"""The faults, and where they strike."""
+"""The faults, and the calls that they affect."""
 
 import random
 import re
@@ -8,8 +8,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Calls that change something. Where the tool is killed between two others, nothing is
-# different from having been killed at the next of these.
+# Calls that change something. A kill between two other calls has the same result as a kill at
+# the next of these.
 WRITES = """write pwrite64 writev pwritev2 fsync fdatasync rename renameat renameat2 link linkat unlink
 unlinkat mkdir mkdirat rmdir ftruncate fallocate copy_file_range sendfile splice fchmod fchmodat chmod
 fchown chown utimensat symlink symlinkat""".split()
@@ -18,15 +18,15 @@ readlink readlinkat access faccessat faccessat2 fcntl flock close dup getcwd ioc
 MEMORY = "mmap mremap".split()
 THREADS = ["clone3", "clone"]
 INTERRUPTIBLE = "openat read pread64 write pwrite64 writev fsync fdatasync flock fcntl close renameat2".split()
-# What happens to these is noticed: a descriptor that strace does not let them close keeps its
-# lock, and Linux interrupts no fcntl that does not wait.
+# A fault in these calls has side effects: a descriptor that strace does not let them close keeps
+# its lock, and Linux does not interrupt an fcntl that does not wait.
 NOTICED = ("close", "fcntl")
 CALLS = {*WRITES, *READS, *MEMORY, *THREADS}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A kind of fault, and the calls that it strikes."""
+    """A kind of fault, and the calls that it affects."""
 
     name: str
     inject: str
@@ -39,7 +39,7 @@ class Fault:
 FAULTS = [
     Fault("kill", "signal=KILL", (*WRITES, "openat", "flock")),
     Fault("EIO", "error=EIO", (*WRITES, *READS)),
-    # A descriptor that nothing closes keeps its locks: that is no fault of a disk.
+    # A descriptor that is never closed keeps its locks, which is not a fault of a disk.
     Fault("EIO-on", "error=EIO", tuple({*WRITES, *READS} - {"close"}), "{n}+"),
     Fault("ENOSPC", "error=ENOSPC", ("openat", *WRITES)),
     Fault("ENOSPC-on", "error=ENOSPC", ("openat", *WRITES), "{n}+"),
@@ -51,12 +51,12 @@ FAULTS = [
     Fault("ENOMEM", "error=ENOMEM", ("mmap", "mremap", "openat", "statx", "getdents64"), early=True),
     Fault("EAGAIN", "error=EAGAIN", tuple(THREADS)),
 ]
-# So many places of two faults in a row, the second of which kills.
+# The number of places with two faults in a row, the second of which kills.
 PAIRS = 40
-# So many places in the middle of a write, and so many bytes of it are done at once.
+# The number of places in the middle of a write, and the number of bytes that are written at once.
 TORN = 40
 TORN_BYTES = "300"
-# Up to so many files may be open, and so many bytes are read or written at once.
+# The limit of open files, and the number of bytes that are read or written at once.
 FILES = range(4, 16)
 SHORT = [("1", "0"), ("7", "0"), ("4096", "1"), ("1", "1")]
 
@@ -74,7 +74,7 @@ class Point:
     silent: bool = False  # as if nothing had been
 
     def wrong(self, case):
-        """What is wrong after it; None when nothing is."""
+        """Describes what is wrong afterwards; None if nothing is."""
         case.bench.reseed()
         done = self.run(case.bench, case.command)
         return (self.silent and case.noticed(done)) or case.judge(done, self.early)
@@ -106,7 +106,7 @@ class Place:
 
 
 def calls_of(bench, command, around=(), env=()):
-    """The calls of a run without a fault, in order. Each process counts its own."""
+    """The calls of a run without a fault, in order. Each process counts its own calls."""
     trace = bench.tmp / "trace"
     bench.reseed()
     bench.run(command, ("strace", "-f", "-qq", "-o", str(trace), *around), dict(env))
@@ -118,11 +118,11 @@ def calls_of(bench, command, around=(), env=()):
             continue
         process, name = found.groups()
         first = first or process
-        # A number that counts the calls of another thread would strike the loader as well.
+        # A number that counts the calls of another thread would also hit the loader.
         if process != first and not is_shell:
             continue
         count[process, name] = count.get((process, name), 0) + 1
-        # The runtime asks at its start whether stdin, stdout and stderr are open.
+        # The runtime checks at its start whether stdin, stdout and stderr are open.
         begun = begun or name == "poll"
         if name in CALLS:
             onto = re.search(r'([^/"]*)"[^"]*$', line)
@@ -169,7 +169,7 @@ def points(bench, command, library):
 
 
 def torn(bench, command, library):
-    """Killed in the middle of a write, of which a part is done."""
+    """Kills the tool in the middle of a write, of which a part is done."""
     env = (("LD_PRELOAD", library), ("SHORT_BYTES", TORN_BYTES), ("SHORT_EINTR", "0"))
     calls = calls_of(bench, command, env=env)
     writes = [place.number for place in calls if place.call == "write" and not place.early]
@@ -182,7 +182,7 @@ def torn(bench, command, library):
 
 
 def pairs(places):
-    """A call fails, and the tool is killed at another while it deals with that."""
+    """A call fails, and the tool is killed at another call while it handles that."""
     choose = random.Random(len(places))
     first = [at for at, (name, _) in enumerate(places) if name in WRITES + READS]
     found = []
@@ -198,7 +198,7 @@ def pairs(places):
 
 
 def build_library(tmp):
-    """The library that makes reads and writes short; None where there is no C compiler."""
+    """The library that makes reads and writes short; None if there is no C compiler."""
     source = Path(__file__).with_name("short_io.c")
     compiler = shutil.which("cc")
     if not compiler:

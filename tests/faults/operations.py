@@ -1,4 +1,4 @@
-"""The operations that are swept: each makes files in a folder and says what is to be run."""
+"""The operations that are tested: each makes files in a folder and returns the command to run."""
 
 import shutil
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from bench import content, line, log, result, talk
 
 @dataclass
 class Operation:
-    """One of them."""
+    """An operation."""
 
     name: str
     seed: Callable  # prepares a bench; the command
@@ -33,7 +33,7 @@ OPERATIONS = []
 
 
 def is_possible(operation):
-    """Whether its oracle finds the program that it needs."""
+    """Whether the program that its oracle needs is installed."""
     if operation.needs and not shutil.which(operation.needs):
         print(f"{operation.name}: skipped: {operation.needs} is not installed")
         return False
@@ -98,7 +98,7 @@ def rollback_of_rollback(bench):
     return bench.tool("rollback", "-s", "demo", "--snapshot", 2, "live.jsonl")
 
 
-# Undone twice is done again, so a run after one that was killed may go either way.
+# Two undos cancel each other out, so a run after a killed one may give either state.
 @operation(goes_on=False, again=(0, 2))
 def undo(bench):
     bench.must(rollback(bench))
@@ -114,7 +114,7 @@ def restore(bench):
 
 @operation(partial=True)
 def gc(bench):
-    """One snapshot is in the trash for longer than its grace, three more are there."""
+    """One snapshot has been in the trash for longer than its grace, and there are three more."""
     for turns in range(1, 5):
         saved(bench, turns)
     bench.must(bench.tool("gc", "-q", "--keep-last", 3))
@@ -155,7 +155,7 @@ def pack(bench):
 
 @operation(partial=True, packs=True, needs="zstdcat")
 def pack_after_a_kill(bench):
-    """The packed files are there, and the plain ones still are."""
+    """The packed files exist, and so do the plain ones."""
     bench.must(packed(bench))
     for zst in (bench.store / "memory/session-summaries").glob("*.zst"):
         zst.with_suffix("").write_bytes(content(zst))
@@ -183,7 +183,7 @@ def forget_packed(bench):
 
 @operation(partial=True)
 def extract(bench):
-    """Into memory that somebody has written into; nothing of theirs may go."""
+    """Consolidates memory that a person has edited; none of their text may be lost."""
     bench.write("memory/extracted/decisions.md", "- mine, for ever\n")
     bench.write("stdin", talk(3))
     return bench.tool("extract", "--into", "memory", "-s", "demo")
@@ -191,8 +191,8 @@ def extract(bench):
 
 @operation(partial=True)
 def consolidate(bench):
-    """Memory that somebody has written into: a file with a mark to come, one with an entry to
-    come, and a master that has to change."""
+    """Memory that a person has edited: a file that will get a mark, one that will get an entry,
+    and a master that will change."""
     memory = "store/memory"
     bench.write("store/FORMAT", '{"format":1}\n')
     bench.write(f"{memory}/extracted/facts.md", "- The port is 8443. (user, a:1)\n")
@@ -290,7 +290,7 @@ SYNAPSE = (
 
 @operation(partial=True, sums_up=True)
 def compact_offloading(bench):
-    """Results go into files, one of which the new session does not name any more."""
+    """Results are moved into files, one of which the new session no longer names."""
     text = talk(2, 60) + result("old", 3000) + talk(4, 60) + result("new", 3000)
     bench.write("live.jsonl", text)
     return bench.tool("compact", *SYNAPSE, "live.jsonl")
@@ -298,7 +298,7 @@ def compact_offloading(bench):
 
 @operation(partial=True, sums_up=True)
 def compact_offloaded(bench):
-    """Results are in files from an earlier run, and are summed up."""
+    """Results are in files from an earlier run, and are summarized."""
     text = talk(2, 60) + result("old", 3000) + talk(8, 60)
     bench.write("live.jsonl", text)
     offloads = ("-s", "demo", "--min-tokens", 2000, "live.jsonl", "-o", "small.jsonl")
@@ -312,14 +312,14 @@ NATIVE = ("-s", "demo", "--min-idle", "0s", "--keep-turns", 1, "live.jsonl")
 
 @operation(remembers=True, appends=True)
 def compact_native(bench):
-    """An agent's own compaction record, behind its lines."""
+    """Adds a compaction record in the agent's own format after its lines."""
     bench.write("live.jsonl", log(8, 60))
     return bench.tool("compact", *NATIVE)
 
 
 @operation(goes_on=False, again=(0, 2))
 def undo_native(bench):
-    """The record goes, and so do the lines that came since."""
+    """Removes that record and the lines that were added since."""
     bench.must(compact_native(bench))
     with (bench.work / "live.jsonl").open("a") as live:
         live.write(line("user", "one more"))
@@ -351,8 +351,8 @@ def show(bench):
     return bench.tool("snapshot", "--show", 1)
 
 
-# What people write instead. The first one even saves the file before it cuts it to nothing
-# and fills it again.
+# Naive replacements. The first one saves the file, but then truncates it and writes it again
+# in place.
 @operation(naive=True)
 def control_in_place(bench):
     rollback(bench)
@@ -361,21 +361,21 @@ def control_in_place(bench):
     return ["sh", "-c", "cp live.jsonl saved.jsonl && cat new > live.jsonl"]
 
 
-# Renamed properly, but nobody kept what was there.
+# Renames properly, but does not save the old content.
 @operation(naive=True)
 def control_no_snapshot(bench):
     control_in_place(bench)
     return ["sh", "-c", "cp new live.tmp && mv live.tmp live.jsonl"]
 
 
-# Saved and renamed, and never asked whether that went well.
+# Saves and renames, but never checks whether that succeeded.
 @operation(naive=True)
 def control_unchecked(bench):
     control_in_place(bench)
     return ["sh", "-c", "cp live.jsonl saved.jsonl; cp new live.tmp; mv live.tmp live.jsonl; true"]
 
 
-# Saved, flushed, renamed and checked: only who comes between the look and the rename loses.
+# Saves, flushes, renames and checks. Only a change between the check and the rename is lost.
 @operation(naive=True, caught_by=("agent",))
 def control_no_exchange(bench):
     control_in_place(bench)
@@ -383,7 +383,7 @@ def control_no_exchange(bench):
     return ["sh", "-c", " && ".join(steps)]
 
 
-# Put behind the old bytes in one go, which may end in the middle.
+# Appends to the old bytes in one write, which may stop in the middle.
 @operation(naive=True, caught_by=("torn",))
 def control_append(bench):
     bench.write("live.jsonl", log(2, 60))
@@ -391,7 +391,7 @@ def control_append(bench):
     return ["sh", "-c", "cp live.jsonl saved.jsonl && cat more >> live.jsonl"]
 
 
-# Renamed, and the folder flushed, but not the file: its name comes, its bytes do not.
+# Renames and flushes the folder, but not the file: its name survives, its bytes do not.
 @operation(naive=True, caught_by=("power",))
 def control_empty(bench):
     control_in_place(bench)
@@ -399,7 +399,7 @@ def control_empty(bench):
     return ["sh", "-c", f"{saved} && cp new live.tmp && mv live.tmp live.jsonl && sync ."]
 
 
-# An end of file in the middle of the file is taken for its end.
+# Takes an early end of the data in the middle of the file for its end.
 @operation(naive=True)
 def control_short_reads(bench):
     bench.write("live.jsonl", talk(40, 60))

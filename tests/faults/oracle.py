@@ -1,15 +1,15 @@
-"""What must hold after any fault."""
+"""The conditions that must be true after any fault."""
 
 import re
 
 from bench import sha256
 
 KILLED = -9
-# The runtime of Rust ends the process where it gets no memory: as good as killed.
+# The Rust runtime aborts the process if it gets no memory, which is like a kill.
 ABORTED = -6
 NO_MEMORY = ("memory allocation of", "failed to allocate an alternative stack", "guard page")
-# The loader of the system found no library, or ended in the attempt to say that it has no
-# memory: the tool has not begun.
+# The loader of the system found no library, or failed to report that it has no memory, so the
+# tool has not started.
 NOT_LOADED = 127
 LOADER_FAULT = -11
 
@@ -19,7 +19,7 @@ MINE = "- mine, for ever\n"
 
 
 class Case:
-    """An operation that was seeded and run once without a fault."""
+    """An operation with its seed, and the result of a run without a fault."""
 
     def __init__(self, bench, operation):
         self.bench, self.operation = bench, operation
@@ -30,12 +30,12 @@ class Case:
         self.before, self.old = bench.facts(), self.sessions()
         self.done = bench.run(self.command)
         self.after, self.new = bench.facts(), self.sessions()
-        # What the run itself does away with may be gone; all else may not.
+        # Files that the run itself removes may be gone; all others may not.
         self.kept = self.before.bytes() & (self.after.bytes() | self.within())
         self.strays = bench.strays()
 
     def sessions(self):
-        """The bytes of the files where a part of the new ones may be."""
+        """The content of files that may be a part of the new ones."""
         names = self.bench.work.glob("*.jsonl") if self.operation.appends else ()
         return {path.name: path.read_bytes() for path in names}
 
@@ -43,7 +43,7 @@ class Case:
         return not self.operation.naive and self.done.returncode != 0
 
     def within(self):
-        """Hashes of what comes back when references are followed."""
+        """Hashes of the content that references lead to."""
         name = self.operation.puts_back
         if not name or not (self.bench.work / name).exists():
             return set()
@@ -54,8 +54,8 @@ class Case:
         return {sha256(self.bench.tmp / "back")}
 
     def judge(self, done, early=False):
-        """What is wrong after a run with a fault, which may have come before the tool began;
-        None when nothing is."""
+        """Describes what is wrong after a run with a fault, which may have been before the tool
+        started; None if nothing is."""
         status = done and done.returncode
         if early and status in (NOT_LOADED, LOADER_FAULT):
             return self.changed(self.bench.facts()) or self.goes_on()
@@ -68,32 +68,32 @@ class Case:
         return self.goes_on()
 
     def noticed(self, done):
-        """Whether it ended otherwise than without a fault."""
+        """Whether it ended differently than without a fault."""
         if done is None or self.operation.naive or done.returncode == self.done.returncode:
             return None
         said = done.stderr.decode(errors="replace")[-300:]
         return f"exit {done.returncode} instead of {self.done.returncode}: {said}"
 
     def is_lesser(self, now, status):
-        """Whether the session was summed up without what could not be read, which is said."""
+        """Whether the session was summarized without unreadable content, with a warning."""
         saved = set(self.before.files.values()) <= set(now.committed)
         return self.operation.sums_up and status == 3 and saved
 
     def is_torn(self, name, status):
-        """Whether it was killed in the middle of an addition, which the next run takes away."""
+        """Whether it was killed in the middle of an addition, which the next run removes."""
         if status != KILLED or name not in self.old or name not in self.new:
             return False
         now, old = (self.bench.work / name).read_bytes(), self.old[name]
-        # The times of our lines differ from run to run, in their digits.
+        # The times in our lines differ from run to run in their digits.
         timeless = [re.sub(rb"\d", b"0", text) for text in (now, self.new[name])]
         return now.startswith(old) and timeless[1].startswith(timeless[0])
 
     def consistent(self, status=None):
-        """Live files old or new, no byte lost, no damage."""
+        """Checks that live files are old or new, no byte is lost, and nothing is damaged."""
         now = self.bench.facts()
         for name in {*self.before.files, *self.after.files, *now.files}:
             of = [facts.files.get(name) for facts in (self.before, self.after, now)]
-            # What cannot be put back stays a reference, in a copy of what was there.
+            # A result that cannot be put back stays a reference, in a copy of the old session.
             copied = self.operation.partial and of[2] in self.before.files.values()
             lesser = self.is_lesser(now, status) or self.is_torn(name, status)
             if of[2] not in of[:2] and not copied and not lesser:
@@ -108,18 +108,18 @@ class Case:
         return self.damage()
 
     def mine(self):
-        """The memory files that somebody has written into."""
+        """The memory files that a person has edited."""
         seed = self.bench.kept
         found = [path for path in seed.rglob("*.md") if MINE in path.read_text()]
         return [self.bench.work / path.relative_to(seed) for path in found]
 
     def lost(self, kept):
-        """Whether bytes with these hashes are nowhere any more."""
+        """Whether content with these hashes can no longer be found anywhere."""
         lost = kept - self.bench.facts().bytes()
         return "old bytes are lost" if lost and lost - self.within() else None
 
     def damage(self):
-        """What `ctx-snapshot --verify` finds."""
+        """The result of `ctx-snapshot --verify`."""
         if not self.bench.store.exists():
             return None
         verified = self.bench.run(self.bench.tool("snapshot", "--verify", "--read-data"))
@@ -128,7 +128,7 @@ class Case:
         return None
 
     def exit_status(self, done):
-        """Whether the exit status tells the truth."""
+        """Whether the exit status is correct."""
         if done is None:
             return "it hangs"
         now, status = self.bench.facts(), done.returncode
@@ -144,7 +144,7 @@ class Case:
                 return f"exit 0, but it has not happened: {said}"
             return None if done.stdout == self.told(done) else f"exit 0, but stdout is not whole: {said}"
         if status == 5 and self.operation.partial:
-            # What is left is said, or the store was told of the part that is done.
+            # The rest is reported, or the store records the part that is done.
             told = now.told == self.after.told != self.before.told
             if told or b"left as it is" in done.stderr:
                 return None
@@ -162,7 +162,7 @@ class Case:
         return f"exit {status}: {said}"
 
     def told(self, done):
-        """What stdout has to be; ids have times in them."""
+        """The expected stdout; ids contain times."""
         has_ids = self.operation.name in SAYS_IDS
         return done.stdout if has_ids else self.done.stdout
 
@@ -180,7 +180,7 @@ class Case:
         return set(self.after.committed) <= set(now.committed)
 
     def changed(self, now):
-        """What is not as it was, beside snapshots that were taken."""
+        """What has changed, apart from snapshots that were taken."""
         before = self.before
         if now.files != before.files:
             return "a file has changed"
@@ -190,7 +190,7 @@ class Case:
             return "what is held has changed"
         if now.trash != before.trash:
             return "the trash has changed"
-        # A compaction merges what belongs into the memory before it changes the session.
+        # A compaction updates the memory before it changes the session.
         if now.memory != before.memory and not self.operation.remembers:
             return "the memory has changed"
         return None
@@ -199,7 +199,7 @@ class Case:
         return self.bench.strays() - self.strays - {"store"}
 
     def goes_on(self):
-        """The next run, without a fault, gets there and cleans up."""
+        """The next run, without a fault, completes and cleans up."""
         again = self.bench.run(self.command)
         said = again.stderr.decode(errors="replace")[-300:]
         if again.returncode not in self.operation.again:
@@ -211,7 +211,7 @@ class Case:
         if self.operation.goes_on:
             if not self.happened(now) and again.returncode == 0:
                 return "the next run does not get there"
-            # A run that was killed after its commit has committed one more.
+            # A run that was killed after its commit has committed one snapshot more.
             commits = self.before.files != self.after.files or self.after.committed != self.before.committed
             if len(now.committed) > len(self.after.committed) + commits:
                 return f"{len(now.committed)} snapshots instead of {len(self.after.committed)}"
@@ -221,7 +221,7 @@ class Case:
         return f"left: {', '.join(left[:3])}" if left else None
 
     def left(self):
-        """What is left of a run, after the next one or at the latest after ctx-gc."""
+        """What a run leaves behind, after the next one or at the latest after ctx-gc."""
         if self.strays_now():
             self.bench.run(self.bench.tool("gc", "-q"))
         return sorted(self.strays_now())

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""C6, C7: cuts the power. Each tool that changes files runs on an ext4 of its own that
-writes nothing by itself; at each flush, rename and link, and after the end, what has
-reached the disk until then is taken as it is, mounted, and judged by the oracle. What a
-run that said "done" had done must be there. The naive controls must be caught.
+"""C6, C7: cuts the power. Each tool that changes files runs on its own ext4, which writes
+nothing unless it is flushed. At each flush, rename and link, and at the end, the content
+that has reached the disk is copied, mounted, and checked by the oracle. The work of a run
+that said "done" must be there. The naive controls must be caught.
 
     tests/faults/power_cut.py [--bin DIR] [--sample N] [--only OPERATION] [--data MODE] [--jobs N]
 
@@ -29,11 +29,11 @@ from faults import calls_of, can_trace, traced  # noqa: E402
 from operations import OPERATIONS, is_possible  # noqa: E402
 from oracle import Case  # noqa: E402
 
-# Calls that bring something to the disk, or give it a name.
+# Calls that flush something to the disk, or give it a name.
 CALLS = "fsync fdatasync rename renameat renameat2 link linkat unlink unlinkat".split()
 MODES = ["ordered", "writeback"]
 SIZE = 24 << 20
-# The control that must end as a file of 0 bytes: else nothing is lost here that is not flushed.
+# The control that must end with a file of 0 bytes; otherwise this test loses nothing unflushed.
 MUST_BE_EMPTY = "control_empty"
 
 
@@ -49,7 +49,7 @@ def arguments():
 
 
 class Disk:
-    """A folder in which one image of a disk after the other is mounted."""
+    """A folder in which images of disks are mounted, one after the other."""
 
     def __init__(self, folder, mode):
         self.folder, self.at, self.mode = folder, folder / "disk", mode
@@ -62,8 +62,8 @@ class Disk:
         subprocess.run(["mkfs.ext4", "-q", "-E", at_once, image], check=True)
 
     def insert(self, image):
-        """Nothing is written before somebody asks for it, not even where ext4 guesses that
-        somebody meant to (auto_da_alloc)."""
+        """Makes ext4 write nothing before it is asked to, not even where it guesses that a
+        program meant to (auto_da_alloc)."""
         options = f"loop,commit=300,noauto_da_alloc,data={self.mode}"
         subprocess.run(["mount", "-o", options, image, self.at], check=True, capture_output=True)
 
@@ -75,14 +75,14 @@ class Disk:
         raise RuntimeError(f"cannot unmount {self.at}")
 
     def copy(self, image, name):
-        """A copy of an image, also of one that is mounted: what is on the disk by now."""
+        """Copies an image, which may be mounted: the current content of the disk."""
         copied = self.folder / name
         subprocess.run(["cp", "--sparse=always", image, copied], check=True)
         return copied
 
 
 class Cuts:
-    """One operation on a disk of its own."""
+    """One operation on its own disk."""
 
     def __init__(self, folder, mode, operation, tools):
         self.disk, self.operation = Disk(folder, mode), operation
@@ -90,7 +90,7 @@ class Cuts:
         self.disk.format(self.seed)
         self.disk.insert(self.seed)
         self.bench = Bench(self.disk.at, tools)
-        # The disk holds nothing but the folder of the operation.
+        # The disk has only the folder of the operation.
         self.bench.kept = folder / "seed"
         self.case = Case(self.bench, operation)
         self.calls = [] if self.case.is_refused() else self.places()
@@ -103,7 +103,7 @@ class Cuts:
         return [(place.call, place.number) for place in found if place.call in CALLS]
 
     def cut(self, place):
-        """Lets the power go when a call begins, or at the end; what is wrong then."""
+        """Cuts the power when a call begins, or at the end; describes what is wrong then."""
         around = traced((place[0], f"signal=KILL:when={place[1]}")) if place else ()
         disk = self.disk
         disk.insert(disk.copy(self.seed, "run"))
@@ -120,7 +120,7 @@ class Cuts:
 
 
 def cut_all(job):
-    """An operation with all its cuts: how many, what is wrong, and empty sessions."""
+    """Runs an operation with all its cuts: their number, what is wrong, and empty sessions."""
     operation, mode, args, tmp = job
     folder = Path(tmp) / f"{operation.name}-{mode}"
     cuts = Cuts(folder, mode, operation, args.bin.resolve())
@@ -128,7 +128,7 @@ def cut_all(job):
         return operation, mode, 0, [cuts.case.done.stderr.decode()], 0
     calls = cuts.calls
     if args.sample and len(calls) > args.sample:
-        # The same ones each time, and others for each operation.
+        # The same ones each time, but different ones for each operation.
         calls = random.Random(operation.name).sample(calls, args.sample)
     bad = []
     for place in [None, *calls]:
@@ -141,7 +141,7 @@ def cut_all(job):
 
 
 def skipped(tmp):
-    """Why nothing can be cut here; None when it can."""
+    """Why no power can be cut here; None if it can."""
     if not can_trace():
         return "strace is not here, or may not trace"
     if not shutil.which("mkfs.ext4"):
@@ -173,7 +173,7 @@ def main():
 
 
 def told(results):
-    """Tells of each operation; the exit status."""
+    """Prints the result of each operation; returns the exit status."""
     total = failures = controls = caught = 0
     for operation, mode, cuts, bad, empty in results:
         print(f"{operation.name} data={mode}: {cuts} cuts, {len(bad)} bad, {empty} empty", flush=True)

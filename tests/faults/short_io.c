@@ -1,4 +1,4 @@
-/* Preloaded: no read and no write moves more than SHORT_BYTES at once, and with
+/* Preloaded: no read or write moves more than SHORT_BYTES at once, and with
    SHORT_EINTR=1 every second call is interrupted before it begins. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ ssize_t writev(int fd, const struct iovec *pieces, int count) {
     return count > 0 ? write(fd, pieces[0].iov_base, pieces[0].iov_len) : 0;
 }
 
-/* The kernel moves as much as it likes in these, so they are said not to be there. */
+/* The kernel may move any number of bytes in these, so pretend that they do not exist. */
 ssize_t copy_file_range(int in, off64_t *from, int out, off64_t *to, size_t count, unsigned flags) {
     (void)in, (void)from, (void)out, (void)to, (void)count, (void)flags;
     errno = ENOSYS;

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Kills each tool that changes files at every call that changes something, lets every call
-fail, one at a time, for once and from then on, and lets an agent replace the session at every
-call that gives or takes a name; then asks the oracle whether a single byte is lost, and whether
-the exit status is true. The naive controls must be caught by it.
+"""Kills each tool that changes files at every call that changes something, makes every call
+fail, once and from then on, and lets an agent replace the session at every call that gives or
+takes a name. Then the oracle checks whether a byte is lost, and whether the exit status is
+correct. It must catch the naive controls.
 
     tests/faults/sweep.py [--bin DIR] [--sample N] [--only OPERATION] [--fault FAULT]
                           [--jobs N] [--results FILE] [--table]
 
---sample takes N points of each operation and fault instead of all. With --results what was
-tried goes into a file, and what is in it already is left out. --table says the points by
+--sample takes N points of each operation and fault instead of all. --results writes each result
+into a file, and skips points that the file already has. --table prints the number of points by
 operation and fault.
 """
 
@@ -46,7 +46,7 @@ def arguments():
 
 
 def sweep(job):
-    """One operation under all faults: a tally each, or why it is refused."""
+    """Runs one operation under all faults; returns the tallies, or why it is refused."""
     operation, args, tmp, library = job
     bench = Bench(Path(tmp) / operation.name, args.bin.resolve())
     bench.tmp.mkdir()
@@ -68,8 +68,8 @@ def sweep(job):
 
 
 def chosen(operation, fault, found, sample):
-    """The points that are tried: the same ones each time, and others for each operation."""
-    # A control is caught at some places only, most of them where it is killed or met.
+    """The points to try: the same ones each time, but different ones for each operation."""
+    # A control is only caught at some places, mostly where it is killed or meets an agent.
     most = 10 if operation.naive else sample
     if not most or len(found) <= most or (operation.naive and fault in ("kill", "agent")):
         return found
@@ -91,7 +91,7 @@ def main():
         print("sweep: skipped: strace is not here, or may not trace")
         return 0
     found = tally.read(args.results)
-    # Memory where there is some: thousands of runs call fsync.
+    # Use memory if possible, because thousands of runs call fsync.
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="ctx-sweep.", dir=base) as tmp:
         library = build_library(tmp)
@@ -113,7 +113,7 @@ def main():
 def is_asked(operation, args):
     if args.only and operation.name not in args.only:
         return False
-    # What only a power cut shows is nothing for this.
+    # Faults that only a power cut shows are not tested here.
     by = set(operation.caught_by) - {"power"}
     if operation.caught_by and not (by & set(args.fault) if args.fault else by):
         return False
@@ -131,7 +131,7 @@ def tell(operation, tallies):
 
 
 def told(operations, tallies):
-    """Tells how it went; the exit status."""
+    """Prints the results; returns the exit status."""
     failures = 0
     for operation in operations:
         own = [one for one in tallies if one.operation == operation.name]

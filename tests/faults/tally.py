@@ -1,10 +1,10 @@
-"""What a sweep found, by operation and fault; in a file, so that one that was cut off goes on."""
+"""The results of a sweep, by operation and fault, in a file, so that a sweep can continue."""
 
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 
-# The columns of the table: faults that are alike stand together.
+# The columns of the table; similar faults share a column.
 COLUMNS = {
     "kill": ["kill"],
     "EIO": ["EIO", "EIO-on"],
@@ -22,7 +22,7 @@ COLUMNS = {
 
 @dataclass
 class Tally:
-    """How one operation went under one fault."""
+    """The results of one operation under one fault."""
 
     operation: str
     fault: str
@@ -30,7 +30,7 @@ class Tally:
     bad: list  # where, and what is wrong
 
     def write(self, file):
-        # One write, as several processes append.
+        # Use one write, because several processes append.
         with open(file, "a", buffering=1) as out:
             out.write(json.dumps(asdict(self)) + "\n")
 
