@@ -62,7 +62,7 @@ pub struct Triggers {
     /// Trigger above N tokens
     #[cfg_attr(feature = "clap", arg(id = "trigger_tokens", long = "trigger-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
-    /// Trigger when more than this share of the window is used [default: 0.8]
+    /// Trigger above this share of the window [default: 0.8]
     #[cfg_attr(
         feature = "clap",
         arg(id = "trigger_share", long = "trigger-share", value_name = "SHARE")
@@ -74,7 +74,7 @@ pub struct Triggers {
     /// Trigger above N turns
     #[cfg_attr(feature = "clap", arg(skip))]
     pub turns: Option<u64>,
-    /// Trigger when fewer than N tokens of the window are free. In a small window, N counts as at
+    /// Trigger when fewer than N tokens of the window are free. For a small window, N counts as at
     /// most half of it.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub reserve: Option<u64>,

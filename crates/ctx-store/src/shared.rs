@@ -93,7 +93,7 @@ impl Store {
 }
 
 impl SharedFolder {
-    /// How often to read a file again if somebody edits it each time.
+    /// How often to read a file again if a person edits it each time.
     pub const TRIES: usize = 3;
 
     /// Creates the folder if it does not exist, and locks it.
@@ -150,7 +150,7 @@ impl SharedFile {
         &self.old
     }
 
-    /// Versions of other writers that a killed run took out and did not put back. They stay,
+    /// Versions of other writers that a killed run moved out and did not restore. They stay,
     /// because only their writer knows whether they matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
@@ -217,7 +217,7 @@ impl SharedFile {
 }
 
 impl StagedFile {
-    /// Puts the new version in place. If somebody has changed the file since it was read, this
+    /// Puts the new version in place. If another program has changed the file since it was read, this
     /// fails, and their version stays.
     pub fn commit(self) -> Result<()> {
         let Self { file, mut temp, bytes } = self;

@@ -178,7 +178,7 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     marked
 }
 
-/// Adds a mark to an entry that says where it was taken back. Returns `false`, and changes nothing,
+/// Adds a mark to an entry that names what supersedes it. Returns `false`, and changes nothing,
 /// if the line is no longer the entry that was read.
 fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     let mut lines = file.split_inclusive(|byte| *byte == b'\n');

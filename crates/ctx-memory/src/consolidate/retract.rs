@@ -151,7 +151,7 @@ impl Search<'_> {
         Some(at)
     }
 
-    /// If a later statement repeats `old`, although it was taken back: the index of the statement
+    /// If a later statement repeats `old`, although it is superseded: the index of the statement
     /// that took it back, and the citation of the repetition.
     fn reversal(&self, old: &Statement) -> Option<(usize, Citation)> {
         let by = old.taken_back.as_ref()?;

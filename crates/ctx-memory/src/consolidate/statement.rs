@@ -36,7 +36,7 @@ pub(super) struct Statement {
     pub(super) date: Option<NaiveDate>,
     /// The statement that takes this one back.
     pub(super) taken_back: Option<Citation>,
-    /// Whether its line in the file already says where it was taken back.
+    /// Whether its line in the file already names what supersedes it.
     pub(super) is_marked: bool,
     pub(super) is_struck: bool,
     pub(super) order: Order,

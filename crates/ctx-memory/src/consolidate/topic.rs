@@ -32,7 +32,7 @@ pub(super) struct Topic {
     /// Date and order of the newest statement.
     date: Option<NaiveDate>,
     newest: Order,
-    /// How the topic was taken back, if it no longer holds: `taken back in b:4: TEXT`.
+    /// The reason why the topic no longer holds, if so: `taken back in b:4: TEXT`.
     pub(super) retraction: Option<String>,
     pub(super) fingerprint: Fingerprint,
 }
@@ -159,7 +159,7 @@ impl fmt::Display for Topic {
     }
 }
 
-/// Describes how a statement was taken back. If the line `by` has several statements, cites the one
+/// Describes how a statement was superseded. If the line `by` has several statements, cites the one
 /// that supersedes it, or else the first. Does not cite a line of the master, because people move
 /// these.
 fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {

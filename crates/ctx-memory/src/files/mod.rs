@@ -110,7 +110,7 @@ pub struct DailyEntry {
 }
 
 impl DailyEntry {
-    /// Appends the entry to `dir/{date}.md`; the date is that of `now` in UTC. If somebody edits
+    /// Appends the entry to `dir/{date}.md`; the date is that of `now` in UTC. If a person edits
     /// the file at the same time, the entry follows the edited version.
     pub fn append(&self, dir: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
         let folder = SharedFolder::lock(dir)?;

@@ -55,7 +55,7 @@ pub struct Compaction {
     pub preset: Option<&'static str>,
     /// How it ended.
     pub outcome: &'static str,
-    /// Whether everything is in order, so that nobody needs to look at it.
+    /// Whether everything is in order, so that no person needs to act.
     pub success: bool,
     /// The triggers that fired.
     pub triggers: Vec<&'static str>,

@@ -1,6 +1,6 @@
 //! Decides whether to trust the clock, by comparing it with the times that the store has recorded.
 //!
-//! A wrong clock could end the grace of everything in the trash at once. To a single run, a correct
+//! A wrong clock could end the grace of everything in the trash at once. For a single run, a correct
 //! clock after a quiet month looks like a clock that jumped by a month. Each collection therefore
 //! records its time: with nightly runs, the last one was yesterday. After a real pause, the first
 //! run is doubted, and a later run that agrees with it is not.

@@ -119,8 +119,8 @@ pub enum Event {
     /// The offloaded files of a session stay, because not all places that may name them can be
     /// searched.
     Unknown(SessionId, String),
-    /// The clock is more than a day behind the store. The grace of items that were moved to the
-    /// trash begins at this time.
+    /// The clock is more than a day earlier than the store's last time. The grace of items that were
+    /// moved to the trash begins at this time.
     SlowClock(DateTime<Utc>),
     /// Something failed; everything else continued.
     Failed(StoreError),

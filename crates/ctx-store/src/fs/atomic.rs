@@ -60,7 +60,7 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
 /// caller must then check the file at `aside`. Returns `false` on a file system that cannot
 /// exchange names.
 ///
-/// Calls `taken_out` with each foreign file before it is put back. An agent may have read our file
+/// Calls `taken_out` with each foreign file before it is restored. An agent may have read our file
 /// meanwhile, and may soon replace the foreign one with what it made of ours.
 pub(crate) fn take_the_place(
     new: &mut TempName,
@@ -103,7 +103,7 @@ fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Re
         let out = id(aside)?;
         match change_places(aside, path) {
             Ok(()) => {}
-            // Another process removed the file, so there is nothing to put back.
+            // Another process removed the file, so there is nothing to restore.
             Err(Errno::NOENT) if matches!(is_there(path), Ok(false)) => return Ok(()),
             Err(error) => return Err(error).or_cannot("put back", path),
         }

@@ -224,7 +224,7 @@ pub fn hash(reader: &mut impl Read) -> io::Result<String> {
 }
 
 /// Starts a fingerprint, by which this run recognizes bytes that it has seen. The seed is random
-/// for each run, so nobody can make other bytes with the same fingerprint.
+/// for each run, so no one can make other bytes with the same fingerprint.
 pub(crate) fn fingerprint() -> Xxh3 {
     static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
     Xxh3::with_seed(*SEED)

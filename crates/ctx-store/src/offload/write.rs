@@ -143,7 +143,7 @@ type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
 #[derive(Debug, Default)]
 pub struct TakenResults {
     calls: HashMap<String, HashMap<Option<String>, Times>>,
-    /// Contents without a record that were put back.
+    /// Contents without a record that were restored.
     unknown: HashSet<String>,
 }
 

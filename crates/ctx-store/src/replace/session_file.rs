@@ -142,7 +142,7 @@ impl SessionFile {
         let Some(exception) = store.refuse_unless_idle(self, session, min_idle)? else {
             return Ok(());
         };
-        // A separate handle, so that nobody else moves its position.
+        // A separate handle, so that no other code moves its position.
         let mut file = Self::open(&self.path)?.file;
         exception.check(&hash(&mut file).or_cannot("read", &self.path)?)
     }

@@ -127,7 +127,7 @@ fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
 }
 
 /// Gives the new file the name of the live one, and the old one the name `aside`. Adds foreign
-/// files that were taken out and put back to `others`.
+/// files that were swapped out and restored to `others`.
 fn exchange_with_live(
     new: &mut TempName,
     aside: &Path,
@@ -143,7 +143,7 @@ fn exchange_with_live(
     Ok(())
 }
 
-/// Takes snapshots of the foreign files that were put back. While our file was in place, an agent
+/// Takes snapshots of the foreign files that were restored. While our file was in place, an agent
 /// may have read it, and may overwrite one of these files with what it made of ours.
 fn save_foreign_files(
     store: &Store,

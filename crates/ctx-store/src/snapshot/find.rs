@@ -155,7 +155,7 @@ impl Catalog {
         oldest.map(|entry| entry.id.to_string())
     }
 
-    /// The newest snapshot that `is_wanted` accepts. Skips snapshots that nobody takes for the
+    /// The newest snapshot that `is_wanted` accepts. Skips snapshots that do not count as the
     /// state at a time: those that `ctx-rollback` took before it replaced the file, those of late
     /// writes, and adopted ones.
     fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {

@@ -322,7 +322,7 @@ mod usage_tests {
     use super::Usage;
     use crate::tests::Bench;
 
-    /// A missing store has size zero. In an existing one, each file counts.
+    /// A missing store has size zero. Otherwise each file counts.
     #[test]
     fn the_room_is_that_of_the_files() {
         let bench = Bench::new();
