@@ -254,7 +254,7 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
         for when in 1..=12 {
             let injection = format!("rename:error=ENOSPC:when={when}");
             let (code, said, is_written) = run(&[&injection]);
-            if said.contains("what is in it could not be saved") {
+            if said.contains("its content could not be saved") {
                 assert_eq!((code, is_written), (Some(2), false), "{tool} {when}: {said}");
                 failed += 1;
             }
