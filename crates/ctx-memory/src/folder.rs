@@ -28,7 +28,7 @@ pub struct MergeCounts {
     pub added: usize,
     /// The number of items that the files already had, or that were repeated.
     pub known: usize,
-    /// Files with people's edits that killed runs set aside: see [`SharedFile::edits`].
+    /// Files with people's edits that killed runs set aside: see [`ctx_store::SharedFile::edits`].
     pub edits: Vec<PathBuf>,
     /// The new items as the daily log lists them: `decision: TEXT (ROLE, SESSION:LINE)`.
     pub entries: Vec<String>,

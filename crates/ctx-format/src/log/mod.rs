@@ -3,11 +3,11 @@
 //! # How an agent's log plugs in
 //!
 //! An agent is a folder here and an entry in `FORMATS`; no tool knows its name. Its type implements
-//! [`Dialect`], which reads and writes records, and [`Log`], which describes how the agent reads
+//! [`crate::Dialect`], which reads and writes records, and [`Log`], which describes how the agent reads
 //! the file:
 //!
-//! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`Dialect::outline`] and
-//!   [`Dialect::message`] read the object within; slots and cuts are ranges in the text of the whole
+//! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`crate::Dialect::outline`] and
+//!   [`crate::Dialect::message`] read the object within; slots and cuts are ranges in the text of the whole
 //!   record. A copy of a result for the agent's screen is not part of the message. A record that
 //!   replaces everything before it and has several messages is one message with all their parts; if
 //!   its object knows which of them are in the context ([`Object::only`]), it reads no others.
@@ -17,9 +17,9 @@
 //!   sent, as which message, and what is wrong with the file. `outline` and `message` of the dialect
 //!   ignore that: `Record::outline` and `Record::message` return nothing for a record outside the
 //!   context.
-//! - **Compactions** are lines that [`Log::compaction_writer`] appends. [`Dialect::summary_text`]
+//! - **Compactions** are lines that [`Log::compaction_writer`] appends. [`crate::Dialect::summary_text`]
 //!   recognizes their summaries.
-//! - **Calls and results pair in their own way**: [`Dialect::rules`]. A call and its result in one
+//! - **Calls and results pair in their own way**: [`crate::Dialect::rules`]. A call and its result in one
 //!   record are in no outline, since nothing can separate them.
 //!
 //! A flaw names what repairs a copy of the file; [`Log::repaired`] makes the changes that only the
