@@ -96,7 +96,16 @@ pub enum PendingReplacement<'s> {
     Input(Box<Replacement<'s>>),
     /// The new content is not made from this session, as far as is known. No lock is held
     /// meanwhile; the file is replaced only if it has not changed since it was checked.
-    Other(Box<SessionFile>, SessionId, MinIdle, &'s Store),
+    Other {
+        /// The file as it was when it was checked.
+        seen: Box<SessionFile>,
+        /// Its session.
+        session: SessionId,
+        /// How long the file must have been left alone.
+        min_idle: MinIdle,
+        /// The store that takes the snapshot.
+        store: &'s Store,
+    },
 }
 
 impl Store {
@@ -124,10 +133,10 @@ impl Store {
         min_idle: MinIdle,
     ) -> Result<PendingReplacement<'_>> {
         refuse_replacement(path)?;
-        let look = Box::new(SessionFile::open_replaceable(path)?);
+        let seen = Box::new(SessionFile::open_replaceable(path)?);
         let session = session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?;
-        look.refuse_unless_idle(self, &session, min_idle)?;
-        Ok(PendingReplacement::Other(look, session, min_idle, self))
+        seen.refuse_unless_idle(self, &session, min_idle)?;
+        Ok(PendingReplacement::Other { seen, session, min_idle, store: self })
     }
 }
 
@@ -148,12 +157,12 @@ impl PendingReplacement<'_> {
     ) -> Result<Result<ReplaceOutcome, E>> {
         let replacement = match self {
             Self::Input(replacement) => *replacement,
-            Self::Other(look, session, min_idle, store) => {
-                let path = &look.path;
+            Self::Other { seen, session, min_idle, store } => {
+                let path = &seen.path;
                 let replacement = store.begin_replacement(path, &session, min_idle)?;
                 // Refuse it even if it only grew.
-                if !is_unchanged(&replacement.live.meta, &look.meta) {
-                    return Err(StoreError::Changed(look.path.clone()));
+                if !is_unchanged(&replacement.live.meta, &seen.meta) {
+                    return Err(StoreError::Changed(seen.path.clone()));
                 }
                 replacement.unless_it_grows()
             }

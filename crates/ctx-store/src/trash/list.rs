@@ -123,14 +123,17 @@ impl Store {
         session: Option<&SessionId>,
         wanted: &str,
     ) -> Result<Vec<StoreItem>> {
-        let since = match self.find_deleted(session, wanted) {
-            _ if wanted == "all" => None,
-            Ok(item) => return Ok(vec![item]),
-            Err(StoreError::NotInTrash(missing)) => {
-                let when = When::parse(wanted, self.now());
-                Some(when.map_err(|_| StoreError::NotInTrash(missing))?.start)
+        let since = if wanted == "all" {
+            None
+        } else {
+            match self.find_deleted(session, wanted) {
+                Ok(item) => return Ok(vec![item]),
+                Err(StoreError::NotInTrash(missing)) => {
+                    let when = When::parse(wanted, self.now());
+                    Some(when.map_err(|_| StoreError::NotInTrash(missing))?.start)
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => return Err(error),
         };
         let mut list = self.trash_list(session)?;
         list.retain(|it| {
