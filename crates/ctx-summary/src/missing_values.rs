@@ -75,7 +75,7 @@ struct Chooser<'i, 'a> {
     index: &'i Index,
     answered: &'i Answered<'a>,
     chances: Vec<f64>,
-    told: Vec<u8>,
+    coverage: Vec<u8>,
     /// The bytes of the user's messages, by line.
     own: HashMap<u64, usize>,
     left: Vec<usize>,
@@ -83,15 +83,15 @@ struct Chooser<'i, 'a> {
 
 impl<'i, 'a> Chooser<'i, 'a> {
     fn new(index: &'i Index, answered: &'i Answered<'a>) -> Self {
-        let mut told = index.told().to_vec();
-        index.tell_in(answered.text, &mut told);
+        let mut coverage = index.coverage().to_vec();
+        index.add_coverage(answered.text, &mut coverage);
         let mut own = HashMap::new();
         let by_user = |segment: &&Segment| segment.origin == Origin::User;
         for segment in index.segments().iter().filter(by_user) {
             *own.entry(segment.line).or_default() += index.text(segment).len();
         }
         let chances = index.chances();
-        let mut chooser = Self { own, index, answered, chances, told, left: Vec::new() };
+        let mut chooser = Self { own, index, answered, chances, coverage, left: Vec::new() };
         let segments = index.segments().iter().enumerate();
         let worth = segments.filter(|(_, segment)| {
             let text = index.text(segment);
@@ -108,7 +108,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
     /// The numbers of the segment's values that are not said elsewhere.
     fn values(&self, segment: &Segment) -> impl Iterator<Item = usize> {
         let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
-        marks.filter(|id| self.told[*id] == 0)
+        marks.filter(|id| self.coverage[*id] == 0)
     }
 
     /// Returns true if one of these values is likely to be needed.
@@ -153,7 +153,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
         let (_, number, line) = best?;
         self.left.retain(|other| *other != number);
         for mark in self.index.marks(&self.index.segments()[number]) {
-            self.told[mark.id as usize] = 1;
+            self.coverage[mark.id as usize] = 1;
         }
         Some((number, line))
     }

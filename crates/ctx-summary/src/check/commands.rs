@@ -58,7 +58,7 @@ static BULLET: LazyLock<Regex> =
 
 /// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
-/// Matches the beginning of a command that addresses somebody.
+/// Matches the beginning of a command that addresses the reader.
 static SAID: LazyLock<Regex> = LazyLock::new(|| regex("^(?:please|immediately|请|立即|马上|务必)"));
 
 /// Returns the commands of a line without support in the source: whole sentences, in order.

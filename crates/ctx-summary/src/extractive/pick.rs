@@ -14,7 +14,7 @@ use crate::ledger::{Index, Origin, SegmentKind};
 
 /// The part of an identifier's worth that counts: if the text does not have it, has it without
 /// context, with one of the words around it, and with enough of them.
-const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
+const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// Identifiers less likely than this are not worth a line.
 const LEAST_CHANCE: f64 = 0.0005;
 
@@ -28,7 +28,7 @@ const SHORT: u64 = 1_300;
 pub(super) struct Picker<'i> {
     index: &'i Index,
     chances: Vec<f64>,
-    told: Vec<f64>,
+    coverage: Vec<f64>,
     reads: Vec<f64>,
     has_heads: bool,
 }
@@ -44,12 +44,15 @@ impl<'i> Picker<'i> {
         counter: &dyn TokenCounter,
     ) -> Greedy<Self> {
         let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
-        let mut told = index.told().to_vec();
-        index.tell_in(written, &mut told);
+        let mut coverage = index.coverage().to_vec();
+        index.add_coverage(written, &mut coverage);
         let mut picker = Self {
             index,
             chances: index.chances(),
-            told: told.iter().map(|words| TOLD[usize::from(*words).min(3)]).collect(),
+            coverage: coverage
+                .iter()
+                .map(|words| OF_COVERAGE[usize::from(*words).min(3)])
+                .collect(),
             reads: Vec::new(),
             has_heads: limit >= LITTLE,
         };
@@ -70,7 +73,7 @@ impl<'i> Picker<'i> {
             .map(|mark| {
                 let id = mark.id as usize;
                 let chance = self.chances[id];
-                let more = TOLD[usize::from(mark.words) + 1] - self.told[id];
+                let more = OF_COVERAGE[usize::from(mark.words) + 1] - self.coverage[id];
                 if chance > LEAST_CHANCE && more > 0.0 { chance * more } else { 0.0 }
             })
             .sum()
@@ -98,8 +101,8 @@ impl Judge for Picker<'_> {
     fn take(&mut self, chain: &[usize], _tokens: &[u64]) {
         for number in chain {
             for mark in self.index.marks(&self.index.segments()[*number]) {
-                let told = &mut self.told[mark.id as usize];
-                *told = told.max(TOLD[usize::from(mark.words) + 1]);
+                let coverage = &mut self.coverage[mark.id as usize];
+                *coverage = coverage.max(OF_COVERAGE[usize::from(mark.words) + 1]);
             }
         }
     }

@@ -43,7 +43,14 @@ impl Label {
 
     /// The label before the text.
     pub fn as_str(self) -> &'static str {
-        ["user: ", "agent: ", "earlier: ", "call: ", "+ ", "> "][self as usize]
+        match self {
+            Self::User => "user: ",
+            Self::Agent => "agent: ",
+            Self::Earlier => "earlier: ",
+            Self::Call => "call: ",
+            Self::Part => "+ ",
+            Self::Quote => "> ",
+        }
     }
 
     /// Returns true if the next statement of the same speaker needs no label of its own.

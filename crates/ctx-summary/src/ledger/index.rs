@@ -25,7 +25,7 @@ pub struct Index {
     pub(crate) names: String,
     /// The coverage of each identifier by the kept texts: 0 if they do not have it, else one more
     /// than the number of words around it.
-    pub(crate) told: Vec<u8>,
+    pub(crate) coverage: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
     /// The texts of all segments.
@@ -158,12 +158,12 @@ impl Index {
     }
 
     /// Marks the content of a kept message as covered, so that no summary quotes it.
-    pub(crate) fn tell(&mut self, reading: &Reading) {
+    pub(crate) fn cover(&mut self, reading: &Reading) {
         let mentions = reading.mentions.list.iter();
-        for mention in mentions.filter(|mention| mention.told > 0) {
+        for mention in mentions.filter(|mention| mention.coverage > 0) {
             if let Some(id) = self.find(mention.hash, reading.mentions.name(mention)) {
-                let told = &mut self.told[id as usize];
-                *told = (*told).max(mention.told);
+                let coverage = &mut self.coverage[id as usize];
+                *coverage = (*coverage).max(mention.coverage);
             }
         }
         for kept in &reading.kept {
@@ -173,15 +173,15 @@ impl Index {
         }
     }
 
-    /// Adds the coverage by a text to `told`, without changing the index.
-    pub fn tell_in(&self, text: &str, told: &mut [u8]) {
+    /// Adds what a text covers to `coverage`, without changing the index.
+    pub fn add_coverage(&self, text: &str, coverage: &mut [u8]) {
         let mut scan = Scan::default();
         for segment in segments(text) {
             let segment = &text[segment];
             for found in scan.read(segment, true, true) {
                 let name = &segment[found.place.clone()];
                 if let Some(id) = self.find(hash(name), name) {
-                    let known = &mut told[id as usize];
+                    let known = &mut coverage[id as usize];
                     *known = (*known).max(1 + found.words);
                 }
             }
@@ -204,7 +204,7 @@ impl Index {
             is_given: false,
         };
         self.names.push_str(name);
-        self.told.push(0);
+        self.coverage.push(0);
         self.insert(hash, known)
     }
 
@@ -270,8 +270,8 @@ impl Index {
 
     /// The coverage of each identifier by the kept texts: 0 if they do not have it, else one more
     /// than the number of words around it, up to two words.
-    pub fn told(&self) -> &[u8] {
-        &self.told
+    pub fn coverage(&self) -> &[u8] {
+        &self.coverage
     }
 }
 
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(index.bytes(), 0);
         assert!(index.segments().is_empty() && index.chances().is_empty());
         assert!(names(&index).is_empty() && !index.knows(""));
-        index.tell_in("user_1 is not known", &mut []);
+        index.add_coverage("user_1 is not known", &mut []);
     }
 
     #[test]
@@ -384,23 +384,23 @@ mod tests {
     fn what_stays_tells_what_is_known_and_nothing_else() {
         let mut index = Index::default();
         index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
-        index.tell(&Reading::of_stay(&says(Role::User, "the order W8123 was shipped by user_7")));
+        index.cover(&Reading::of_stay(&says(Role::User, "the order W8123 was shipped by user_7")));
         // One more than the number of words around it.
-        assert_eq!(index.told(), [3, 0]);
+        assert_eq!(index.coverage(), [3, 0]);
         assert!(!index.knows("user_7"));
         // A mention with fewer words does not reduce the coverage.
-        index.tell(&Reading::of_stay(&says(Role::User, "W8123")));
-        assert_eq!(index.told(), [3, 0]);
+        index.cover(&Reading::of_stay(&says(Role::User, "W8123")));
+        assert_eq!(index.coverage(), [3, 0]);
     }
 
     #[test]
     fn a_text_may_be_looked_at_for_one_use() {
         let mut index = Index::default();
         index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
-        let mut told = index.told().to_vec();
-        index.tell_in("W8123\n\nand user_7", &mut told);
-        assert_eq!(told, [1, 0]);
-        assert_eq!(index.told(), [0, 0]);
+        let mut coverage = index.coverage().to_vec();
+        index.add_coverage("W8123\n\nand user_7", &mut coverage);
+        assert_eq!(coverage, [1, 0]);
+        assert_eq!(index.coverage(), [0, 0]);
     }
 
     #[test]

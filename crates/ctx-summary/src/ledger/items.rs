@@ -261,7 +261,15 @@ impl ItemKind {
 
     /// The word for the kind, in the plural.
     pub fn as_str(self) -> &'static str {
-        ["asks", "constraints", "decisions", "open", "errors", "files", "commands"][self as usize]
+        match self {
+            Self::Ask => "asks",
+            Self::Constraint => "constraints",
+            Self::Decision => "decisions",
+            Self::Open => "open",
+            Self::Error => "errors",
+            Self::File => "files",
+            Self::Command => "commands",
+        }
     }
 }
 

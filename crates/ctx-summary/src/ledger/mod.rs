@@ -81,11 +81,11 @@ impl Ledger {
             Source::Message { is_request } => {
                 self.requests += u32::from(is_request);
                 numbers = self.index.absorb(line, &reading, self.requests == 1);
-                self.index.tell(&reading);
+                self.index.cover(&reading);
             }
             // An earlier summary may have no line, so it counts as line 0.
             Source::Earlier => numbers = self.index.absorb(0, &reading, false),
-            Source::Stays => self.index.tell(&reading),
+            Source::Stays => self.index.cover(&reading),
         }
         for event in reading.events {
             self.event(line, event, &numbers);
@@ -234,7 +234,7 @@ mod tests {
         assert!(ledger.items().is_empty() && ledger.index().segments().is_empty());
         // The identifier is known and covered.
         assert!(ledger.index().knows("user_0017"));
-        assert!(ledger.index().told()[0] > 0);
+        assert!(ledger.index().coverage()[0] > 0);
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
         let before = ledger.identifiers().len();
         ledger.absorb(0, Reading::of_stay(&says(Role::User, "the order W8123 and W9999")));
         assert_eq!(ledger.identifiers().len(), before);
-        assert!(ledger.index().told()[0] > 0);
+        assert!(ledger.index().coverage()[0] > 0);
     }
 
     #[test]

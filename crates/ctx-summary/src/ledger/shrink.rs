@@ -90,7 +90,7 @@ impl Index {
         }
         let known = std::mem::take(&mut self.known);
         let names = std::mem::take(&mut self.names);
-        let told = std::mem::take(&mut self.told);
+        let coverage = std::mem::take(&mut self.coverage);
         self.ids.clear();
         let mut new_ids = vec![Id::MAX; known.len()];
         for (old, known) in known.iter().enumerate().filter(|(old, _)| used[*old]) {
@@ -98,7 +98,7 @@ impl Index {
             let start = self.names.len();
             let moved = Entry { start, ..*known };
             self.names.push_str(name);
-            self.told.push(told[old]);
+            self.coverage.push(coverage[old]);
             new_ids[old] = self.insert(hash(name), moved);
         }
         for mark in &mut self.marks {
@@ -181,7 +181,7 @@ mod tests {
         // The index accepts more messages.
         let back = answer("the order ORD00000 is back");
         index.absorb(2_001, &Reading::of(&back, Zone::Old), false);
-        assert_eq!(index.chances().len(), index.told().len());
+        assert_eq!(index.chances().len(), index.coverage().len());
         let lines = index.identifiers();
         let line = |name| lines.iter().find(|id| id.text == name).map(|id| id.line);
         assert_eq!(line("ORD00050"), Some(50));

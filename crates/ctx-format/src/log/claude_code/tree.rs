@@ -40,7 +40,7 @@ pub(super) struct LastUse {
 impl Lines {
     pub(super) fn add(&mut self, line: Line) {
         match line {
-            Line::Node(node) => self.hang(node),
+            Line::Node(node) => self.add_node(node),
             Line::Progress { id, parent } => {
                 let parent = self.without_progress(parent);
                 self.progress.insert(id, parent);
@@ -50,7 +50,7 @@ impl Lines {
         }
     }
 
-    fn hang(&mut self, mut node: Node) {
+    fn add_node(&mut self, mut node: Node) {
         node.parent = self.without_progress(node.parent);
         if let NodeKind::Boundary(boundary) = &mut node.kind {
             boundary.before = self.without_progress(boundary.before);

@@ -116,7 +116,7 @@ impl Entries {
             if has_no_ids(version) {
                 self.number(&mut node, object);
             }
-            self.hang(node, object);
+            self.add_node(node, object);
         }
         self.lines += 1;
     }
@@ -131,7 +131,7 @@ impl Entries {
         }
     }
 
-    fn hang(&mut self, mut node: Node, object: &Object<'_>) {
+    fn add_node(&mut self, mut node: Node, object: &Object<'_>) {
         let place = self.nodes.len();
         let moves = self.moves(object);
         if kind_of(object) == "leaf" {

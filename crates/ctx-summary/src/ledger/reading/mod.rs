@@ -100,7 +100,7 @@ pub(crate) struct Mention {
     pub(crate) origins: Origins,
     /// The coverage of it by the message, if the message is kept: 0 for none, else one more than
     /// the number of words around it.
-    pub(crate) told: u8,
+    pub(crate) coverage: u8,
 }
 
 /// All identifiers of a message, in the order in which they first occur.
@@ -139,7 +139,7 @@ impl Mentions {
         }
         let place = place.unwrap_or_else(|| self.push_text(name));
         let id = Id::try_from(self.list.len()).unwrap_or(Id::MAX);
-        self.list.push(Mention { hash, place, shape, origins: Origins::default(), told: 0 });
+        self.list.push(Mention { hash, place, shape, origins: Origins::default(), coverage: 0 });
         let list = &self.list;
         self.numbers.insert_unique(hash, id, |id| list[*id as usize].hash);
         id
@@ -246,12 +246,12 @@ mod tests {
             quotes(&old),
             [(Origin::User, "the order W8123 was shipped"), (Origin::User, "nothing in here")]
         );
-        assert!(old.mentions.list.iter().all(|mention| mention.told == 0));
+        assert!(old.mentions.list.iter().all(|mention| mention.coverage == 0));
         let keep = Reading::of(&message, Zone::Keep);
         assert_eq!(quotes(&keep), []);
         assert!(keep.events.is_empty() && keep.marks.is_empty());
-        let told: Vec<u8> = keep.mentions.list.iter().map(|mention| mention.told).collect();
-        assert_eq!((names(&keep), told), (vec!["W8123"], vec![3]));
+        let coverage: Vec<u8> = keep.mentions.list.iter().map(|mention| mention.coverage).collect();
+        assert_eq!((names(&keep), coverage), (vec!["W8123"], vec![3]));
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Reader {
     /// Records the coverage of a kept message: its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
-            self.told(text);
+            self.add_coverage(text);
             let kept = &mut self.reading.kept;
             kept.extend(statements(text).iter().map(|one| hash(&one.text)));
             kept.extend(pieces(text).iter().map(|(_, piece)| hash(piece)));
@@ -153,18 +153,18 @@ impl Reader {
             let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
             let values = arguments.leaves.iter().map(|leaf| leaf.value.as_str());
             let text = std::iter::once(call.name.as_ref()).chain(values);
-            self.told(&text.collect::<Vec<_>>().join(" "));
+            self.add_coverage(&text.collect::<Vec<_>>().join(" "));
         }
     }
 
-    pub(super) fn told(&mut self, text: &str) {
+    pub(super) fn add_coverage(&mut self, text: &str) {
         for segment in segments(text) {
             let segment = &text[segment];
             let mentions = &mut self.reading.mentions;
             for found in self.scan.read(segment, true, true) {
                 let number = mentions.number(&segment[found.place.clone()], found.shape, None);
-                let told = &mut mentions.list[number as usize].told;
-                *told = (*told).max(1 + found.words);
+                let coverage = &mut mentions.list[number as usize].coverage;
+                *coverage = (*coverage).max(1 + found.words);
             }
         }
     }
