@@ -90,7 +90,7 @@ fn calls_at_the_end_may_wait_unless_strict() {
         .run();
 }
 
-/// 15 B1: bad lines are a problem if there are more than a given number, by default 0.
+/// Bad lines are a problem if there are more than a given number, by default 0.
 #[test]
 fn bad_lines_are_problems_unless_a_number_may_be() {
     let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
@@ -117,7 +117,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
         .run();
 }
 
-/// 15 B1: input without any message is not a session.
+/// Input without any message is not a session.
 #[test]
 fn a_file_without_a_message_is_a_problem() {
     let none = "<stdin>: no-message: there is no message in it\n";
@@ -148,7 +148,7 @@ fn a_file_without_a_message_is_a_problem() {
         .run();
 }
 
-/// 15 B1, B2: another format is named, whether the file has lines or is one document.
+/// Another format is named, whether the file has lines or is one document.
 #[test]
 fn a_format_that_is_not_read_is_named() {
     let event = "{\"id\":0,\"source\":\"user\",\"action\":\"message\",\"args\":{}}";
@@ -164,7 +164,7 @@ fn a_format_that_is_not_read_is_named() {
     );
 }
 
-/// 15 B1: roles, records and parts that are not read are problems, each with its line. A wrong
+/// Roles, records and parts that are not read are problems, each with its line. A wrong
 /// dialect is noticed.
 #[test]
 fn what_is_not_read_of_a_message_is_a_problem() {
@@ -227,7 +227,7 @@ fn what_is_allowed_is_no_problem() {
         .run();
 }
 
-/// 15 B1: the documentation lists all rules.
+/// The documentation lists all rules.
 #[test]
 fn the_rules_are_listed_and_documented() {
     let listed = check().args(["--list-rules"]).stdout_has("").run();
@@ -336,7 +336,7 @@ fn github_gets_annotations() {
     check().args(["--format", "github"]).stdin(USER).run();
 }
 
-/// 15 B1: the formats for GitHub and `JUnit` show what is not understood.
+/// The formats for GitHub and `JUnit` show what is not understood.
 #[test]
 fn what_is_not_understood_is_shown_to_ci() {
     let critic = "{\"role\":\"critic\",\"content\":\"x\"}\n";

@@ -390,7 +390,7 @@ fn as_a_filter_it_needs_no_store() {
         .run();
 }
 
-/// 15 A7: a JSON document stays a document in place, and a rollback restores it byte for byte.
+/// A JSON document stays a document in place, and a rollback restores it byte for byte.
 #[test]
 fn a_document_becomes_lines_only_as_a_filter() {
     let document = format!("[{}]", messages(0, 30).trim_end().replace('\n', ",\n"));

@@ -31,7 +31,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// 15 A7: each line is compacted like a session of its own; everything else keeps its bytes.
+/// Each line is compacted like a session of its own; everything else keeps its bytes.
 #[test]
 fn each_conversation_is_compacted_as_if_alone() {
     for flags in [&["--keep-messages", "6"][..], &["--budget", "600"]] {
@@ -54,7 +54,7 @@ fn each_conversation_is_compacted_as_if_alone() {
     }
 }
 
-/// 15 A7: if a batch is cut into parts, their outputs together are the output of the whole batch.
+/// If a batch is cut into parts, their outputs together are the output of the whole batch.
 #[test]
 fn the_parts_of_a_batch_give_the_same_lines() {
     let compact = |input: String| {

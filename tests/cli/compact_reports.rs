@@ -58,7 +58,7 @@ fn an_old_part_without_a_user_message_has_a_summary() {
     assert!(counted.contains("User messages: 0"), "{counted}");
 }
 
-/// little-coder#68, letta: if the system prompt or the last message was too long by itself, the
+/// If the system prompt or the last message was too long by itself, the
 /// session was compacted forever.
 #[test]
 fn what_cannot_become_smaller_is_said_and_left() {

@@ -37,7 +37,7 @@ fn ids(dir: &Path, args: &[&str]) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// 15 C1: a number is never the start of a date. It names a snapshot of this file, or the error
+/// A number is never the start of a date. It names a snapshot of this file, or the error
 /// says where that number is.
 #[test]
 fn a_number_of_another_session_is_never_restored() {
@@ -69,7 +69,7 @@ fn a_number_of_another_session_is_never_restored() {
     assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
 }
 
-/// 15 C1: days and times name snapshots. If several match, the error lists them.
+/// Days and times name snapshots. If several match, the error lists them.
 #[test]
 fn days_and_times_name_snapshots() {
     let done = saved();
@@ -104,7 +104,7 @@ fn days_and_times_name_snapshots() {
         .run();
 }
 
-/// 15 C1: times restrict a list.
+/// Times restrict a list.
 #[test]
 fn a_list_has_the_times_that_are_asked_for() {
     let done = saved();
@@ -115,7 +115,7 @@ fn a_list_has_the_times_that_are_asked_for() {
     assert!(ids(done.dir(), &["--list", "--since", "now"]).is_empty());
 }
 
-/// 15 C2: a snapshot that was saved under a name is found by the path of its file.
+/// A snapshot that was saved under a name is found by the path of its file.
 #[test]
 fn a_path_finds_what_was_saved_under_a_name() {
     let done = saved();
@@ -165,7 +165,7 @@ fn a_moved_file_is_known_by_its_content() {
         .run();
 }
 
-/// 15 C2: a mistyped name is an error wherever the session must exist.
+/// A mistyped name is an error wherever the session must exist.
 #[test]
 fn a_session_with_a_typing_error_is_an_error() {
     let done = saved();
@@ -220,7 +220,7 @@ fn what_is_in_the_trash_is_said_to_be_there() {
     }
 }
 
-/// 15 C3: the history of a session: saved, rolled back, undone, removed, brought back, with the
+/// The history of a session: saved, rolled back, undone, removed, brought back, with the
 /// tool.
 #[test]
 fn the_log_tells_a_sessions_history() {
@@ -273,7 +273,7 @@ fn the_log_tells_what_a_compaction_freed() {
         .run();
 }
 
-/// 15 C3: the newest snapshot of all sessions comes first, and the first word is the id.
+/// The newest snapshot of all sessions comes first, and the first word is the id.
 #[test]
 fn the_newest_comes_first_over_all_sessions() {
     let done = saved();

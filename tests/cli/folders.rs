@@ -16,7 +16,7 @@ fn with_folder(case: Case) -> Case {
         .file("d/notes.txt", "no session")
 }
 
-/// 15 B3: folders whose names begin with a dot are searched, too, because agents keep sessions
+/// Folders whose names begin with a dot are searched, too, because agents keep sessions
 /// there.
 #[test]
 fn a_folder_is_checked_file_by_file() {

@@ -34,7 +34,7 @@ fn of_trash(dir: &Path) -> Vec<String> {
     text.lines().filter_map(id).collect()
 }
 
-/// 15 C5: snapshots older than 7 days are removed from every session of the store.
+/// Snapshots older than 7 days are removed from every session of the store.
 #[test]
 fn no_floor_bounds_the_whole_store() {
     let (dir, [one, two, three, four]) = two_sessions();
@@ -109,7 +109,7 @@ fn all_comes_back_in_one_go() {
     Case::new(CTX_SNAPSHOT).within(dir.path()).args(["--verify", "--read-data"]).stdout_any().run();
 }
 
-/// 15 C5: several names at once; a missing one does not affect the others.
+/// Several names at once; a missing one does not affect the others.
 #[test]
 fn several_come_back_and_what_is_not_there_is_told() {
     let (dir, [one, two, three, _]) = removed();

@@ -59,7 +59,7 @@ fn gc(dir: &Path) -> Case {
     Case::new(CTX_GC).within(dir).args(["--trust-clock"])
 }
 
-/// 15 C5: snapshots older than a day are packed, and an ordinary night reports nothing about it.
+/// Snapshots older than a day are packed, and an ordinary night reports nothing about it.
 #[test]
 fn what_is_a_day_old_is_packed_without_a_word() {
     let (dir, ids) = folder(&[3, 0]);
@@ -142,7 +142,7 @@ fn packed_snapshots_are_shown_checked_restored_and_removed() {
     snapshot(&["--show", "1"]).stdout(text).run();
 }
 
-/// 15 C5: everything can be restored without our tools.
+/// Everything can be restored without our tools.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn zstdcat_and_sha256sum_agree_with_the_record() {
@@ -161,7 +161,7 @@ fn zstdcat_and_sha256sum_agree_with_the_record() {
     assert!(record.contains(&format!("\"sha256\":\"{sha256}\"")), "{record}");
 }
 
-/// 15 C5, C4: if the disk is full, plain files stay plain, and the next night packs them.
+/// If the disk is full, plain files stay plain, and the next night packs them.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_leaves_them_plain() {

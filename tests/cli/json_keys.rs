@@ -221,7 +221,7 @@ const SELDOM: [(&str, &str); 12] = [
     ("ctx-prune", "beside.rule"),
 ];
 
-/// 15 A8: one document lists every key.
+/// One document lists every key.
 #[test]
 fn every_key_that_is_printed_is_documented_and_the_other_way_around() {
     let known = documented();
@@ -244,7 +244,7 @@ fn every_key_that_is_printed_is_documented_and_the_other_way_around() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// 15 A8: all keys have one style.
+/// All keys have one style.
 #[test]
 fn keys_are_snake_case() {
     for (section, keys) in documented() {
@@ -260,7 +260,7 @@ fn keys_are_snake_case() {
     }
 }
 
-/// 15 A8: each tool that does something reports it to programs.
+/// Each tool that does something reports it to programs.
 #[test]
 fn every_tool_has_json() {
     for tool in tools() {

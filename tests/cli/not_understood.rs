@@ -70,7 +70,7 @@ fn messages_of_pi_are_no_chat() {
     refused_by_all(&session, named);
 }
 
-/// 15 B2: a tool that only shortens what it understands leaves the rest unchanged.
+/// A tool that only shortens what it understands leaves the rest unchanged.
 #[test]
 fn a_result_is_shortened_beside_a_part_that_is_not_read() {
     let part = "{\"role\":\"user\",\"content\":[{\"type\":\"smell\",\"of\":\"roses\"}]}\n";
@@ -88,7 +88,7 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
     assert!(lines[3].len() < result.len() / 2, "{}", lines[3]);
 }
 
-/// 15 B2: the refusal names the format if it is known, and says how to convert it.
+/// The refusal names the format if it is known, and says how to convert it.
 #[test]
 fn a_format_that_is_known_by_name_is_named() {
     let human = "{\"type\":\"human\",\"content\":\"a\"}\n{\"type\":\"ai\",\"content\":\"b\"}\n";
@@ -99,7 +99,7 @@ fn a_format_that_is_known_by_name_is_named() {
     refuses("ctx-compact", &[], unknown, why);
 }
 
-/// 15 B2: a named dialect that does not match the session is refused.
+/// A named dialect that does not match the session is refused.
 #[test]
 fn a_wrong_dialect_is_found_out() {
     let line = |id: &str, parent: &str| {
@@ -124,7 +124,7 @@ fn a_wrong_dialect_is_found_out() {
     }
 }
 
-/// 15 B2: an item of an unknown type may be a call.
+/// An item of an unknown type may be a call.
 #[test]
 fn an_unknown_item_is_not_compacted() {
     let say = |text: &str| {

@@ -180,7 +180,7 @@ fn a_dry_run_shows_and_makes_nothing() {
         .run();
 }
 
-/// L11: a dry run refuses what the real run refuses.
+/// A dry run refuses what the real run refuses.
 #[test]
 fn a_dry_run_asks_whether_an_agent_is_at_work() {
     let place = Place::new();
@@ -499,7 +499,7 @@ fn a_result_in_a_snapshot_is_shown_too() {
         .run();
 }
 
-/// 15 C2: a restore that restores nothing exits with 1, and says which name would match.
+/// A restore that restores nothing exits with 1, and says which name would match.
 #[test]
 fn a_restore_of_nothing_names_the_session_that_would() {
     let place = Place::new();
@@ -552,7 +552,7 @@ fn stdin_needs_a_name() {
         .run();
 }
 
-/// C4: nothing goes out of a session if the disk has no room for it.
+/// Nothing goes out of a session if the disk has no room for it.
 ///
 /// The files are durable first: if they cannot be written, nothing is.
 #[test]

@@ -39,7 +39,7 @@ fn bytes_of_names(dir: &Path) -> Option<u64> {
     Some(bytes.sum())
 }
 
-/// G5: a compaction reads no snapshots of other sessions, and no other files in the folder of its
+/// A compaction reads no snapshots of other sessions, and no other files in the folder of its
 /// session.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
@@ -64,7 +64,7 @@ fn a_compaction_costs_the_same_in_a_store_of_any_size() {
     assert!(after <= before + 2000, "{before} bytes, then {after}");
 }
 
-/// D10, G5: whether a folder of the trash is empty is checked once, not once for each snapshot,
+/// Whether a folder of the trash is empty is checked once, not once for each snapshot,
 /// because each check may read the whole folder. Other runs can lock the store in between.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

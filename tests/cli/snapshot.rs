@@ -135,7 +135,7 @@ fn the_difference_is_shown_without_what_is_shared() {
     snapshot().within(done.dir()).args(["--raw", "--diff", "1", &first]).run();
 }
 
-/// 15 C4: a snapshot is compared with a file, and `latest` is the newest snapshot of that file. A
+/// A snapshot is compared with a file, and `latest` is the newest snapshot of that file. A
 /// name that could be both is refused.
 #[test]
 fn a_snapshot_is_compared_with_a_file() {
@@ -185,7 +185,7 @@ fn a_snapshot_is_compared_with_a_file() {
         .run();
 }
 
-/// 15 C3: the trash is listed with the time that is left.
+/// The trash is listed with the time that is left.
 #[test]
 fn the_trash_is_listed() {
     let (done, first, _) = two();
@@ -240,7 +240,7 @@ fn verify_says_which_are_damaged() {
         .run();
 }
 
-/// G4: a broken chain is reported with its line, and a repair says what it did.
+/// A broken chain is reported with its line, and a repair says what it did.
 #[test]
 fn a_changed_audit_log_is_reported_with_its_place() {
     let (done, first, second) = two();

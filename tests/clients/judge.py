@@ -76,7 +76,7 @@ class Trial:
 
     def compact(self, *flags):
         args = ["--store", self.store, "--min-idle", "0s", "--force", "--json", "--method", "extractive", *flags, self.path]
-        # 1: no gain, or what stays is more than the policy's target.
+        # No gain, or what stays is more than the policy's target.
         return json.loads(tool("ctx-compact", *args, codes=(0, 1)))
 
     def rollback(self):

@@ -221,7 +221,7 @@ mod tests {
         assert!(parse("2027-01-01").is_ok(), "a date may be in the future");
     }
 
-    /// 15 C1: lengths of time are counted from now; months are those of the calendar.
+    /// Lengths of time are counted from now; months are those of the calendar.
     #[test]
     fn lengths_of_time_are_counted_back_from_now() {
         for (text, time) in [
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(end_of_may.start, at("2026-02-28T12:00:00Z"));
     }
 
-    /// 15 C1: a day that is named by a word is the last day of that name, never a future one.
+    /// A day that is named by a word is the last day of that name, never a future one.
     #[test]
     fn named_days_are_past() {
         for (text, day) in [

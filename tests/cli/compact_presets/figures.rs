@@ -42,7 +42,7 @@ fn answer(usage: &Value) -> Act {
     Act::ok(&json!({"choices": [choice], "usage": usage}).to_string())
 }
 
-/// 15 A8: the calls of a model, including failed ones, and their tokens.
+/// The calls of a model, including failed ones, and their tokens.
 #[test]
 fn the_audit_log_tells_what_json_tells_and_no_text() {
     let session = Talk::of(40, 20_000);
@@ -75,7 +75,7 @@ fn the_audit_log_tells_what_json_tells_and_no_text() {
     assert!(file.contains("stay secret"), "{file}");
 }
 
-/// 15 A8: if code writes the summary in place of a model, the record says so.
+/// If code writes the summary in place of a model, the record says so.
 #[test]
 fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     let session = Talk::of(40, 20_000);
@@ -88,7 +88,7 @@ fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     assert_eq!((&record["model_calls"], &record["model_tokens_in"]), (&json!(3), &Value::Null));
 }
 
-/// 15 A8: an attempt without a result is recorded; a run without a reason for an attempt is not.
+/// An attempt without a result is recorded; a run without a reason for an attempt is not.
 #[test]
 fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
     let session = Talk::of(40, 20_000);
@@ -109,7 +109,7 @@ fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
     assert_eq!(night.stored("events.jsonl").lines().count(), 1);
 }
 
-/// 15 A8: the policies of xopcbot and openclaw require the text in the result.
+/// The policies of xopcbot and openclaw require the text in the result.
 #[test]
 fn a_policy_may_want_the_text_in_the_report() {
     let session = Talk::of(60, 60_000);
@@ -122,7 +122,7 @@ fn a_policy_may_want_the_text_in_the_report() {
     }
 }
 
-/// 15 A8: in a filter, stdout is only for the session.
+/// In a filter, stdout is only for the session.
 #[test]
 fn a_report_does_not_go_among_the_records() {
     let session = Talk::of(40, 20_000);

@@ -131,7 +131,7 @@ fn its_environment_works() {
     }
 }
 
-/// 15 A8: this many calls in total, including the first one.
+/// This many calls in total, including the first one.
 #[test]
 fn tries_used_up_leave_the_history_as_it_was() {
     let session = Talk::of(30, 9_000);

@@ -67,7 +67,7 @@ fn thirty_nights(preset: &'static str, flags: &str, sessions: usize) -> Option<T
     Some(told)
 }
 
-/// 15 D2: a job exits with 0 unless something needs a person, and then reports it once for each
+/// A job exits with 0 unless something needs a person, and then reports it once for each
 /// session. Snapshots exist as long as the rules say, and the store does not grow forever.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

@@ -389,7 +389,7 @@ mod frame_tests {
 
     const PRETTY: &str = "\n{\n  \"model\": \"m\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"a\"\n    },\n    {\"role\": \"assistant\"},\n\n    {\"role\": \"user\"}\n  ],\n  \"n\": 1.0\n}\n";
 
-    /// 15 A7: messages that a document keeps retain their bytes and their layout.
+    /// Messages that a document keeps retain their bytes and their layout.
     #[test]
     fn messages_that_stay_keep_their_layout() {
         let last = "{\"role\": \"assistant\"}\n{\"role\": \"user\"}\n";

@@ -52,7 +52,7 @@ fn a_reserve_fires_when_it_is_touched() {
     assert_limit(triggers, Trigger::Reserve, 120_000, of_tokens);
 }
 
-/// 15 A2: a reserve takes at most half of a small window, so a small session needs no compaction.
+/// A reserve takes at most half of a small window, so a small session needs no compaction.
 #[test]
 fn a_reserve_larger_than_the_window_leaves_half_of_it() {
     let triggers = Triggers { reserve: Some(20_000), window: Some(8_000), ..nothing() };

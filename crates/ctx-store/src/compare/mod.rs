@@ -312,7 +312,7 @@ mod tests {
         ]
     }
 
-    /// 15 C4: equal sessions have no changes.
+    /// Equal sessions have no changes.
     #[test]
     fn equal_sessions_have_no_changes() {
         assert_eq!(diff(&session(), &session()), (vec![], 5));
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(diff(&old, &new), (vec![">5,1".into()], 4));
     }
 
-    /// 15 C4: a shortened result is the same message if its call has the same id. So is a text with
+    /// A shortened result is the same message if its call has the same id. So is a text with
     /// the same start between the same neighbours.
     #[test]
     fn what_changed_within_a_message_is_told() {
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(changes[2], "~5,5: only members outside the message");
     }
 
-    /// 15 C4: an agent's own log is compared by its records. A record that is not a message is
+    /// An agent's own log is compared by its records. A record that is not a message is
     /// shown by its type.
     #[test]
     fn an_agents_own_file_is_compared_by_its_records() {
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(changes, ["~2,2: text: 2 → 5 characters", "+4"]);
     }
 
-    /// 15 C4: comparing sessions without anything in common is fast.
+    /// Comparing sessions without anything in common is fast.
     #[test]
     fn many_messages_are_compared_fast() {
         let many = |of: &str| -> Vec<String> {

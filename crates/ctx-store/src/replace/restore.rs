@@ -595,7 +595,7 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// 15 C2: a path finds its snapshots under whatever ids they were saved, and what a rollback
+    /// A path finds its snapshots under whatever ids they were saved, and what a rollback
     /// replaces is saved under the same id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
@@ -618,7 +618,7 @@ mod of_file_tests {
         assert!(matches!(elsewhere, Err(StoreError::NoSnapshot(_))));
     }
 
-    /// 15 C2: the last change of a file is undone, whichever id it was saved under.
+    /// The last change of a file is undone, whichever id it was saved under.
     #[test]
     fn an_undo_looks_at_all_names_of_a_path() {
         let bench = Bench::new();
@@ -634,7 +634,7 @@ mod of_file_tests {
         assert_eq!(undo.expect("found").meta.session, "second");
     }
 
-    /// 15 C2: after a move, a file is recognized by its content, also if it grew since.
+    /// After a move, a file is recognized by its content, also if it grew since.
     #[test]
     fn a_moved_file_is_known_by_its_content() {
         let bench = Bench::new();

@@ -491,7 +491,7 @@ mod reuse_tests {
         matches!(saved, Saved::Again(_))
     }
 
-    /// 15 C5: equal bytes of one file are saved once.
+    /// Equal bytes of one file are saved once.
     #[test]
     fn what_the_newest_snapshot_has_is_not_saved_twice() {
         let bench = Bench::new();
@@ -517,7 +517,7 @@ mod reuse_tests {
         assert!(is_again(&save(&bench, &path, None).expect("saved")));
     }
 
-    /// 15 C5: other bytes, another file or a damaged snapshot need a new one.
+    /// Other bytes, another file or a damaged snapshot need a new one.
     #[test]
     fn what_is_not_surely_the_same_is_saved() {
         let bench = Bench::new();
@@ -544,7 +544,7 @@ mod reuse_tests {
         assert!(is_new(&path), "it has grown");
     }
 
-    /// 15 C5: bytes that were saved long ago and are saved again today are kept like a new
+    /// Bytes that were saved long ago and are saved again today are kept like a new
     /// snapshot.
     #[test]
     fn what_was_saved_once_more_is_kept_from_then_on() {
@@ -569,7 +569,7 @@ mod reuse_tests {
         assert!(reasons.contains(&crate::retention::Reason::Days), "{reasons:?}");
     }
 
-    /// 15 C5: a replacement takes a snapshot of its own, without using more space.
+    /// A replacement takes a snapshot of its own, without using more space.
     #[test]
     fn a_replacement_takes_no_second_copy() {
         let bench = Bench::new();

@@ -327,7 +327,7 @@ mod query_tests {
 mod missing_tests {
     use super::near;
 
-    /// 15 C2: the error proposes names that differ by one typing error or lack their end.
+    /// The error proposes names that differ by one typing error or lack their end.
     #[test]
     fn near_names_are_proposed() {
         let known = ["demo", "demo-2", "other", "p-1"];

@@ -252,7 +252,7 @@ const AT_A_TIME: usize = 100;
 mod trash_list_tests {
     use crate::tests::{Bench, id};
 
-    /// 15 C3: the item that was removed last comes first, with the end of its grace.
+    /// The item that was removed last comes first, with the end of its grace.
     #[test]
     fn what_was_removed_last_comes_first() {
         let bench = Bench::new();
@@ -282,7 +282,7 @@ mod undelete_tests {
     use crate::tests::{Bench, id};
     use crate::{SnapshotId, StoreError, StoreItem};
 
-    /// 15 C5: items are brought back by the time of their removal.
+    /// Items are brought back by the time of their removal.
     #[test]
     fn all_or_what_was_removed_since_a_time_is_found() {
         let bench = Bench::new();

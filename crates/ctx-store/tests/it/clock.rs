@@ -1,4 +1,4 @@
-//! T1: garbage collection while the clock is wrong, and after a long time without use.
+//! Garbage collection while the clock is wrong, and after a long time without use.
 
 use crate::Bench;
 use chrono::TimeDelta;

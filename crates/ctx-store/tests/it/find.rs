@@ -48,7 +48,7 @@ fn digits_are_a_number_of_that_session() {
     assert_eq!(reason(&bench, "123456789012"), MissingReason::HashInDigits);
 }
 
-/// 15 C1: the error says if a snapshot is in the trash.
+/// The error says if a snapshot is in the trash.
 #[test]
 fn a_number_in_the_trash_is_told() {
     let bench = Bench::new();
@@ -58,7 +58,7 @@ fn a_number_in_the_trash_is_told() {
     assert_eq!(reason(&bench, "1"), MissingReason::InTrash(gone.id.to_string()));
 }
 
-/// 15 C1: a day means the snapshot taken on it; a time means the newest one taken by then.
+/// A day means the snapshot taken on it; a time means the newest one taken by then.
 #[test]
 fn days_and_times_name_snapshots() {
     let bench = Bench::new();
@@ -96,7 +96,7 @@ fn days_and_times_name_snapshots() {
     }
 }
 
-/// 15 C1: a snapshot that was taken for an undo is not the state at a time, as it is not `latest`.
+/// A snapshot that was taken for an undo is not the state at a time, as it is not `latest`.
 #[test]
 fn a_time_names_no_snapshot_that_was_taken_for_an_undo() {
     let bench = Bench::new();
@@ -112,7 +112,7 @@ fn a_time_names_no_snapshot_that_was_taken_for_an_undo() {
     assert!(catalog.find_before(before.id.stamp.time).is_err());
 }
 
-/// 15 C2: a session that does not exist is an error that lists similar names.
+/// A session that does not exist is an error that lists similar names.
 #[test]
 fn a_session_with_a_typing_error_is_refused() {
     let bench = Bench::new();

@@ -177,7 +177,7 @@ fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
     (plain, kept.sum())
 }
 
-/// 15 C5: the store needs a fraction of plain copies.
+/// The store needs a fraction of plain copies.
 #[test]
 fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
     const FULL: usize = 4 << 20;
@@ -188,7 +188,7 @@ fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
     assert!(kept * 9 >= plain, "{kept} of {plain} bytes: that is no session");
 }
 
-/// 15 C5: the same with real sessions, `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.
+/// The same with real sessions, `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.
 #[test]
 #[ignore = "needs real sessions: CTX_TRANSCRIPTS"]
 #[allow(clippy::print_stdout)] // A measurement tells its figures.

@@ -43,7 +43,7 @@ fn files(store: &Store, snapshot: &Snapshot) -> [bool; 3] {
 
 const LINES: &[u8] = b"{\"n\":1}\n{\"n\":2}\nhalf";
 
-/// 15 C5: a packed snapshot reads like a plain one.
+/// A packed snapshot reads like a plain one.
 #[test]
 fn what_is_packed_is_read_as_before() {
     let bench = Bench::new();
@@ -73,7 +73,7 @@ fn what_is_packed_is_read_as_before() {
     assert!(store.check_audit_log().expect("a log").is_empty());
 }
 
-/// 15 C5: the newest snapshots stay plain.
+/// The newest snapshots stay plain.
 #[test]
 fn only_what_is_old_enough_is_packed() {
     let bench = Bench::new();
@@ -86,7 +86,7 @@ fn only_what_is_old_enough_is_packed() {
     assert_eq!(ids, [old.id]);
 }
 
-/// 15 C5: a rollback to a packed snapshot restores the exact bytes.
+/// A rollback to a packed snapshot restores the exact bytes.
 #[test]
 fn a_rollback_from_packed_bytes_is_exact() {
     let bench = Bench::new();
@@ -98,7 +98,7 @@ fn a_rollback_from_packed_bytes_is_exact() {
     assert_eq!(fs::read(&path).expect("read"), LINES);
 }
 
-/// 15 C5: a packed snapshot can be removed and brought back.
+/// A packed snapshot can be removed and brought back.
 #[test]
 fn what_is_packed_goes_into_the_trash_and_comes_back() {
     let bench = Bench::new();
@@ -140,7 +140,7 @@ impl Once {
     }
 }
 
-/// 15 C5: whichever step a kill interrupts, the snapshot is complete, and the next run finishes.
+/// Whichever step a kill interrupts, the snapshot is complete, and the next run finishes.
 #[test]
 fn a_run_that_was_killed_is_finished() {
     let bench = Bench::new();
@@ -171,7 +171,7 @@ fn a_run_that_was_killed_is_finished() {
     assert_eq!(bytes(store, &snapshot).expect("packed anew"), LINES);
 }
 
-/// 15 C5: a user who unpacks or packs a snapshot by hand does no harm.
+/// A user who unpacks or packs a snapshot by hand does no harm.
 #[test]
 fn bytes_that_somebody_packed_or_unpacked_are_read() {
     let bench = Bench::new();
@@ -197,7 +197,7 @@ fn bytes_that_somebody_packed_or_unpacked_are_read() {
     assert_eq!(member(&adopted), member(&String::from_utf8(after).expect("text")));
 }
 
-/// 15 C5, C10: a packed snapshot that is damaged, truncated or unpacks to more bytes than were
+/// A packed snapshot that is damaged, truncated or unpacks to more bytes than were
 /// saved is noticed, and a repair sets it aside.
 #[test]
 fn damage_of_packed_bytes_is_found() {
@@ -238,7 +238,7 @@ fn damage_of_packed_bytes_is_found() {
     }
 }
 
-/// 15 C5: a damaged snapshot is not packed, so that its remains can be examined.
+/// A damaged snapshot is not packed, so that its remains can be examined.
 #[test]
 fn damaged_bytes_are_not_packed() {
     for other in [&b"{\"n\":1}\n{\"n\":3}\nhalf"[..], b"", &LINES.repeat(2)] {
