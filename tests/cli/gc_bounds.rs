@@ -88,7 +88,6 @@ fn removed() -> (TempDir, [String; 4]) {
     (dir, ids)
 }
 
-/// 15 C5
 #[test]
 fn all_comes_back_in_one_go() {
     let (dir, _) = removed();
@@ -130,7 +129,6 @@ fn several_come_back_and_what_is_not_there_is_told() {
         .run();
 }
 
-/// 15 C5
 #[test]
 fn the_trash_is_listed_with_the_time_that_is_left() {
     let (dir, [one, ..]) = removed();
@@ -150,7 +148,6 @@ fn the_trash_is_listed_with_the_time_that_is_left() {
     assert_eq!(list(&["-q"]), "");
 }
 
-/// 15 C5
 #[test]
 fn no_grace_empties_the_trash() {
     let (dir, [.., three, four]) = two_sessions();

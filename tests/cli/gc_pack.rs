@@ -87,7 +87,6 @@ fn what_is_a_day_old_is_packed_without_a_word() {
         .run();
 }
 
-/// 15 C5
 #[test]
 fn packing_is_told_to_those_who_ask() {
     let (dir, ids) = folder(&[3, 2]);
@@ -106,7 +105,6 @@ fn packing_is_told_to_those_who_ask() {
     gc(dir.path()).args(["--json"]).stdout(told).run();
 }
 
-/// 15 C5
 #[test]
 fn packed_snapshots_are_shown_checked_restored_and_removed() {
     let (dir, ids) = folder(&[3, 2]);
