@@ -1,30 +1,30 @@
 //! Shell completion of the values of flags. A flag has the same values in all tools.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use chrono::Utc;
-use clap::{Arg, Command};
+use clap::{Arg, ArgMatches, Command};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use ctx_cli::{Typed, short_time};
+use ctx_cli::short_time;
 use ctx_format::counted;
-use ctx_store::{Actor, SnapshotId, Store};
+use ctx_store::{Actor, SessionId, SnapshotId, Store};
 use ctx_summary::Template;
 use ctx_tokens::Model;
 
 /// Returns the command with completers for the values of its arguments.
-pub fn of(command: Command, typed: &Typed) -> Command {
+pub fn of(command: Command, typed: &ArgMatches) -> Command {
     let tool = command.get_name().to_owned();
     command.mut_args(|arg| with_values(arg, &tool, typed)).mut_subcommands(|below| of(below, typed))
 }
 
-fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
+fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
     // Clap itself offers the values that it knows.
     let line = typed.clone();
-    let is_text = tool == "ctx-count" && typed.has("text");
+    let is_text = matches!(typed.try_get_one("text"), Ok(Some(true)));
     match arg.get_id().as_str() {
         "preset" | "show_preset" => offered(arg, |_| presets()),
         "model" => offered(arg, |_| models()),
@@ -120,11 +120,10 @@ fn models() -> Vec<CompletionCandidate> {
 
 /// Returns `latest` and the ids of the snapshots, newest first. If the command line names a
 /// session, only its snapshots are listed.
-fn snapshots(line: &Typed) -> Vec<CompletionCandidate> {
-    let session = line.value_of("session", Some('s'));
+fn snapshots(line: &ArgMatches) -> Vec<CompletionCandidate> {
     let mut ids = ids(line);
-    if let Some(session) = session.as_deref().and_then(|it| it.to_str()) {
-        ids.retain(|id| id.session.as_str() == session);
+    if let Ok(Some(session)) = line.try_get_one::<SessionId>("session") {
+        ids.retain(|id| id.session == *session);
     }
     ids.sort_by_key(|id| std::cmp::Reverse(id.stamp));
     let what = "the newest one that was not taken for an undo";
@@ -139,7 +138,7 @@ fn snapshots(line: &Typed) -> Vec<CompletionCandidate> {
 }
 
 /// Returns the sessions that the store has snapshots of.
-fn sessions(line: &Typed) -> Vec<CompletionCandidate> {
+fn sessions(line: &ArgMatches) -> Vec<CompletionCandidate> {
     let mut sessions: BTreeMap<String, (u64, SnapshotId)> = BTreeMap::new();
     for id in ids(line) {
         let known = sessions.entry(id.session.to_string());
@@ -161,11 +160,10 @@ fn ago(id: &SnapshotId) -> String {
     format!("{} ago", short_time(age))
 }
 
-fn ids(line: &Typed) -> Vec<SnapshotId> {
-    let typed = line.value_of("store", None).map(of_home);
+fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
+    let named = line.try_get_one("store").ok().flatten().map(of_home);
     let usual = || Store::usual_root(|name| std::env::var_os(name));
-    let variable = || std::env::var_os("CTX_HOME").map(PathBuf::from);
-    let Some(root) = typed.or_else(variable).or_else(usual) else {
+    let Some(root) = named.or_else(usual) else {
         return Vec::new();
     };
     // Completion changes nothing, so it logs nothing.
@@ -175,11 +173,10 @@ fn ids(line: &Typed) -> Vec<SnapshotId> {
 }
 
 /// Expands a leading `~`, as the shell will do.
-fn of_home(typed: OsString) -> PathBuf {
-    let path = PathBuf::from(typed);
+fn of_home(path: &PathBuf) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => path,
+        _ => path.clone(),
     }
 }
 

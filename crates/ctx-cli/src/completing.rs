@@ -4,11 +4,11 @@
 //! shell. The tool then answers through `clap_complete` instead of running; [`Binary::completed`]
 //! provides the values.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Command, ValueEnum};
+use clap::{ArgMatches, Command, ValueEnum};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
 use crate::Binary;
@@ -39,53 +39,6 @@ impl Shell {
     }
 }
 
-/// A command line that is being typed.
-#[derive(Clone, Debug)]
-pub struct Typed {
-    words: Vec<OsString>,
-    /// The index of the word to complete.
-    index: usize,
-}
-
-impl Typed {
-    /// Takes the words from the name of the tool on, and the index of the word to complete.
-    pub fn new(words: Vec<OsString>, index: usize) -> Self {
-        Self { words, index }
-    }
-
-    /// Returns the part of the word that was typed so far.
-    pub fn current(&self) -> &OsStr {
-        self.words.get(self.index).map_or(OsStr::new(""), OsString::as_os_str)
-    }
-
-    /// Returns true if the user typed this flag.
-    pub fn has(&self, long: &str) -> bool {
-        let before = &self.words[..self.index.min(self.words.len())];
-        before.iter().any(|word| *word == *format!("--{long}"))
-    }
-
-    /// Returns the value that the user gave to a flag; the last one counts.
-    pub fn value_of(&self, long: &str, short: Option<char>) -> Option<OsString> {
-        let before = &self.words[..self.index.min(self.words.len())];
-        let names = [Some(format!("--{long}")), short.map(|it| format!("-{it}"))];
-        let mut found = None;
-        for (at, word) in before.iter().enumerate() {
-            let word = word.to_string_lossy();
-            for name in names.iter().flatten() {
-                let rest = word.strip_prefix(name.as_str());
-                found = match rest {
-                    Some("") => before.get(at + 1).cloned().or(found),
-                    // The value may directly follow a short flag.
-                    Some(rest) if rest.starts_with('=') => Some(rest[1..].into()),
-                    Some(rest) if !name.starts_with("--") => Some(rest.into()),
-                    _ => found,
-                };
-            }
-        }
-        found
-    }
-}
-
 /// Answers a shell that wants completions; `None` if no shell called the tool.
 pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let shell = std::env::var(VARIABLE).ok()?;
@@ -96,8 +49,14 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
     // Fish passes only the line before the cursor.
     let index = index.filter(|_| shell != Shell::Fish);
-    let typed = Typed::new(words.clone(), index.unwrap_or(words.len().saturating_sub(1)));
-    let mut command = (binary.completed)(calmed(binary.tool.full_command(), &typed), &typed);
+    let index = index.unwrap_or(words.len().saturating_sub(1)).min(words.len());
+    let (before, current) = words.split_at(index);
+    let mut command = binary.tool.full_command();
+    let typed = parsed(command.clone(), before);
+    if current.first().is_none_or(|word| word.is_empty()) {
+        command = calmed(command);
+    }
+    let mut command = (binary.completed)(command, &typed);
     let mut answer = Vec::new();
     let directory = std::env::current_dir().ok();
     let engine: &dyn EnvCompleter = match shell {
@@ -111,12 +70,17 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     Some(if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Parses the words before the cursor as far as they are valid. If the tool has commands, returns
+/// the flags of the command.
+fn parsed(command: Command, words: &[OsString]) -> ArgMatches {
+    let matches = command.ignore_errors(true).try_get_matches_from(words);
+    let mut matches = matches.unwrap_or_default();
+    matches.remove_subcommand().map_or(matches, |(_, of_command)| of_command)
+}
+
 /// Hides flags before the first letter of a word, unless nothing else fits, because dozens of flags
 /// would hide everything else.
-fn calmed(command: Command, typed: &Typed) -> Command {
-    if !typed.current().is_empty() {
-        return command;
-    }
+fn calmed(command: Command) -> Command {
     let without_flags = |command: Command| {
         let command = command.disable_help_flag(true).disable_version_flag(true);
         command.mut_args(|arg| {
@@ -129,36 +93,39 @@ fn calmed(command: Command, typed: &Typed) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shell, Typed};
+    use clap::{Arg, Command};
 
-    fn typed(words: &[&str], index: usize) -> Typed {
-        Typed::new(words.iter().map(Into::into).collect(), index)
+    use super::{Shell, parsed};
+
+    /// Returns the value of `--store`, also if the line is not complete yet.
+    fn store(words: &[&str]) -> Option<String> {
+        let arg = Arg::new("store").long("store").short('t');
+        let quiet = Arg::new("quiet").short('q').action(clap::ArgAction::SetTrue);
+        let needed = Arg::new("file").required(true);
+        let command = Command::new("ctx-x").args([arg, quiet, needed]).args_override_self(true);
+        let words: Vec<_> = words.iter().map(Into::into).collect();
+        parsed(command, &words).get_one("store").cloned()
     }
 
     /// Earlier words decide which values fit.
     #[test]
     fn the_value_of_a_flag_is_found_however_it_was_typed() {
         for words in [
-            ["ctx-x", "--store", "/s", ""],
-            ["ctx-x", "--store=/s", "-q", ""],
-            ["ctx-x", "-t", "/s", ""],
-            ["ctx-x", "-t/s", "-q", ""],
-            ["ctx-x", "-t=/s", "--store", ""],
+            &["ctx-x", "--store", "/s"][..],
+            &["ctx-x", "--store=/s", "-q"],
+            &["ctx-x", "-t", "/s"],
+            &["ctx-x", "-t/s", "-q"],
+            &["ctx-x", "-t=/s", "--no-such"],
         ] {
-            let typed = typed(&words, 3);
-            let found = typed.value_of("store", Some('t')).expect("it is there");
-            assert_eq!(found, "/s", "{words:?}");
+            assert_eq!(store(words).as_deref(), Some("/s"), "{words:?}");
         }
-        let later = typed(&["ctx-x", "", "--store", "/s"], 1);
-        assert_eq!(later.value_of("store", None), None);
-        assert_eq!(later.current(), "");
+        assert_eq!(store(&["ctx-x", "--store"]), None);
     }
 
     /// The last of two equal flags counts, as in the tool itself.
     #[test]
     fn the_last_of_a_flag_counts() {
-        let typed = typed(&["ctx-x", "--store=/a", "--store", "/b", ""], 4);
-        assert_eq!(typed.value_of("store", None).as_deref(), Some("/b".as_ref()));
+        assert_eq!(store(&["ctx-x", "--store=/a", "--store", "/b"]).as_deref(), Some("/b"));
     }
 
     /// A script names only its own tool.

@@ -17,7 +17,7 @@ mod process;
 mod progress;
 mod usage;
 
-pub use completing::{Shell, Typed};
+pub use completing::Shell;
 pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::{Failure, Result};
 pub use input::{

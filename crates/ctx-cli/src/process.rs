@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::completing::answer;
 use crate::io::return_large_blocks;
-use crate::{CommonArgs, Failure, Io, Outcome, Progress, Typed, help, manual, usage};
+use crate::{CommonArgs, Failure, Io, Outcome, Progress, help, manual, usage};
 
 /// Parses the command line, runs the tool, reports its failure, and returns the exit status.
 pub fn main(binary: &Binary) -> ExitCode {
@@ -104,8 +104,8 @@ pub struct Binary {
     pub tool: &'static Tool,
     /// The manual page of the tool, in roff.
     pub manual: &'static str,
-    /// Adds completers to the arguments of a command, for a line that is being typed.
-    pub completed: fn(Command, &Typed) -> Command,
+    /// Adds completers to the arguments of a command; the matches are those of the line so far.
+    pub completed: fn(Command, &ArgMatches) -> Command,
 }
 
 /// One tool: the source of its binary, its man page, its completions and its tests.
