@@ -44,7 +44,8 @@ use ctx_cli::{Binary, Tool};
 
 /// The entry of each binary: runs `tool`, whose manual page is `manual`.
 pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
-    ctx_cli::main(&Binary { tool, manual, completed: completing::of })
+    let answered = args::counting::list_models;
+    ctx_cli::main(&Binary { tool, manual, answered, completed: completing::of })
 }
 
 /// Every tool, in alphabetical order.

@@ -1,7 +1,7 @@
 //! Flags about models and tokens: the model, its encoding and the limits of a compaction.
 
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgMatches, Args};
 use ctx_cli::{Failure, Io, Listing, Result, json_line, question};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::Policy;
@@ -150,15 +150,17 @@ impl ModelArgs {
     pub fn full_name(&self) -> Option<&'static str> {
         self.model.as_deref().and_then(ctx_tokens::full_name)
     }
+}
 
-    /// Prints the list if it was requested. Returns whether it did; the tool is then done.
-    pub fn list(&self, json: bool, io: &mut Io) -> Result<bool> {
-        if self.list_models {
-            let objects = || rows().map(|model| json_line(&model)).collect();
-            io.print(if json { objects() } else { table() })?;
-        }
-        Ok(self.list_models)
+/// Prints the known models for `--list-models`. Returns true if the flag is given.
+pub fn list_models(matches: &ArgMatches, io: &mut Io) -> Result<bool> {
+    let matches = matches.subcommand().map_or(matches, |(_, of_command)| of_command);
+    let has = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
+    if has("list_models") {
+        let objects = || rows().map(|model| json_line(&model)).collect();
+        io.print(if has("json") { objects() } else { table() })?;
     }
+    Ok(has("list_models"))
 }
 
 fn unknown(name: &str, otherwise: &str) -> Failure {

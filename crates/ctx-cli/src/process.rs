@@ -37,7 +37,10 @@ pub fn main(binary: &Binary) -> ExitCode {
     let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
     Progress::begin(tool.name, &common);
     let mut io = Io::of_process(tool.name, &common);
-    let outcome = (tool.run)(&matches, &mut io);
+    let outcome = match (binary.answered)(&matches, &mut io) {
+        Ok(false) => (tool.run)(&matches, &mut io),
+        answered => answered.map(|_| ExitStatus::Done),
+    };
     Progress::current().end();
     let outcome = outcome.and_then(|status| io.end(status));
     let status = outcome.unwrap_or_else(|failure| {
@@ -104,6 +107,8 @@ pub struct Binary {
     pub tool: &'static Tool,
     /// The manual page of the tool, in roff.
     pub manual: &'static str,
+    /// Answers a flag that several tools have, and returns true; the tool then does not run.
+    pub answered: fn(&ArgMatches, &mut Io) -> Result<bool, Failure>,
     /// Adds completers to the arguments of a command; the matches are those of the line so far.
     pub completed: fn(Command, &ArgMatches) -> Command,
 }

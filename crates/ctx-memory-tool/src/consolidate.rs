@@ -52,9 +52,6 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, matches: &ArgMatches, io: &mut Io) -> Outcome {
-        if self.counting.models.list(self.json, io)? {
-            return Ok(ExitStatus::Done);
-        }
         let counting = self.counting.resolve()?;
         counting.report(io);
         let store = self.store.open(&crate::TOOL, matches)?;

@@ -74,9 +74,6 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, matches: &ArgMatches, io: &mut Io) -> Outcome {
-        if self.counting.models.list(false, io)? {
-            return Ok(ExitStatus::Done);
-        }
         let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
         if is_stdin(&self.base) && is_stdin(&self.transcript) {
             return Err(Failure::new("--base and --transcript both read stdin")

@@ -161,9 +161,6 @@ type Results = [(String, Result<Report>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    if args.counting.models.list(args.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     // The policy whose triggers --due checks.
     let policy = if args.due { args.policy.named(io)? } else { None };
     let counting = args.counting.resolve_under(policy.as_ref())?;

@@ -134,9 +134,6 @@ const LONG: u64 = 64 << 10;
 
 fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     let args = Args::from_arg_matches(matches)?;
-    if args.counting.models.list(args.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     if let Some(name) = &args.show_preset {
         let built_in = (name == "built-in").then_some(ctx_policy::BUILT_IN);
         let text = built_in.or_else(|| ctx_policy::source(name)).ok_or_else(|| unknown(name))?;

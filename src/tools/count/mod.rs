@@ -115,9 +115,6 @@ struct File {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    if args.counting.models.list(args.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     let operands = args.folders.operands(&args.files, walk(false))?;
     let paths = &operands.paths;
     if args.annotate && paths.len() > 1 {

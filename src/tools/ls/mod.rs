@@ -4,7 +4,7 @@ use std::time::SystemTime;
 use std::{fs, path};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, report_failures};
+use ctx_cli::{Failure, Io, Outcome, Result, Tool, report_failures};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Form, Index, Query, Question};
@@ -64,9 +64,6 @@ pub const TOOL: Tool = Tool {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    if args.models.list(args.form.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     let question = Question {
         triggers: args.triggers(io)?,
         counter: MessageCounter::new(Encoding::default()),

@@ -83,9 +83,6 @@ struct Args {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut args = Args::from_arg_matches(matches)?;
-    if args.counting.models.list(args.report.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     args.output = args.in_place.of(args.output, args.file.as_ref());
     let lazy = args.store.lazy(&TOOL, matches);
     let store = lazy.get()?;

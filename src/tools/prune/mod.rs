@@ -77,9 +77,6 @@ pub const TOOL: Tool = Tool {
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
-    if args.counting.models.list(args.report.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     let paths = inputs(&args.file)?;
     let path = &paths[0];
     if args.read.batch {

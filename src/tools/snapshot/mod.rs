@@ -139,9 +139,6 @@ struct Args {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    if args.counting.models.list(args.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     let store = args.store.open(&TOOL, matches)?;
     let session = args.session.as_ref();
     if args.list {

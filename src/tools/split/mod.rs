@@ -96,9 +96,6 @@ pub const TOOL: Tool = Tool {
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
-    if args.counting.models.list(args.report.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     if args.report.json && args.strip {
         return Err(Failure::new("--json reports zones, and --strip has none"));
     }

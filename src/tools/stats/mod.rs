@@ -13,8 +13,7 @@ use std::time::SystemTime;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable,
-    report_failures,
+    Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable, report_failures,
 };
 use ctx_engine::counter::MessageCounter;
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
@@ -97,9 +96,6 @@ pub const TOOL: Tool = Tool {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    if args.counting.models.list(args.json, io)? {
-        return Ok(ExitStatus::Done);
-    }
     let store = args.store.open(&TOOL, matches)?;
     let target = args.output.report(&args.files)?;
     let (text, failures) = if args.html {
