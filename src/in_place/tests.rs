@@ -9,8 +9,9 @@ use ctx_engine::compact::{
 };
 use ctx_engine::counter::MessageCounter;
 use ctx_engine::{Invalid, Notes};
+use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Triggers;
-use ctx_policy::{Keep, Policy, preset};
+use ctx_policy::{Policy, preset};
 use ctx_store::{Actor, MinIdle, SessionId, Store};
 use ctx_tokens::Encoding;
 
@@ -39,7 +40,7 @@ impl DerefMut for Setup {
 
 fn setup(change: impl FnOnce(&mut Policy)) -> Setup {
     let mut policy = preset("default").expect("a preset");
-    policy.keep = Keep { messages: None, turns: Some(1), tokens: None, recent_share: None };
+    policy.keep = Keep { turns: Some(1), ..Keep::default() };
     policy.target.share = None;
     change(&mut policy);
     let counter = MessageCounter::new(Encoding::default());

@@ -33,7 +33,7 @@ pub use layer::{BUILT_IN, Layer, settings};
 #[cfg(feature = "clap")]
 pub use overrides::Overrides;
 pub use policy::{
-    Clear, Fallback, Keep, Method, Mode, Offload, Policy, Prune, Retention, Summary, Target, When,
+    Clear, Fallback, Method, Mode, Offload, Policy, Prune, Retention, Summary, Target, When,
 };
 pub use presets::{headers, layer, names, preset, source};
 pub use rule::Rule;

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::keep::Keep;
 use crate::parse_count;
-use crate::policy::{self, Method, Policy};
+use crate::policy::{Method, Policy};
 
 /// Settings that flags give. All others come from the policy.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,12 +28,7 @@ impl Overrides {
     /// Applies these settings to a policy.
     pub fn lay_on(&self, policy: &mut Policy) {
         if self.keep.is_some() {
-            policy.keep = policy::Keep {
-                messages: self.keep.messages,
-                turns: self.keep.turns,
-                tokens: self.keep.tokens,
-                recent_share: None,
-            };
+            policy.keep = self.keep;
         }
         if self.target_tokens.is_some() {
             policy.target.tokens = self.target_tokens;

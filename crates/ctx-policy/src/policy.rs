@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::duration::FixedSpan;
+use crate::keep::Keep;
 use crate::presets::names;
 use crate::share::{Bounds, Share};
 use crate::trigger::Triggers;
@@ -36,14 +37,6 @@ pub struct Policy {
     pub retention: Retention,
     pub environment: BTreeMap<String, String>,
     pub bounds: BTreeMap<String, Bounds>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Keep {
-    pub messages: Option<u64>,
-    pub turns: Option<u64>,
-    pub tokens: Option<u64>,
-    pub recent_share: Option<Share>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

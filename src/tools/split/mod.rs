@@ -197,6 +197,7 @@ impl Args {
             messages: self.keep.messages.or(alone.then_some(KEEP_MESSAGES)),
             turns: self.keep.turns,
             tokens,
+            ..Keep::default()
         };
         Ok(Plan {
             keep,

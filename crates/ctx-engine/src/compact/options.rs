@@ -264,8 +264,8 @@ impl<'a> Plan<'a> {
 
     /// Returns how much the policy keeps.
     pub(super) fn keep(&self, before: &SizeBefore) -> Keep {
-        let keep = &self.policy().keep;
-        Keep { messages: keep.messages, turns: keep.turns, tokens: self.recent_tokens(before) }
+        let tokens = self.recent_tokens(before);
+        Keep { tokens, recent_share: None, ..self.policy().keep }
     }
 
     /// Returns smaller amounts to keep, largest first, for when the policy keeps too much. Amounts
@@ -403,6 +403,7 @@ pub(super) fn scaled(keep: Keep, scale: impl Fn(u64) -> u64) -> Keep {
         messages: keep.messages.map(&scale),
         turns: keep.turns.map(&scale),
         tokens: keep.tokens.map(&scale),
+        ..keep
     }
 }
 

@@ -307,7 +307,7 @@ mod window_tests {
 
     #[test]
     fn the_floor_that_keeps_most_decides() {
-        let keep = |messages, turns, tokens| Keep { messages, turns, tokens };
+        let keep = |messages, turns, tokens| Keep { messages, turns, tokens, recent_share: None };
         assert_eq!(first_kept(Keep::default()), 5);
         assert_eq!(first_kept(keep(Some(1), None, None)), 4);
         assert_eq!(first_kept(keep(Some(0), None, None)), 5);

@@ -147,7 +147,7 @@ fn tokens_are_a_floor() {
     assert_eq!(zones(&["u", "a", "u", "a"], tokens(11)), "ookk");
     assert_eq!(zones(&["u", "a", "u", "a"], tokens(30)), "okkk");
     assert_eq!(zones(&["u", "a", "u", "a"], tokens(1000)), "kkkk");
-    let both = Keep { tokens: Some(10), messages: Some(3), turns: None };
+    let both = Keep { tokens: Some(10), messages: Some(3), ..Keep::default() };
     assert_eq!(zones(&["u", "a", "u", "a"], both), "okkk");
 }
 
@@ -246,7 +246,7 @@ proptest! {
         tokens in proptest::option::of(0u64..90),
     ) {
         let texts: Vec<&str> = records.iter().map(String::as_str).collect();
-        let keep = Keep { messages, turns, tokens };
+        let keep = Keep { messages, turns, tokens, recent_share: None };
         let verdicts = split(&texts, keep);
         let mut finder = ExchangeFinder::default();
         let found: Vec<Option<u64>> = (1..).zip(&texts).map(|(number, text)| {
