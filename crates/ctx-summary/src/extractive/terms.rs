@@ -104,25 +104,25 @@ pub(super) struct Weights {
     of: Vec<f64>,
     /// The worth of a word by how often it was said before.
     again: [f64; 3],
-    told: Vec<u8>,
+    uses: Vec<u8>,
 }
 
 impl Weights {
     pub(super) fn new(of: Vec<f64>, again: [f64; 3]) -> Self {
-        let told = vec![0; of.len()];
-        Self { of, again, told }
+        let uses = vec![0; of.len()];
+        Self { of, again, uses }
     }
 
     pub(super) fn worth(&self, word: u32) -> f64 {
         let at = word as usize;
-        self.of[at] * self.again[usize::from(self.told[at])]
+        self.of[at] * self.again[usize::from(self.uses[at])]
     }
 
     /// Records that the words were used.
     pub(super) fn tell(&mut self, words: &[u32]) {
         for word in words {
-            let told = &mut self.told[*word as usize];
-            *told = (*told + 1).min(2);
+            let uses = &mut self.uses[*word as usize];
+            *uses = (*uses + 1).min(2);
         }
     }
 }

@@ -36,8 +36,8 @@ pub struct Future {
     new: String,
     new_tokens: u64,
     /// Later results and user messages.
-    told: String,
-    /// For each later call, its values and the length of `told` before it.
+    later: String,
+    /// For each later call, its values and the length of `later` before it.
     calls: Vec<(Vec<String>, usize)>,
 }
 
@@ -84,10 +84,10 @@ impl Future {
     /// Adds the next message of the continuation.
     pub fn push_later(&mut self, message: &Message<'_>) {
         for call in message.calls() {
-            self.calls.push((values::of_call(call), self.told.len()));
+            self.calls.push((values::of_call(call), self.later.len()));
         }
         if matches!(message.role, Role::User | Role::Tool | Role::Function) {
-            add(&mut self.told, &text(message));
+            add(&mut self.later, &text(message));
         }
     }
 
@@ -96,7 +96,7 @@ impl Future {
     /// session.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
-        let told = Hay::of(&self.told);
+        let later = Hay::of(&self.later);
         // System messages that were already there say nothing new.
         let mut new = String::new();
         for system in self.new_systems.iter().skip(self.old_systems) {
@@ -107,7 +107,7 @@ impl Future {
         let window = Hay::of(&self.old[self.window(budget)..]);
 
         let mut needed = Needed::default();
-        for value in self.needed_values(&given, &old, &told) {
+        for value in self.needed_values(&given, &old, &later) {
             let is_kept = new.has(&value);
             let in_context = is_kept && keeps_context(old.text, new.text, &value);
             let is_far = !window.has(&value);
@@ -137,17 +137,17 @@ impl Future {
 
     /// Returns the values that a later call used, that the old session had, and that nobody had
     /// repeated by then, in order.
-    fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, told: &Hay<'_>) -> Vec<String> {
+    fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, later: &Hay<'_>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
-        for (values, told_before) in &self.calls {
+        for (values, before) in &self.calls {
             for value in values.iter().filter(|value| !given.has(value)) {
                 let Some(known) = known(old, value) else {
                     continue;
                 };
                 let is_given = known != value && given.has(known);
                 let is_new = !is_given && !is_common(known) && seen.insert(known);
-                if is_new && !told.has_within(known, *told_before) {
+                if is_new && !later.has_within(known, *before) {
                     found.push(known.to_owned());
                 }
             }
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_again_is_not_needed() {
+    fn what_was_repeated_is_not_needed() {
         let mut future = Future::default();
         future.push_before(&says(Role::User, "ship order_17 and order_18"));
         future.push_later(&answers("order_17 is ready"));
