@@ -98,7 +98,7 @@ impl<'p> Understood<'p> {
         };
         let foreign = session.foreign();
         if let Some(foreign) = &foreign {
-            what = format!("{what}: {}", told(foreign));
+            what = format!("{what}: {}", with_remedy(foreign));
         }
         report.add(Finding::problem(self.first, "no-message", what), self.plan);
     }
@@ -122,12 +122,12 @@ pub(super) fn unread(
     if !report.has(rule)
         && let Some(foreign) = Foreign::of(object, dialect)
     {
-        message = format!("{message}: {}", told(&foreign));
+        message = format!("{message}: {}", with_remedy(&foreign));
     }
     Finding::problem(Some(line), rule, message)
 }
 
-fn told(foreign: &Foreign) -> String {
+fn with_remedy(foreign: &Foreign) -> String {
     format!("{foreign}; {}", foreign.remedy)
 }
 
