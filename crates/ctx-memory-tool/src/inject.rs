@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "PART",
-        value_parser = one_of(Layer::ALL, Layer::as_str)
+        value_parser = one_of(&Layer::ALL, Layer::as_str)
     )]
     without: Vec<Layer>,
     /// Limit the context to N tokens

@@ -58,13 +58,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 /// Parses one of `all`, each by its name.
-fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
-    all: [T; N],
+fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(all.map(name)).map(move |word| {
-        let named = all.into_iter().find(|it| name(*it) == word);
-        named.expect("one of the possible values")
+    PossibleValuesParser::new(all.iter().map(move |it| name(*it))).map(move |word| {
+        let named = all.iter().find(|it| name(**it) == word);
+        *named.expect("one of the possible values")
     })
 }
 

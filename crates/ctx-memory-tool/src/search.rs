@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "ROLE",
-        value_parser = one_of(ROLES, |role| role),
+        value_parser = one_of(&ROLES, |role| role),
         help_heading = "Filters"
     )]
     role: Vec<&'static str>,

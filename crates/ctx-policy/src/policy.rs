@@ -12,6 +12,7 @@ use ctx_format::SummaryRole;
 use ctx_tokens::Encoding;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use crate::duration::FixedSpan;
 use crate::keep::Keep;
@@ -160,7 +161,8 @@ pub enum Clear {
 }
 
 /// How older messages are summarized.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
@@ -179,12 +181,7 @@ pub enum Method {
 impl Method {
     /// The word for it in policies and reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Extractive => "extractive",
-            Self::Rule => "rule",
-            Self::Llm => "llm",
-            Self::None => "none",
-        }
+        self.into()
     }
 }
 

@@ -1,11 +1,15 @@
 //! The rules of pruning: their names, and which of them leave notes.
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The rules, by their names in policies, flags and reports. Rules that need a number or a text are
 /// enabled by that value and not by name. Policies also skip rules for lines of an agent's own
 /// file, because a compaction only appends lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Rule {
@@ -61,24 +65,7 @@ pub enum Rule {
 impl Rule {
     /// The name in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Trim => "trim",
-            Self::Clear => "clear",
-            Self::Superseded => "superseded",
-            Self::Duplicates => "duplicates",
-            Self::Noise => "noise",
-            Self::Reasoning => "reasoning",
-            Self::Arguments => "arguments",
-            Self::Empty => "empty",
-            Self::Window => "window",
-            Self::DeadBranches => "dead-branches",
-            Self::BeforeCompaction => "before-compaction",
-            Self::Rewritten => "rewritten",
-            Self::Sidechains => "sidechains",
-            Self::Progress => "progress",
-            Self::FileHistory => "file-history",
-            Self::Copies => "copies",
-        }
+        self.into()
     }
 
     /// Whether it replaces results by notes.

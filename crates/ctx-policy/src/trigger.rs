@@ -6,6 +6,7 @@
 
 use ctx_format::Outline;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::share::Share;
 
@@ -98,7 +99,8 @@ pub struct Triggers {
 }
 
 /// The name of one trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Trigger {
     /// [`Triggers::messages`].
     Messages,
@@ -119,20 +121,13 @@ pub enum Trigger {
 impl Trigger {
     /// The name in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Messages => "messages",
-            Self::Tokens => "tokens",
-            Self::Share => "share",
-            Self::Reserve => "reserve",
-            Self::ToolBytes => "tool-bytes",
-            Self::Turns => "turns",
-            Self::Overflow => "overflow",
-        }
+        self.into()
     }
 }
 
 /// The step that a session needs, in increasing order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Step {
     /// Nothing to do.
     #[default]
@@ -146,11 +141,7 @@ pub enum Step {
 impl Step {
     /// The name in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Flush => "flush",
-            Self::Compact => "compact",
-        }
+        self.into()
     }
 }
 

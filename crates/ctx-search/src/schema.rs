@@ -1,6 +1,7 @@
 //! Sources and their documents, and the fields of the index.
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
 };
@@ -107,7 +108,10 @@ impl TokenStream for WordStream {
 }
 
 /// The kinds of sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
     /// Memory files by subject.
@@ -128,27 +132,11 @@ pub enum SourceKind {
 
 impl SourceKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Extracted,
-        Self::Daily,
-        Self::Master,
-        Self::Soul,
-        Self::Summary,
-        Self::Snapshot,
-        Self::Offloaded,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The word for the kind.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Extracted => "extracted",
-            Self::Daily => "daily",
-            Self::Master => "master",
-            Self::Soul => "soul",
-            Self::Summary => "summary",
-            Self::Snapshot => "snapshot",
-            Self::Offloaded => "offloaded",
-        }
+        self.into()
     }
 }
 

@@ -5,9 +5,13 @@ use std::ops::AddAssign;
 use ctx_engine::counter::{ByKind, MessageCounter};
 use ctx_format::{Message, Part, Role};
 use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A kind of content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum ContentKind {
     /// System and developer messages.
@@ -28,27 +32,11 @@ pub enum ContentKind {
 
 impl ContentKind {
     /// All kinds, in the order in which the chart stacks them.
-    pub const ALL: [Self; 7] = [
-        Self::System,
-        Self::Summary,
-        Self::User,
-        Self::Assistant,
-        Self::Reasoning,
-        Self::Calls,
-        Self::Results,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Summary => "summary",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Reasoning => "reasoning",
-            Self::Calls => "calls",
-            Self::Results => "results",
-        }
+        self.into()
     }
 
     /// The kind of a message's text.
@@ -93,7 +81,7 @@ impl TokensByKind {
 
     /// Each kind with its tokens, in the order of [`ContentKind::ALL`].
     pub fn rows(&self) -> impl Iterator<Item = (ContentKind, u64)> {
-        ContentKind::ALL.into_iter().zip(self.0)
+        ContentKind::ALL.iter().copied().zip(self.0)
     }
 
     pub(super) fn add(&mut self, kind: ContentKind, tokens: u64) {

@@ -7,12 +7,14 @@
 use chrono::{DateTime, Utc};
 use ctx_engine::Time;
 use ctx_format::Record;
+use strum::IntoStaticStr;
 
 use super::kind::TokensByKind;
 use super::{Step, Walk};
 
 /// What reduced the context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Cut {
     /// A compaction.
     Compaction,
@@ -25,11 +27,7 @@ pub enum Cut {
 impl Cut {
     /// The word for it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Compaction => "compaction",
-            Self::Rollback => "rollback",
-            Self::Replacement => "replacement",
-        }
+        self.into()
     }
 }
 

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use ctx_format::counted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use strum::IntoStaticStr;
 
 use crate::fs::{file_id, hex};
 
@@ -75,7 +76,8 @@ pub struct Meta {
 }
 
 /// Why a snapshot was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum SnapshotKind {
     /// A user or a tool asked for it.
@@ -98,13 +100,7 @@ impl SnapshotKind {
 
     /// The word for it in meta.json.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Snapshot => "snapshot",
-            Self::PreRollback => "pre-rollback",
-            Self::PreCompact => "pre-compact",
-            Self::Late => "late",
-            Self::Adopted => "adopted",
-        }
+        self.into()
     }
 }
 
