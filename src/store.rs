@@ -35,12 +35,8 @@ pub struct StoreArgs {
 impl StoreArgs {
     /// Opens the store for `tool`. The audit log gets the names of the flags.
     pub fn open(&self, tool: &Tool, matches: &ArgMatches) -> Result<Store> {
-        let root = match &self.store {
-            Some(dir) => dir.clone(),
-            None => default_store()?,
-        };
         let actor = Actor { tool: tool.name.to_owned(), flags: flags(tool, matches) };
-        Store::open(&root, actor, Box::new(chrono::Utc::now)).map_err(failure)
+        Store::open(&self.root()?, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
 
     /// Returns the store for a tool that may not need it.
@@ -57,10 +53,15 @@ impl StoreArgs {
 
     /// Returns true if the store exists.
     pub fn exists(&self) -> bool {
-        match &self.store {
-            Some(dir) => dir.exists(),
-            None => default_store().is_ok_and(|dir| dir.exists()),
-        }
+        self.root().is_ok_and(|dir| dir.exists())
+    }
+
+    /// Returns the path of the store.
+    fn root(&self) -> Result<PathBuf> {
+        let usual = || Store::usual_root(|name| std::env::var_os(name));
+        self.store.clone().or_else(usual).ok_or_else(|| {
+            Failure::new("no place for the store: HOME is not set").hint("name it with --store")
+        })
     }
 }
 
@@ -81,12 +82,6 @@ impl LazyStore<'_> {
         let store = self.args.open(self.tool, self.matches)?;
         Ok(self.opened.get_or_init(|| store))
     }
-}
-
-fn default_store() -> Result<PathBuf> {
-    Store::usual_root(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failure::new("no place for the store: HOME is not set").hint("name it with --store")
-    })
 }
 
 /// Returns the long names of the flags that the user typed.
