@@ -6,13 +6,12 @@
 #![allow(missing_docs, reason = "presets/built-in.toml documents each setting")]
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use ctx_format::SummaryRole;
 use ctx_tokens::Encoding;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use strum::IntoStaticStr;
+use strum::{Display, IntoStaticStr};
 
 use crate::duration::FixedSpan;
 use crate::keep::Keep;
@@ -161,7 +160,9 @@ pub enum Clear {
 }
 
 /// How older messages are summarized.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Display, IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -182,12 +183,6 @@ impl Method {
     /// The word for it in policies and reports.
     pub fn as_str(self) -> &'static str {
         self.into()
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

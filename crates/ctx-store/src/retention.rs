@@ -7,10 +7,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use chrono::{DateTime, Datelike, Months, TimeDelta, Timelike, Utc};
+use strum::Display;
 
 /// What retention needs to know about a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,23 +69,29 @@ pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
 }
 
 /// The reason why a snapshot stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Reason {
     /// The user holds it.
     Held,
     /// Something still refers to it.
+    #[strum(to_string = "in use")]
     InUse,
     /// It cannot be read, so its age is unknown.
     Unreadable,
     /// The newest of its session.
+    #[strum(to_string = "newest of its session")]
     Newest,
     /// Dated in the future: one of the clocks was wrong, and it is unknown which.
+    #[strum(to_string = "dated in the future")]
     Future,
     /// One of the last snapshots.
     Last,
     /// The newest of its hour, day, week, month or year.
+    #[strum(to_string = "{0}")]
     Period(Period),
     /// The oldest snapshot, if fewer periods have a snapshot than the rule asks for.
+    #[strum(to_string = "oldest {0}")]
     Oldest(Period),
     /// Within a span of time before the newest.
     Within,
@@ -189,38 +195,26 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Held => f.write_str("held"),
-            Self::InUse => f.write_str("in use"),
-            Self::Unreadable => f.write_str("unreadable"),
-            Self::Newest => f.write_str("newest of its session"),
-            Self::Future => f.write_str("dated in the future"),
-            Self::Last => f.write_str("last"),
-            Self::Period(period) => write!(f, "{period}"),
-            Self::Oldest(period) => write!(f, "oldest {period}"),
-            Self::Within => f.write_str("within"),
-            Self::Days => f.write_str("days"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests;
 
 /// A period of the calendar, in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum Period {
     /// 60 minutes.
+    #[strum(to_string = "hourly")]
     Hour,
-    /// From Monday, as in ISO 8601.
+    /// From midnight.
+    #[strum(to_string = "daily")]
     Day,
-    /// From Monday, as ISO 8601 has it.
+    /// From Monday, as in ISO 8601.
+    #[strum(to_string = "weekly")]
     Week,
     /// From the first day of the month.
+    #[strum(to_string = "monthly")]
     Month,
     /// From 1 January.
+    #[strum(to_string = "yearly")]
     Year,
 }
 
@@ -234,18 +228,6 @@ impl Period {
             Self::Month => (time.year(), time.month()),
             Self::Year => (time.year(), 0),
         }
-    }
-}
-
-impl fmt::Display for Period {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hour => "hourly",
-            Self::Day => "daily",
-            Self::Week => "weekly",
-            Self::Month => "monthly",
-            Self::Year => "yearly",
-        })
     }
 }
 

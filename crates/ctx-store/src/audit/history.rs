@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
 
 use crate::error::Result;
 use crate::id::{SessionId, SnapshotId};
@@ -13,6 +14,7 @@ use crate::store::Store;
 
 /// A record of the audit log: an operation on a session. Fields that older or newer tools did not
 /// write are empty.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// When the operation ended, or when it started if it did not finish.
@@ -29,38 +31,28 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// The session; none if the operation may concern several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The snapshots that the operation made or removed. For a replacement, the snapshot of the old
     /// content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The restored snapshot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<String>,
     /// The hash of the new content, or of the snapshot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// The number of bytes written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// The number of items written or removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// Tokens before a compaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
     /// Tokens after the compaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<u64>,
     /// Messages before a compaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_before: Option<u64>,
     /// Messages after the compaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_after: Option<u64>,
     /// How a compaction ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// All other members.
     #[serde(flatten)]

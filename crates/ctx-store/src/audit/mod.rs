@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chrono::{DateTime, SecondsFormat, Utc};
 use memchr::memmem;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use sha2::{Digest, Sha256};
 
 use crate::error::{OrCannot, Result};
@@ -28,6 +29,7 @@ use crate::snapshot::meta::Meta;
 use crate::store::{Store, StoreLock};
 
 /// The measured effects of a change to a session.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     /// How the session was compacted.
@@ -37,10 +39,8 @@ pub struct Figures {
     #[serde(flatten)]
     pub summing: Option<Summing>,
     /// The time from the start until the new content was ready to be written.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The snapshot whose bytes are the new content, for a rollback.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub restored: Option<String>,
     /// What the new session keeps of the old one, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -48,10 +48,10 @@ pub struct Figures {
 }
 
 /// How a session was compacted, or how the attempt ended.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Compaction {
     /// The preset, if the policy is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<&'static str>,
     /// How it ended.
     pub outcome: &'static str,
@@ -64,10 +64,8 @@ pub struct Compaction {
     /// Tokens of the context after the compaction.
     pub tokens_after: u64,
     /// Tokens after, divided by tokens before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// The target for the tokens of the whole context.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub target_tokens: Option<u64>,
     /// Messages before, without system messages.
     pub messages_before: u64,
@@ -107,31 +105,25 @@ pub struct ClassCounts {
 }
 
 /// The facts that a record has about an operation: ids, hashes and sizes, never values or text.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
     /// The session; none if the operation may concern several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The snapshots that the operation made, restored or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// Hash of the session file before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256_before: Option<String>,
     /// Hash of the session file, or of the snapshot, after.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// The size of the file, or the bytes written.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// The number of bytes that were appended to the session file, which was not replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub added_bytes: Option<u64>,
     /// The number of bytes that another process wrote meanwhile and that were carried over.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_bytes: Option<u64>,
     /// The number of items written or removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The measured effects of the change.
     #[serde(flatten)]

@@ -2,10 +2,10 @@
 //! no rule keeps, and offloaded files that nothing names, to the trash.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use strum::{Display, IntoStaticStr};
 
 use crate::collect::clock::ClockRecord;
 use crate::error::{Result, Severity, StoreError};
@@ -41,11 +41,13 @@ pub struct CollectPlan<'a> {
 }
 
 /// The action on an item, with its reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Action {
     /// Keep it, for these reasons.
     Keep(Vec<Reason>),
     /// Move it to the trash.
+    #[strum(to_string = "remove")]
     Discard(Cause),
     /// Delete it from the trash.
     Purge,
@@ -58,13 +60,7 @@ pub enum Action {
 impl Action {
     /// The name of the action.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Keep(_) => "keep",
-            Self::Discard(_) => "remove",
-            Self::Purge => "purge",
-            Self::Delete => "delete",
-            Self::Pack(_) => "pack",
-        }
+        self.into()
     }
 
     /// The reasons, as far as this item has its own.
@@ -82,27 +78,20 @@ impl Action {
 }
 
 /// The reason to move an item to the trash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
 pub enum Cause {
     /// No rule of retention keeps it.
+    #[strum(to_string = "no rule keeps it")]
     NoRule,
     /// The same, for the newest snapshot of a session, which loses its last snapshot with it.
+    #[strum(to_string = "no rule keeps it; it is the last one of its session")]
     NoRuleAndLast,
     /// The run that wrote it was killed before its commit.
+    #[strum(to_string = "never committed")]
     NeverCommitted,
     /// No transcript names it.
+    #[strum(to_string = "nothing names it")]
     Unreferenced,
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoRule => "no rule keeps it",
-            Self::NoRuleAndLast => "no rule keeps it; it is the last one of its session",
-            Self::NeverCommitted => "never committed",
-            Self::Unreferenced => "nothing names it",
-        })
-    }
 }
 
 /// An event of a collection.

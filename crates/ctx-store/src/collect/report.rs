@@ -2,12 +2,14 @@
 
 use ctx_format::counted;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::collect::{Action, Cause};
 use crate::snapshot::pack::Packing;
 use crate::trash::removal::StoreItem;
 
 /// The JSON object of an item. Its keys are a contract: keys may be added, none is removed.
+#[skip_serializing_none]
 #[derive(Serialize)]
 pub struct ActionJson {
     id: String,
@@ -20,9 +22,7 @@ pub struct ActionJson {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     last_of_session: bool,
     /// The size of a packed snapshot, and that of its packed file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     packed_bytes: Option<u64>,
 }
 

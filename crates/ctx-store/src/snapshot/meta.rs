@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use ctx_format::counted;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use sha2::{Digest, Sha256};
 use strum::IntoStaticStr;
 
@@ -20,6 +21,7 @@ pub(crate) const PACKED_FORMAT: u32 = 2;
 
 /// The commit record of a snapshot. It is written after the bytes: a snapshot exists only if this
 /// file exists and matches the bytes.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// The version of this file's format.
@@ -37,14 +39,11 @@ pub struct Meta {
     pub kind: SnapshotKind,
     /// The real path of the session file; `None` for stdin. Tools do not write to a file only
     /// because a record names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The name under which the replaced file is kept next to `source` until no process writes to
     /// it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retained: Option<String>,
     /// The new content of the session file. If the file begins with it, the replacement happened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<FileHash>,
     /// The number of bytes.
     pub bytes: u64,
@@ -57,15 +56,12 @@ pub struct Meta {
     #[serde(flatten)]
     pub tally: Tally,
     /// The number of tokens, if requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
     /// The sha256 of the bytes.
     pub sha256: String,
     /// When the same bytes were last saved again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_again: Option<DateTime<Utc>>,
     /// The packed file, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packed: Option<FileHash>,
     /// Whether the user holds the snapshot, so that retention keeps it.
     #[serde(default)]
@@ -105,10 +101,10 @@ impl SnapshotKind {
 }
 
 /// The content of a snapshot's lines.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// The dialect of the lines, if it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
     /// The number of messages; 0 if the dialect is unknown.
     pub messages: u64,

@@ -3,10 +3,10 @@
 //! session.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
+use strum::Display;
 
 use crate::audit::{Facts, Operation};
 use crate::error::{OrCannot, Result, StoreError};
@@ -19,11 +19,13 @@ use crate::store::Store;
 use crate::trash::sync_removal;
 
 /// An item in the store that can be removed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum StoreItem {
     /// A snapshot, or the remaining files of one.
+    #[strum(to_string = "{0}")]
     Snapshot(SnapshotId),
     /// An offloaded file.
+    #[strum(to_string = "{0}")]
     Offloaded(OffloadedFile),
 }
 
@@ -33,15 +35,6 @@ impl StoreItem {
         match self {
             Self::Snapshot(id) => &id.session,
             Self::Offloaded(file) => &file.session,
-        }
-    }
-}
-
-impl fmt::Display for StoreItem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Snapshot(id) => id.fmt(f),
-            Self::Offloaded(file) => file.fmt(f),
         }
     }
 }
