@@ -11,21 +11,10 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command, ValueEnum};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
-use crate::Binary;
+use crate::{Binary, Shell};
 
 /// The variable in which the scripts name their shell.
 const VARIABLE: &str = "CTX_COMPLETE";
-
-/// The supported shells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Shell {
-    /// GNU Bash
-    Bash,
-    /// Zsh
-    Zsh,
-    /// Fish
-    Fish,
-}
 
 impl Shell {
     /// Returns the script that makes the shell call the tool `name` from its `PATH`.
@@ -95,7 +84,8 @@ fn calmed(command: Command) -> Command {
 mod tests {
     use clap::{Arg, Command};
 
-    use super::{Shell, parsed};
+    use super::parsed;
+    use crate::Shell;
 
     /// Returns the value of `--store`, also if the line is not complete yet.
     fn store(words: &[&str]) -> Option<String> {

@@ -11,43 +11,13 @@ use clap::builder::PossibleValue;
 use clap::{Arg, Command};
 
 use crate::Tool;
-
-/// The maximum length of a line, even on wider terminals.
-pub(crate) const WIDTH: usize = 100;
+use crate::tool::{WIDTH, whole_name};
 
 /// The number of lines of two screens.
 const SCREENS: usize = 90;
 
 /// The longest list of values that the help shows, in letters.
 const LONGEST_LIST: usize = 60;
-
-/// Returns the command for `-h` and the manual. The flags that most people need come first, and
-/// `-h` shows only these.
-pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
-    let first: Vec<&str> = tool.first.split_whitespace().collect();
-    let mut behind = first.len();
-    let command = command.mut_args(|arg| {
-        let Some(long) = arg.get_long() else {
-            return arg;
-        };
-        if let Some(place) = first.iter().position(|it| *it == long) {
-            return arg.display_order(place).help_heading(None::<&str>);
-        }
-        behind += 1;
-        // Every `-h` shows these two.
-        let is_common = matches!(long, "quiet" | "verbose");
-        arg.display_order(behind).hide_short_help(!is_common)
-    });
-    let whole = whole_name(tool, name);
-    let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
-    let command = command.after_help(footer);
-    // Clap's own long help is never printed, but must not look like the short one.
-    command.after_long_help("")
-}
-
-fn whole_name(tool: &Tool, name: Option<&str>) -> String {
-    name.map_or(tool.name.to_owned(), |name| format!("{} {name}", tool.name))
-}
 
 /// Returns true if clap rendered the short help.
 pub(crate) fn is_short(rendered: &str) -> bool {

@@ -3,47 +3,10 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
-use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::completing::Shell;
-use crate::{ExitStatus, Failure, Progress, Result, STDIN_NAME, ShowProgress, printable};
-
-/// Flags that every tool has.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Messages")]
-pub struct CommonArgs {
-    /// Print errors only
-    #[arg(short, long, global = true)]
-    pub quiet: bool,
-    /// Print more on stderr (can be repeated)
-    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
-    pub verbose: u8,
-    /// When to use colours
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
-    pub color: Colour,
-    /// When to show the progress of a long run
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
-    pub progress: ShowProgress,
-    /// Show the manual page; a pipe gets it as roff, for man/man1
-    #[arg(long, hide_short_help = true)]
-    pub man: bool,
-    /// Print the completion script for SHELL
-    #[arg(long, value_enum, value_name = "SHELL", hide_short_help = true)]
-    pub completions: Option<Shell>,
-}
-
-/// When output is coloured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Colour {
-    /// On a terminal, unless `NO_COLOR` is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
+use crate::common_args::CommonArgs;
+use crate::{ExitStatus, Failure, Progress, Result, STDIN_NAME, printable};
 
 /// The amount of notes on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,8 +48,8 @@ impl Io {
             tool,
             verbosity,
             colour: [
-                wants_colour(common.color, io::stdout().is_terminal()),
-                wants_colour(common.color, io::stderr().is_terminal()),
+                common.color.is_shown(io::stdout().is_terminal()),
+                common.color.is_shown(io::stderr().is_terminal()),
             ],
             committed: None,
             out: io::BufWriter::with_capacity(
@@ -240,45 +203,6 @@ pub enum Paint {
 
 fn painted(colour: bool, paint: Paint, text: &str) -> String {
     if colour { format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8) } else { text.to_owned() }
-}
-
-pub(crate) fn wants_colour(choice: Colour, terminal: bool) -> bool {
-    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    match choice {
-        Colour::Always => true,
-        Colour::Never => false,
-        Colour::Auto if is_set("NO_COLOR") => false,
-        Colour::Auto if is_set("CLICOLOR_FORCE") => true,
-        Colour::Auto => terminal && is_capable(),
-    }
-}
-
-/// Returns true if the terminal supports more than plain text.
-pub(crate) fn is_capable() -> bool {
-    std::env::var_os("TERM").is_some_and(|term| term != "dumb")
-}
-
-/// A memory block of this size or more, in bytes, is mapped separately and returned to the system
-/// as soon as it is free.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const MAPPED: libc::c_int = 4 << 20;
-
-/// Fixes glibc's threshold for mapped blocks. By default, glibc raises it to the size of each freed
-/// block, up to 32 MB. Growing tables then leave holes that nothing fits into: a compaction of two
-/// million messages took 176 MB instead of 100.
-///
-/// Free memory at the end of the heap is kept up to the same size. With glibc's 128 KB, each
-/// conversation of a batch returned its pages, and the next one had to request them again, which
-/// took a quarter of the time.
-pub(crate) fn return_large_blocks() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    #[allow(unsafe_code)] // No safe wrapper has it.
-    // SAFETY: mallopt takes two numbers, and no other thread runs yet. If it refuses them, nothing
-    // changes.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, MAPPED);
-    }
 }
 
 /// Returns an object for programs as one line of JSON.

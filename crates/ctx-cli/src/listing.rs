@@ -1,8 +1,6 @@
 //! Tables for people, like those of `ls -l` and `docker ps`: a heading, aligned columns, short
 //! numbers, cut at the edge of the terminal.
 
-use std::time::Duration;
-
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{Io, Paint, printable};
@@ -146,53 +144,6 @@ pub fn cut_to_width(text: &str, most: usize) -> String {
     begin + "…"
 }
 
-/// Formats a count with at most three digits: `999`, `1.2k`, `152k`, `3.4M`.
-pub fn short_count(count: u64) -> String {
-    short(count, 1_000, &["", "k", "M", "G", "T", "P", "E"])
-}
-
-/// Formats bytes in units of 1024, as `ls -h` does: `999`, `1.2K`, `3.4M`.
-pub fn short_bytes(bytes: u64) -> String {
-    short(bytes, 1_024, &["", "K", "M", "G", "T", "P", "E"])
-}
-
-fn short(number: u64, step: u64, units: &[&str]) -> String {
-    let (mut unit, mut one) = (0, 1);
-    while number / one >= step && unit + 1 < units.len() {
-        (unit, one) = (unit + 1, one * step);
-    }
-    if unit == 0 {
-        return number.to_string();
-    }
-    // Integers give the same result on all machines. Sizes are rounded down, as times are.
-    let tenths = u128::from(number) * 10 / u128::from(one);
-    if tenths < 100 {
-        format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
-    } else {
-        format!("{}{}", tenths / 10, units[unit])
-    }
-}
-
-/// Formats the time since an event: `5s`, `12m`, `3h`, `45d`, `2y`.
-pub fn short_time(time: Duration) -> String {
-    const UNITS: [(u64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "m")];
-    let seconds = time.as_secs();
-    // A year and a half is clearer in days.
-    let fits = |(unit, name): &&(u64, &str)| seconds >= unit * if *name == "y" { 2 } else { 1 };
-    match UNITS.iter().find(fits) {
-        Some((unit, name)) => format!("{}{name}", seconds / unit),
-        None => format!("{seconds}s"),
-    }
-}
-
-/// Formats a share, such as `71.3%`; `-` if the whole is 0.
-pub fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "-".to_owned();
-    }
-    format!("{:.1}%", part as f64 * 100.0 / whole as f64)
-}
-
 /// Aligns all columns to the right, except for the last one, a name.
 pub fn aligned(rows: Vec<Vec<String>>) -> String {
     let columns = rows.first().map_or(0, Vec::len);
@@ -265,9 +216,7 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::{Listing, short_bytes, short_count, short_time};
+    use super::Listing;
 
     #[test]
     fn columns_are_aligned_whatever_the_script_and_cut_at_the_edge() {
@@ -280,27 +229,11 @@ mod tests {
         assert_eq!(listing.text(Some(4)), "NAM…\n日…\nab …\n");
         assert_eq!(listing.for_stdout(None), "日志     7  a title\nab    1.2k\n");
     }
-
-    #[test]
-    fn numbers_have_three_digits() {
-        let counts = [0, 999, 1_000, 1_999, 9_999, 10_000, 152_345, 999_999, 1_000_000];
-        let counts = counts.map(short_count);
-        assert_eq!(counts, ["0", "999", "1.0k", "1.9k", "9.9k", "10k", "152k", "999k", "1.0M"]);
-        let bytes = [1_023, 1_024, 1_536, 3_900_000, u64::MAX].map(short_bytes);
-        assert_eq!(bytes, ["1023", "1.0K", "1.5K", "3.7M", "15E"]);
-    }
-
-    #[test]
-    fn times_are_told_in_one_unit() {
-        let times = [0, 59, 60, 3_599, 3_600, 86_400, 500 * 86_400, 730 * 86_400];
-        let times = times.map(|seconds| short_time(Duration::from_secs(seconds)));
-        assert_eq!(times, ["0s", "59s", "1m", "59m", "1h", "1d", "500d", "2y"]);
-    }
 }
 
 #[cfg(test)]
 mod table_tests {
-    use super::{aligned, labelled, percent};
+    use super::{aligned, labelled};
 
     #[test]
     fn values_stand_below_each_other_behind_what_they_are() {
@@ -316,12 +249,6 @@ mod table_tests {
         ];
         assert_eq!(aligned(rows.to_vec()), " 7 1200 a.jsonl\n12    9\n");
         assert_eq!(aligned(Vec::new()), "");
-    }
-
-    #[test]
-    fn shares_have_one_decimal_and_nothing_has_none() {
-        assert_eq!(percent(1, 3), "33.3%");
-        assert_eq!(percent(0, 0), "-");
     }
 }
 

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
-use crate::completing::Shell;
-use crate::{Binary, Tool, help};
+use crate::tool::WIDTH;
+use crate::{Binary, Shell, Tool};
 
 /// A request that needs no operands.
 enum ManualRequest {
@@ -84,7 +84,7 @@ fn piped(program: &str, args: &[&str], text: &str) -> bool {
 
 /// The manual as plain text.
 fn plain(tool: &Tool) -> String {
-    let mut command = tool.full_command().term_width(help::WIDTH);
+    let mut command = tool.full_command().term_width(WIDTH);
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut parts = vec![
         format!("\nNAME\n  {} - {about}\n", tool.name),

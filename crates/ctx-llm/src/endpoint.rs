@@ -8,7 +8,7 @@ use std::{fmt, fs};
 use ureq::http::{HeaderValue, Uri};
 
 use crate::LlmError;
-use crate::client::Result;
+use crate::error::Result;
 
 /// An API, which is also the name of the vendor who made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,13 @@
 
 mod client;
 mod endpoint;
+mod error;
 mod tape;
 mod wire;
 
-pub use client::{Client, Clock, LlmError, Settings, TapeError, Tries};
+pub use client::{Client, Clock, Settings, Tries};
 pub use endpoint::{Api, ChosenKey, Endpoint, EndpointError, Key, KeyFileError, KeyInClear};
+pub use error::{LlmError, TapeError};
 pub use tape::Tape;
 pub use ureq::Proxy;
 pub use wire::{Completion, Question, Usage, is_refusal};

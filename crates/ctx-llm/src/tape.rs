@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::Result;
+use crate::error::Result;
 use crate::{Completion, LlmError, Question, TapeError};
 
 /// A directory of recorded answers.

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::client::Result;
+use crate::error::Result;
 use crate::{Api, Endpoint, LlmError};
 
 /// A question to a model.

@@ -5,9 +5,12 @@
 
 mod consolidate;
 mod get;
+mod hit_reader;
 mod inject;
+mod paragraphs;
 mod search;
 mod searchable_text;
+mod source_line;
 mod stored;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};

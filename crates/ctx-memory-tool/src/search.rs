@@ -13,9 +13,11 @@ use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
 use serde::Serialize;
 
-use crate::get::{Again, SourceLine};
+use crate::hit_reader::HitReader;
 use crate::one_of;
-use crate::stored::{Stored, entry_of};
+use crate::paragraphs::entry_of;
+use crate::source_line::SourceLine;
+use crate::stored::Stored;
 
 /// How long to wait for another run that is building the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,11 +91,11 @@ impl Args {
         }
         let index = open(&store, &mut stored, io)?;
         let query = self.query.join(" ");
-        let mut again = Again::new(&stored);
-        let hits = index.search(&query, &filter, self.limit, |hit| again.text(hit));
+        let mut texts = HitReader::new(&stored);
+        let hits = index.search(&query, &filter, self.limit, |hit| texts.text(hit));
         let hits = hits.map_err(|error| search_failure(&error, &store))?;
         for hit in &hits {
-            io.write(line(hit, &query, &stored, &mut again).as_bytes())?;
+            io.write(line(hit, &query, &stored, &mut texts).as_bytes())?;
         }
         for failure in &stored.failed {
             io.report(failure);
@@ -172,10 +174,15 @@ struct SearchResult<'a> {
 }
 
 /// A result as a line of JSON. The snippet is null if the text can no longer be read.
-pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Again<'_>) -> String {
+pub(crate) fn line(
+    hit: &Hit,
+    query: &str,
+    stored: &Stored<'_>,
+    texts: &mut HitReader<'_>,
+) -> String {
     let source = &hit.source;
     let place = SourceLine::from_number(hit.line);
-    let text = again.text(hit);
+    let text = texts.text(hit);
     let time = DateTime::from_timestamp_millis(hit.time);
     let entry = text.as_deref().and_then(entry_of);
     let of_entry = entry.map(|entry| entry.citation.session);
@@ -191,65 +198,4 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Agai
         score: hit.score,
         snippet: text.as_deref().map(|text| snippet(text, query, SHOWN)),
     })
-}
-
-/// Each paragraph with its line number, from 1. A paragraph is an entry of a list with the lines
-/// below it, a heading, or lines without a blank line between them.
-pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
-    let mut found: Vec<(u64, usize, usize)> = Vec::new();
-    let mut is_open = false;
-    let mut end = 0;
-    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        let start = end;
-        end += line.len();
-        let is_blank = line.trim().is_empty();
-        match found.last_mut() {
-            _ if is_blank => {}
-            Some((_, _, until)) if is_open && !begins(line) => *until = end,
-            _ => found.push((number, start, end)),
-        }
-        is_open = !is_blank && !line.starts_with('#');
-    }
-    found.into_iter().map(|(line, start, end)| (line, text[start..end].trim_end())).collect()
-}
-
-/// Whether a paragraph starts here, whatever the line above is.
-fn begins(line: &str) -> bool {
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_numbered = rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "));
-    let marks = ["#", "- ", "* ", "+ "];
-    is_numbered || marks.iter().any(|mark| line.starts_with(mark))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::paragraphs;
-    use proptest::prelude::*;
-
-    /// Each entry of a memory file is a separate paragraph.
-    #[test]
-    fn an_entry_is_a_paragraph() {
-        let text = "# Facts\n- one\n  more\n- two\n\nplain\nlines\n1. first\n2) second\r\n\n\n* x";
-        assert_eq!(
-            paragraphs(text),
-            [
-                (1, "# Facts"),
-                (2, "- one\n  more"),
-                (4, "- two"),
-                (6, "plain\nlines"),
-                (8, "1. first"),
-                (9, "2) second"),
-                (12, "* x"),
-            ]
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn all_that_is_not_blank_is_in_one(text in "[#\\- a1.\n]{0,40}") {
-            let all: String = paragraphs(&text).iter().map(|(_, text)| *text).collect();
-            let dense = |text: &str| text.split_whitespace().collect::<String>();
-            assert_eq!(dense(&all), dense(&text));
-        }
-    }
 }

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use ctx_cli::{ExitStatus, Failure, Result};
 use ctx_format::{Dialect, Options, Record, Records, dialect};
-use ctx_memory::{Entry as MemoryEntry, names_in, read_file};
+use ctx_memory::{names_in, read_file};
 use ctx_search::{Document, Source, SourceKind};
 use ctx_store::{Entry, OffloadedFile, SnapshotBytes, Store};
 use ctx_tools::store::failure;
 
-use crate::get::SourceLine;
-use crate::search::paragraphs;
+use crate::paragraphs::{entry_of, paragraphs};
 use crate::searchable_text::{SearchableText, known_role, said, said_in_line};
+use crate::source_line::SourceLine;
 
 /// The folders of memory files in the store, and the kind of each.
 const FOLDERS: [(&str, SourceKind); 5] = [
@@ -300,12 +300,6 @@ fn day_of(source: &Source) -> Option<i64> {
 /// The start of a day in UTC.
 fn start_of(day: NaiveDate) -> i64 {
     day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()
-}
-
-/// The entry in a paragraph, if our tools wrote it.
-pub(crate) fn entry_of(paragraph: &str) -> Option<MemoryEntry<'_>> {
-    let entry = paragraph.strip_prefix("- ")?;
-    MemoryEntry::parse(entry.trim_end())
 }
 
 /// Reads a file of the store; a missing one is empty. Replaces invalid UTF-8, because people may

@@ -15,7 +15,6 @@ use strum::{Display, IntoStaticStr};
 
 use crate::duration::FixedSpan;
 use crate::keep::Keep;
-use crate::presets::names;
 use crate::share::{Bounds, Share};
 use crate::trigger::Triggers;
 use crate::value::Reader;
@@ -109,11 +108,6 @@ pub struct Retention {
 }
 
 impl Policy {
-    /// The preset that the policy is or builds on, if its name is that of a preset.
-    pub fn preset(&self) -> Option<&'static str> {
-        names().find(|name| *name == self.name)
-    }
-
     /// Reads all settings. The error says which value a setting should have.
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)

@@ -55,6 +55,13 @@ fn header(preset: &str) -> Option<String> {
     value["header"].as_str().map(str::to_owned)
 }
 
+impl Policy {
+    /// The preset that the policy is or builds on, if its name is that of a preset.
+    pub fn preset(&self) -> Option<&'static str> {
+        names().find(|name| *name == self.name)
+    }
+}
+
 /// A preset on top of the built-in policy.
 pub fn preset(name: &str) -> Option<Policy> {
     Some(Policy::of(&layer(name)?).expect("a layer holds only what fits"))

@@ -13,21 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::io::{is_capable, wants_colour};
-use crate::{CommonArgs, printable, short_bytes, short_count};
-
-/// When progress is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ShowProgress {
-    /// On a terminal, for runs longer than a second
-    #[default]
-    Auto,
-    /// Never
-    Never,
-}
+use crate::common_args::{CommonArgs, ShowProgress, is_capable};
+use crate::{printable, short_bytes, short_count};
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
@@ -40,7 +29,7 @@ impl Progress {
     pub(crate) fn begin(tool: &'static str, common: &CommonArgs) {
         let is_wanted = common.progress == ShowProgress::Auto && !common.quiet;
         if is_wanted && io::stderr().is_terminal() && is_capable() {
-            let shown = Shown::start(tool, wants_colour(common.color, true));
+            let shown = Shown::start(tool, common.color.is_shown(true));
             let _ = PROGRESS.set(Self(Some(Arc::new(shown))));
         }
     }

@@ -13,8 +13,9 @@ use zstd::stream::read::Decoder;
 use crate::error::{OrCannot, Result};
 use crate::fs::{hash, if_there, open_plain};
 use crate::id::SnapshotId;
+use crate::snapshot::files::PACKED;
 use crate::snapshot::meta::Meta;
-use crate::snapshot::{Entry, Flaw, PACKED};
+use crate::snapshot::{Entry, Flaw};
 use crate::store::Store;
 
 /// Packing uses a window of 2^24 bytes. A larger window than `zstdcat` accepts is refused.

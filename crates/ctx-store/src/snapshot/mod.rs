@@ -2,6 +2,7 @@
 
 pub(crate) mod bytes;
 pub(crate) mod draft;
+pub(crate) mod files;
 pub(crate) mod find;
 pub(crate) mod meta;
 pub(crate) mod pack;
@@ -11,16 +12,17 @@ pub(crate) mod repair;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use walkdir::WalkDir;
 
 use crate::error::{OrCannot, Result, StoreError};
-use crate::fs::{file_names, if_there, is_there, open_plain};
+use crate::fs::{if_there, is_there, open_plain};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::is_link_error;
+use crate::snapshot::files::{META, SnapshotFile, snapshot_files};
 use crate::snapshot::meta::Meta;
 use crate::store::Store;
 
@@ -178,31 +180,6 @@ impl Store {
         }
         Ok(usage)
     }
-}
-
-/// The end of the name of a commit record.
-pub(crate) const META: &str = ".meta.json";
-/// The end of the name of plain bytes.
-pub(crate) const PLAIN: &str = ".jsonl";
-/// The end of the name of packed bytes.
-pub(crate) const PACKED: &str = ".jsonl.zst";
-
-/// One of the files of a snapshot.
-pub(crate) struct SnapshotFile {
-    pub(crate) id: SnapshotId,
-    /// Whether the file is the commit record.
-    pub(crate) is_meta: bool,
-    pub(crate) path: PathBuf,
-}
-
-/// The files in `dir` whose names are those of snapshot files.
-pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
-    let file = |name: String| {
-        let stem = [META, PACKED, PLAIN].iter().find_map(|ending| name.strip_suffix(ending))?;
-        let (id, is_meta) = (SnapshotId::parse(stem)?, name.ends_with(META));
-        Some(SnapshotFile { id, is_meta, path: dir.join(name) })
-    };
-    Ok(file_names(dir)?.into_iter().filter_map(file).collect())
 }
 
 impl Catalog {

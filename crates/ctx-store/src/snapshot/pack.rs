@@ -24,8 +24,9 @@ use crate::id::SnapshotId;
 use crate::os;
 use crate::snapshot::bytes::open_checked;
 use crate::snapshot::draft::EqualBytes;
+use crate::snapshot::files::PLAIN;
 use crate::snapshot::meta::{FileHash, Meta};
-use crate::snapshot::{Entry, PLAIN, bytes_of_meta};
+use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::{remove, sync_removal};
 

@@ -1,0 +1,77 @@
+//! Reads the text of the results of a search.
+
+use std::io::{self, BufRead, BufReader};
+
+use ctx_format::Dialect;
+use ctx_search::Hit;
+use ctx_store::SnapshotBytes;
+
+use crate::searchable_text::said_in_line;
+use crate::source_line::SourceLine;
+use crate::stored::Stored;
+
+/// The number of bytes to read at a time. Most records are shorter.
+const BUFFER: usize = 16 << 10;
+
+/// Reads the text of results. Keeps a snapshot open, so that offsets in ascending order read a
+/// packed one only once.
+pub(crate) struct HitReader<'a> {
+    stored: &'a Stored<'a>,
+    open: Option<Open>,
+}
+
+struct Open {
+    name: String,
+    dialect: &'static dyn Dialect,
+    bytes: BufReader<SnapshotBytes>,
+    /// The offset of the next byte.
+    at: u64,
+}
+
+impl<'a> HitReader<'a> {
+    pub(crate) fn new(stored: &'a Stored<'a>) -> Self {
+        Self { stored, open: None }
+    }
+
+    /// The text of a result, or `None` if it can no longer be read.
+    pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
+        let quick = self.in_snapshot(hit);
+        // If these bytes are not a record by themselves, read the session from its start.
+        quick.or_else(|| {
+            let held = self.stored.held(&hit.source, SourceLine::from_number(hit.line));
+            held.ok().flatten().map(|held| held.text)
+        })
+    }
+
+    fn in_snapshot(&mut self, hit: &Hit) -> Option<String> {
+        let name = &hit.source.name;
+        let fits = |open: &Open| open.name == *name && open.at <= hit.offset;
+        if !self.open.as_ref().is_some_and(fits) {
+            let (bytes, dialect) = self.stored.open_snapshot(name)?;
+            let bytes = BufReader::with_capacity(BUFFER, bytes);
+            self.open = Some(Open { name: name.clone(), dialect, bytes, at: 0 });
+        }
+        let open = self.open.as_mut()?;
+        let line = open.line_at(hit.offset).ok()?;
+        said_in_line(open.dialect, &line).map(|said| said.text)
+    }
+}
+
+impl Open {
+    /// Reads the line at an offset that has not been passed yet.
+    fn line_at(&mut self, offset: u64) -> io::Result<Vec<u8>> {
+        let ahead = offset - self.at;
+        let buffered = self.bytes.buffer().len();
+        match usize::try_from(ahead) {
+            Ok(ahead) if ahead <= buffered => self.bytes.consume(ahead),
+            _ => {
+                self.bytes.consume(buffered);
+                self.bytes.get_mut().skip(ahead - buffered as u64)?;
+            }
+        }
+        let mut line = Vec::new();
+        self.bytes.read_until(b'\n', &mut line)?;
+        self.at = offset + line.len() as u64;
+        Ok(line)
+    }
+}
