@@ -16,6 +16,7 @@ pub mod template;
 pub mod args {
     pub mod counting;
     pub mod llm;
+    pub mod model;
     pub mod policy;
 }
 
@@ -44,7 +45,7 @@ use ctx_cli::{Binary, Tool};
 
 /// The entry of each binary: runs `tool`, whose manual page is `manual`.
 pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
-    let answered = args::counting::list_models;
+    let answered = args::model::list_models;
     ctx_cli::main(&Binary { tool, manual, answered, completed: completing::of })
 }
 

@@ -1,13 +1,14 @@
-//! Flags about models and tokens: the model, its encoding and the limits of a compaction.
+//! Flags about tokens: their encoding, and the limits of a compaction.
 
+use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgMatches, Args};
-use ctx_cli::{Failure, Io, Listing, Result, json_line, question};
+use ctx_cli::{Io, Result};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::Policy;
 use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
 use ctx_tokens::{Encoding, Model};
-use serde::Serialize;
+
+use crate::args::model::ModelArgs;
 
 /// Flags of every tool that counts tokens.
 #[derive(Args, Clone, Debug, Default)]
@@ -118,152 +119,5 @@ impl TriggerArgs {
         triggers.on_overflow =
             self.overflow && policy.is_none_or(|policy| policy.trigger.on_overflow);
         triggers
-    }
-}
-
-/// The model whose tokens are counted, and the list of known models.
-#[derive(Args, Clone, Debug, Default)]
-pub struct ModelArgs {
-    /// Count for this model: with its encoding, against its window
-    ///
-    /// Short names are understood: sonnet is the newest Sonnet in the list of --list-models.
-    #[arg(long, value_name = "NAME", help_heading = "Input")]
-    pub model: Option<String>,
-    /// Print the known models with their windows, and exit
-    #[arg(long, help_heading = "Input", hide_short_help = true)]
-    pub list_models: bool,
-}
-
-impl ModelArgs {
-    /// Returns the table entry of the named model; `otherwise` is the advice if there is none.
-    pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>> {
-        let known = |name| ctx_tokens::model(name).ok_or_else(|| unknown(name, otherwise));
-        self.name().map(known).transpose()
-    }
-
-    /// The full name of the model.
-    pub fn name(&self) -> Option<&str> {
-        self.full_name().or(self.model.as_deref())
-    }
-
-    /// The full name, if the user gave a short one.
-    pub fn full_name(&self) -> Option<&'static str> {
-        self.model.as_deref().and_then(ctx_tokens::full_name)
-    }
-}
-
-/// Prints the known models for `--list-models`. Returns true if the flag is given.
-pub fn list_models(matches: &ArgMatches, io: &mut Io) -> Result<bool> {
-    let matches = matches.subcommand().map_or(matches, |(_, of_command)| of_command);
-    let has = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
-    if has("list_models") {
-        let objects = || rows().map(|model| json_line(&model)).collect();
-        io.print(if has("json") { objects() } else { table() })?;
-    }
-    Ok(has("list_models"))
-}
-
-fn unknown(name: &str, otherwise: &str) -> Failure {
-    let near = question(&similar(name)).map_or_else(String::new, |near| near + " ");
-    Failure::new(format_args!("unknown model {name:?}"))
-        .hint(format!("{near}--list-models prints the known models; {otherwise}"))
-}
-
-/// The number of suggestions.
-const PROPOSED: usize = 3;
-
-/// Known names that the user may have meant, the most similar first.
-fn similar(name: &str) -> Vec<&'static str> {
-    let name = name.to_ascii_lowercase();
-    let shorts = Model::short_names().iter().map(|(short, _)| *short);
-    let known = shorts.chain(Model::all().iter().map(|model| model.prefix));
-    // A third of the letters may be wrong, or one word may match, as in `sonnet-4-5` and `claude3`.
-    let most = (name.len() / 3).max(1);
-    let plain = |name: &str| name.replace(['-', '.', '_', ' '], "");
-    let words = name.split(|c: char| !c.is_ascii_alphabetic());
-    let words: Vec<&str> = words.filter(|word| word.len() > 2).collect();
-    let mut near: Vec<(usize, &str)> = known
-        .filter_map(|known| {
-            let distance = strsim::damerau_levenshtein(&plain(&name), &plain(known));
-            let is_near = distance <= most || words.iter().any(|word| known.contains(word));
-            is_near.then_some((distance, known))
-        })
-        .collect();
-    near.sort_by_key(|(distance, _)| *distance);
-    near.truncate(PROPOSED);
-    near.into_iter().map(|(_, name)| name).collect()
-}
-
-/// A model of the list, for programs.
-#[derive(Serialize)]
-struct ModelRow {
-    model: &'static str,
-    window: u64,
-    encoding: &'static str,
-    exact: bool,
-    open: bool,
-    short_names: Vec<&'static str>,
-    listed_on: &'static str,
-}
-
-fn rows() -> impl Iterator<Item = ModelRow> {
-    let shorts = Model::short_names().iter();
-    Model::all().iter().map(move |model| ModelRow {
-        model: model.prefix,
-        window: model.window,
-        encoding: model.encoding.name(),
-        exact: model.exact,
-        open: model.open,
-        short_names: shorts
-            .clone()
-            .filter(|(_, full)| *full == model.prefix)
-            .map(|(short, _)| *short)
-            .collect(),
-        listed_on: Model::listed_on(),
-    })
-}
-
-/// The two columns that every row has come first, so that awk and sort can use them.
-fn table() -> String {
-    let mut listing = Listing::new("MODEL|>WINDOW|ENCODING|COUNT|SHORT NAME");
-    for model in rows() {
-        let count = if model.exact { "exact" } else { "estimate" };
-        listing.push([
-            model.model.to_owned(),
-            model.window.to_string(),
-            model.encoding.to_owned(),
-            count.to_owned(),
-            model.short_names.join(" "),
-        ]);
-    }
-    let day = Model::listed_on();
-    listing.text(None)
-        + &format!(
-            "\nAs documented by the vendors on {day}. A model matches the longest name here that its own name begins with.\n\
-             --encoding NAME counts for a model that is not listed.\n"
-        )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::similar;
-
-    /// Typing errors, other spellings and names without their beginning get suggestions.
-    #[test]
-    fn near_models_are_proposed() {
-        for (name, first) in [
-            ("sonet", "sonnet"),
-            ("Sonnet-4-5", "sonnet"),
-            ("cluade-opus-5", "claude-opus-5"),
-            ("gtp-4o", "gpt-4o"),
-            ("gpt4", "gpt-4"),
-            ("kimi2", "kimi"),
-            ("opus4.6", "opus"),
-        ] {
-            assert_eq!(similar(name).first(), Some(&first), "{name}: {:?}", similar(name));
-            assert!(similar(name).len() <= 3);
-        }
-        assert!(similar("parrot").is_empty());
-        assert!(similar("").is_empty());
     }
 }

@@ -1,19 +1,21 @@
 //! All tools in one program.
 
-mod manuals;
-
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use ctx_cli::ExitStatus;
+use include_dir::{Dir, include_dir};
+
+/// The manual pages, which `--man` shows.
+static MAN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../man");
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os();
     let program = args.next().unwrap_or_default();
     if let Some(tool) = ctx_all::called_as(&program) {
-        return ctx_tools::main(tool, manuals::of(tool.name));
+        return ctx_tools::main(tool, manual(tool.name));
     }
     let first = args.next().unwrap_or_default();
     match first.to_str() {
@@ -30,6 +32,12 @@ fn main() -> ExitCode {
     // If stderr itself is closed, there is nowhere to report it.
     let _ = writeln!(io::stderr(), "ctx-tools: {failure}");
     ExitCode::from(ExitStatus::Failed.code())
+}
+
+/// Returns the manual page of a tool.
+fn manual(tool: &str) -> &'static str {
+    let page = MAN.get_file(format!("{tool}.1"));
+    page.and_then(|page| page.contents_utf8()).unwrap_or_default()
 }
 
 /// Executes the program again by the name of the tool; returns only if that fails.
@@ -58,5 +66,17 @@ fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(ExitStatus::Failed.code()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// Every tool has its own page.
+    #[test]
+    fn each_tool_has_its_page() {
+        for tool in ctx_all::tools() {
+            let title = format!(".TH \"{}\" \"1\"", tool.name.to_uppercase());
+            assert!(super::manual(tool.name).contains(&title), "{title}");
+        }
     }
 }

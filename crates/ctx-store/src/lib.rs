@@ -23,7 +23,7 @@ mod offload;
 mod os;
 mod replace;
 pub mod retention;
-mod shared;
+mod shared_folder;
 mod snapshot;
 mod store;
 #[cfg(test)]
@@ -47,7 +47,7 @@ pub use replace::retained::SweepReport;
 pub use replace::session_file::{MinIdle, SessionFile, refuse_replacement};
 pub use replace::target::{Destination, Growth, PendingReplacement};
 pub use replace::{NewContent, ReplaceOutcome, Replacement};
-pub use shared::{SharedFile, SharedFolder, StagedFile};
+pub use shared_folder::{SharedFile, SharedFolder, StagedFile};
 pub use snapshot::bytes::SnapshotBytes;
 pub use snapshot::draft::Saved;
 pub use snapshot::draft::{Draft, Snapshot};

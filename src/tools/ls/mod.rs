@@ -11,7 +11,8 @@ use ctx_sessions::{Form, Index, Query, Question};
 use ctx_store::Store;
 use ctx_tokens::Encoding;
 
-use crate::args::counting::{Counting, ModelArgs, TriggerArgs};
+use crate::args::counting::{Counting, TriggerArgs};
+use crate::args::model::ModelArgs;
 use crate::args::policy::PolicyArgs;
 use crate::store::StoreArgs;
 

@@ -1,9 +1,9 @@
 //! `ctx-stats`: shows what compactions have done, and how full sessions are.
 
 mod html;
-mod metrics;
+mod prometheus;
 #[cfg(test)]
-mod rules;
+mod promtool;
 mod status;
 
 use std::collections::BTreeMap;
@@ -132,7 +132,7 @@ impl Args {
         Ok(if self.json {
             json_line(&overview)
         } else if self.prometheus {
-            metrics::of_all(&overview)
+            prometheus::of_all(&overview)
         } else {
             filled(
                 include_str!("overview.txt"),
@@ -146,10 +146,10 @@ impl Args {
     fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>)> {
         let request = self.request(store, io)?;
         request.counting.report(io);
-        let (mut text, mut told, mut failures) = (String::new(), Vec::new(), Vec::new());
+        let (mut text, mut statuses, mut failures) = (String::new(), Vec::new(), Vec::new());
         for path in &self.files {
             match status::of(path, request) {
-                Ok(status) if self.prometheus => told.push(status),
+                Ok(status) if self.prometheus => statuses.push(status),
                 Ok(status) if self.json => text.push_str(&json_line(&status.report())),
                 Ok(status) => text.push_str(&status.text()),
                 Err(failure) => {
@@ -161,7 +161,7 @@ impl Args {
             }
         }
         if self.prometheus {
-            text = metrics::of_files(&told);
+            text = prometheus::of_files(&statuses);
         }
         Ok((text, failures))
     }

@@ -151,11 +151,11 @@ mod tests {
         let of = |class, count| (0..count).map(move |number| lost(class, number));
         let items = of(ask, 3).chain(of(Class::Identifiers, 90)).chain(of(error, 60));
         let score = Score { items: items.collect(), retired: Vec::new() };
-        let fate = CompactionScore::of_score(&score).expect("it has items");
-        assert_eq!(fate.lost.len(), MOST_LOST);
-        let listed = |class| fate.lost.iter().filter(|item| item.0 == class).count();
+        let scored = CompactionScore::of_score(&score).expect("it has items");
+        assert_eq!(scored.lost.len(), MOST_LOST);
+        let listed = |class| scored.lost.iter().filter(|item| item.0 == class).count();
         assert_eq!([ask, Class::Identifiers, error].map(listed), [3, 15, 32]);
-        assert_eq!((fate.total().lost, fate.kept), (153, 0.0));
+        assert_eq!((scored.total().lost, scored.kept), (153, 0.0));
         assert_eq!(CompactionScore::of_score(&Score::default()), None);
     }
 
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn the_log_has_numbers_and_no_words() {
         let survived = json!({"asks": {"retained": 1, "recoverable": 2, "lost": 1}, "moods": 7});
-        let fate = CompactionScore::of_log(&survived).expect("scored");
+        let scored = CompactionScore::of_log(&survived).expect("scored");
         let counts = ClassCounts { retained: 1, recoverable: 2, lost: 1 };
-        assert_eq!(fate.classes, [(Class::Item(ItemKind::Ask), counts)]);
-        assert_eq!((fate.kept, fate.lost.len()), (0.5, 0));
+        assert_eq!(scored.classes, [(Class::Item(ItemKind::Ask), counts)]);
+        assert_eq!((scored.kept, scored.lost.len()), (0.5, 0));
         assert_eq!(CompactionScore::of_log(&json!({})), None);
         assert_eq!(CompactionScore::of_log(&json!({"asks": {"lost": 0}})), None);
     }

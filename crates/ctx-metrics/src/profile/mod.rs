@@ -44,7 +44,7 @@ pub struct Profile {
     /// What pruning would free, or why the session cannot be pruned.
     pub savings: Result<Savings, String>,
     /// What the last recorded compaction kept and lost.
-    pub fate: Option<CompactionScore>,
+    pub score: Option<CompactionScore>,
     /// The model of the last request, if the session names it.
     pub model: Option<String>,
 }
@@ -97,7 +97,7 @@ impl ProfilePass {
             names: CallNames::default(),
             calls: Calls::default(),
             largest: Largest::default(),
-            fate: RecordedCompaction::default(),
+            score: RecordedCompaction::default(),
             prune: prune.map(|()| PrunePass::new(plan, dialect, true)),
             model: None,
         };
@@ -134,7 +134,7 @@ struct CurrentSession<'p> {
     names: CallNames,
     calls: Calls,
     largest: Largest,
-    fate: RecordedCompaction,
+    score: RecordedCompaction,
     prune: Result<PrunePass<'p>, PassError>,
     model: Option<String>,
 }
@@ -154,7 +154,7 @@ impl CurrentSession<'_> {
         let Some(step) = follow(walk, timeline, record) else {
             return Ok(());
         };
-        self.fate.push(record, &step, walk.dialect);
+        self.score.push(record, &step, walk.dialect);
         let model = record.object().and_then(|object| walk.dialect.model(object));
         if let Some(model) = model {
             self.model = Some(model.into_owned());
@@ -184,7 +184,7 @@ impl CurrentSession<'_> {
             marks,
             largest: self.largest.0,
             savings: savings.map_err(|error| error.to_string()),
-            fate: self.fate.finish(),
+            score: self.score.finish(),
             model: self.model,
         }
     }

@@ -90,7 +90,7 @@ fn the_kinds_add_up_to_the_count() {
         profile.tools.iter().map(|(name, share)| (name.as_str(), share.count)).collect::<Vec<_>>(),
         [("read", 1)]
     );
-    assert!(profile.marks.is_empty() && profile.fate.is_none());
+    assert!(profile.marks.is_empty() && profile.score.is_none());
 }
 
 proptest! {
@@ -206,8 +206,9 @@ fn a_log_tells_of_its_own_compaction() {
     assert_eq!(profile.model.as_deref(), Some("m-1"));
     let recorded: Vec<_> = profile.points.iter().map(|point| point.recorded).collect();
     assert_eq!(recorded, [None, Some(909), None, None]);
-    let fate = profile.fate.expect("scored");
-    assert!(fate.kept < 0.5 && fate.total().lost > 0);
-    let lost = fate.lost.iter().any(|(_, line, text)| *line == 1 && text.contains("accounts_2031"));
-    assert!(lost, "{:?}", fate.lost);
+    let score = profile.score.expect("scored");
+    assert!(score.kept < 0.5 && score.total().lost > 0);
+    let lost =
+        score.lost.iter().any(|(_, line, text)| *line == 1 && text.contains("accounts_2031"));
+    assert!(lost, "{:?}", score.lost);
 }

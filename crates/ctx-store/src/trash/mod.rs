@@ -3,6 +3,7 @@
 
 pub(crate) mod list;
 pub(crate) mod removal;
+mod undelete;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder};

@@ -5,7 +5,7 @@
 
 mod chart;
 mod section;
-mod subject;
+mod session_data;
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use minijinja::value::Value;
 use sha2::{Digest, Sha256};
 
 use self::section::section;
-use self::subject::Subject;
+use self::session_data::SessionData;
 use super::status::StatusRequest;
 use crate::template::filled;
 
@@ -31,8 +31,8 @@ pub(super) fn page(
 ) -> (Option<String>, Vec<Failure>) {
     let (mut sections, mut failures) = (Vec::new(), Vec::new());
     for operand in operands {
-        match Subject::look_at(operand, request) {
-            Ok(subject) => sections.push(section(&subject)),
+        match SessionData::read(operand, request) {
+            Ok(data) => sections.push(section(&data)),
             Err(failure) => failures.push(failure),
         }
     }

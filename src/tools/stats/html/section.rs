@@ -8,18 +8,17 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 
 use super::chart::chart;
-use super::subject::Subject;
+use super::session_data::SessionData;
 
 /// The number of the largest parts of the context that are named.
 const MOST_NAMED: usize = 3;
 
 /// Returns everything that the page shows about a session.
-pub(super) fn section(subject: &Subject) -> Value {
-    let (status, profile) = (&subject.status, &subject.profile);
-    let path = subject.path.as_deref();
+pub(super) fn section(data: &SessionData) -> Value {
+    let (status, profile) = (&data.status, &data.profile);
+    let path = data.path.as_deref();
     let name = path.and_then(|path| path.file_name());
-    let name =
-        name.map_or_else(|| subject.name.clone(), |name| name.to_string_lossy().into_owned());
+    let name = name.map_or_else(|| data.name.clone(), |name| name.to_string_lossy().into_owned());
     let path = path.map(|path| path.display().to_string());
     // Without ./ the name would be read as a flag.
     let file = path.as_deref().map(|path| {
@@ -34,12 +33,12 @@ pub(super) fn section(subject: &Subject) -> Value {
     let unrecorded = status.tokens().saturating_sub(profile.context.total());
     context! {
         name,
-        operand => &subject.name,
+        operand => &data.name,
         path,
         file => file.unwrap_or_else(|| "FILE".to_owned()),
-        dialect => subject.dialect,
+        dialect => data.dialect,
         model => &profile.model,
-        snapshot => &subject.snapshot,
+        snapshot => &data.snapshot,
         used => status.tokens(),
         window => status.window(),
         window_flag => (!status.window_is_known).then(|| window_flag(profile.model.as_deref())),
@@ -55,8 +54,8 @@ pub(super) fn section(subject: &Subject) -> Value {
         chart => chart(profile, status.window()),
         savings => profile.savings.as_ref().ok().map(savings),
         refusal => profile.savings.as_ref().err(),
-        offload => subject.offload.map(|(results, freed)| context! { results, freed }),
-        score => subject.fate.as_ref().map(score),
+        offload => data.offload.map(|(results, freed)| context! { results, freed }),
+        score => data.score.as_ref().map(score),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::session::ReadArgs;
 use crate::store::failure;
 
 /// The data of a session.
-pub(super) struct Subject {
+pub(super) struct SessionData {
     /// The name that the user gave.
     pub(super) name: String,
     /// The file that commands may name.
@@ -32,14 +32,14 @@ pub(super) struct Subject {
     pub(super) status: Status,
     pub(super) profile: Profile,
     /// What the last compaction kept and lost.
-    pub(super) fate: Option<CompactionScore>,
+    pub(super) score: Option<CompactionScore>,
     /// The number of results that could be offloaded, and the tokens that this would free.
     pub(super) offload: Option<(usize, u64)>,
 }
 
-impl Subject {
+impl SessionData {
     /// Reads the session that an operand names.
-    pub(super) fn look_at(operand: &Path, request: StatusRequest<'_>) -> Result<Self> {
+    pub(super) fn read(operand: &Path, request: StatusRequest<'_>) -> Result<Self> {
         let source = Source::find(operand, request.store)?;
         let status = Status::read(source.open()?, request)?.knowing(&source.known);
         let now = || source.open().ok().map(|input| input.reader);
@@ -68,7 +68,7 @@ impl Subject {
         let mut profile = session.read(|records| pass.now(records, replaced, &plan))?;
         history.annotate(&mut profile.marks);
         Ok(Self {
-            fate: fate(request.store, &source, &history, &mut profile),
+            score: newest_score(request.store, &source, &history, &mut profile),
             offload: offload(request, &source),
             path: source.path().map(Path::to_owned),
             snapshot: source.snapshot,
@@ -81,13 +81,13 @@ impl Subject {
 }
 
 /// Returns what the newest compaction kept and lost, from the session itself or from the store.
-fn fate(
+fn newest_score(
     store: &Store,
     source: &Source,
     history: &History,
     profile: &mut Profile,
 ) -> Option<CompactionScore> {
-    let own = profile.fate.take();
+    let own = profile.score.take();
     let Some(compaction) = &history.compaction else {
         return own;
     };

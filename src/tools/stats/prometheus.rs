@@ -71,7 +71,7 @@ mod tests {
     use ctx_metrics::ShareHistogram;
     use ctx_store::{Actor, Store};
 
-    use super::super::rules::check;
+    use super::super::promtool::check;
     use super::super::{AgentSessions, Agents, Overview};
     use super::escaped;
     use super::of_all;
