@@ -113,12 +113,15 @@ impl Tokenizer {
     }
 
     /// The number of tokens of `text`, or any number above `limit` if it has more.
+    #[allow(clippy::redundant_closure, reason = "measured: a closure becomes part of the loop")]
     fn count_within(&self, text: &str, limit: u64) -> u64 {
         let text = text.as_bytes();
         Memo::with(self.encoding as usize, |memo| match self.encoding {
-            Which::O200k => self.count_pieces(o200k, text, limit, memo),
-            Which::Cl100k => self.count_pieces(cl100k, text, limit, memo),
-            Which::P50k | Which::R50k => self.count_pieces(gpt2, text, limit, memo),
+            Which::O200k => self.count_pieces(|text, at| o200k(text, at), text, limit, memo),
+            Which::Cl100k => self.count_pieces(|text, at| cl100k(text, at), text, limit, memo),
+            Which::P50k | Which::R50k => {
+                self.count_pieces(|text, at| gpt2(text, at), text, limit, memo)
+            }
         })
     }
 

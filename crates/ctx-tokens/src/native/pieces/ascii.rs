@@ -5,6 +5,8 @@
 
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 const HIGH: u64 = EACH << 7;
+/// The bit that distinguishes upper and lower case.
+const CASE: u64 = EACH << 5;
 
 /// The eight bytes from `at` on as a number, the first byte lowest; zeros after the end of the
 /// text.
@@ -32,38 +34,46 @@ const fn leading(marks: u64) -> usize {
     (!marks & HIGH).trailing_zeros() as usize / 8
 }
 
-/// The end of the upper case letters at `start`, and the end of the lower case letters after them.
-#[inline(always)]
-pub(super) fn word(text: &[u8], start: usize) -> (usize, usize) {
-    let bytes = eight_bytes(text, start);
-    let upper = leading(between(bytes, b'A', b'Z'));
-    if upper == 8 {
-        return long_word(text, start);
-    }
-    let lower = between(bytes, b'a', b'z') >> (8 * upper);
-    let length = upper + leading(lower);
-    if length == 8 {
-        return (start + upper, lower_end(text, start + length));
-    }
-    (start + upper, start + length)
+/// The letters at some place: as many of upper case as there are, and the lower case letters after
+/// them.
+#[derive(Clone, Copy)]
+pub(super) struct Letters {
+    /// The end of the upper case letters.
+    pub(super) upper: usize,
+    pub(super) end: usize,
+    /// The byte at the end, 0 at the end of the text.
+    pub(super) next: u8,
 }
 
-#[cold]
-fn long_word(text: &[u8], start: usize) -> (usize, usize) {
-    let upper = run_end(text, start, |bytes| leading(between(bytes, b'A', b'Z')));
-    (upper, lower_end(text, upper))
-}
+impl Letters {
+    #[inline(always)]
+    pub(super) fn at(text: &[u8], start: usize) -> Self {
+        let bytes = eight_bytes(text, start);
+        let letters = between(bytes | CASE, b'a', b'z');
+        // The bit of the case becomes the mark of a lower case letter.
+        let is_lower = bytes << 2;
+        let not_upper = !(letters & !is_lower) & HIGH;
+        let before = not_upper.wrapping_sub(1) & !not_upper;
+        let others = !(letters & is_lower | before) & HIGH;
+        if others == 0 {
+            return Self::of_long_word(text, start);
+        }
+        let end = others.trailing_zeros() as usize / 8;
+        let upper = start + not_upper.trailing_zeros() as usize / 8;
+        Self { upper, end: start + end, next: (bytes >> (8 * end)) as u8 }
+    }
 
-#[inline(always)]
-fn lower_end(text: &[u8], start: usize) -> usize {
-    run_end(text, start, |bytes| leading(between(bytes, b'a', b'z')))
+    fn of_long_word(text: &[u8], start: usize) -> Self {
+        let upper = run_end(text, start, |bytes| leading(between(bytes, b'A', b'Z')));
+        let end = run_end(text, upper, |bytes| leading(between(bytes, b'a', b'z')));
+        Self { upper, end, next: text.get(end).copied().unwrap_or_default() }
+    }
 }
 
 /// The end of the letters at `start`.
 #[inline(always)]
 pub(super) fn letters(text: &[u8], start: usize) -> usize {
-    // The bit that distinguishes upper and lower case.
-    run_end(text, start, |bytes| leading(between(bytes | EACH << 5, b'a', b'z')))
+    run_end(text, start, |bytes| leading(between(bytes | CASE, b'a', b'z')))
 }
 
 /// The end of the spaces at `start`.
@@ -87,7 +97,7 @@ fn run_end(text: &[u8], mut at: usize, length: impl Fn(u64) -> usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{letters, spaces, word};
+    use super::{Letters, letters, spaces};
 
     #[test]
     fn spaces_end_at_any_other_byte() {
@@ -111,7 +121,9 @@ mod tests {
                     };
                     let end_of_upper = count(0, u8::is_ascii_uppercase);
                     let end = count(end_of_upper, u8::is_ascii_lowercase);
-                    assert_eq!(word(&text, 0), (end_of_upper, end), "{text:?}");
+                    let word = Letters::at(&text, 0);
+                    assert_eq!((word.upper, word.end), (end_of_upper, end), "{text:?}");
+                    assert_eq!(word.next, text.get(end).copied().unwrap_or(0), "{text:?}");
                     assert_eq!(letters(&text, 0), count(0, u8::is_ascii_alphabetic));
                 }
             }

@@ -26,13 +26,14 @@ pub(crate) fn cl100k(text: &[u8], start: usize) -> usize {
         return end;
     }
     if !class.is(Class::NEWLINE) {
-        // Any other character may precede letters.
-        let end = letters(text, start + length);
-        if end > start + length {
-            return end;
+        // Any other character may precede letters, and a space may precede punctuation.
+        let after = start + length;
+        let (next, _) = class_at(text, after);
+        if next.is(Class::LETTER) {
+            return letters(text, after);
         }
-        if let Some(end) = punctuation(text, start, b"\r\n") {
-            return end;
+        if class.is(Class::PUNCTUATION) || text[start] == b' ' && next.is(Class::PUNCTUATION) {
+            return punctuation(text, after, b"\r\n");
         }
     }
     let white = White::at(text, start);

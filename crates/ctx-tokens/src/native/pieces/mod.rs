@@ -57,18 +57,14 @@ fn numbers(text: &[u8], start: usize, length: usize) -> usize {
     end
 }
 
-/// The end of ` ?[^\s\p{L}\p{N}]+`, followed by as many of the bytes `tail` as there are.
+/// The end of `[^\s\p{L}\p{N}]*` at `at`, followed by as many of the bytes `tail` as there are.
 #[inline(always)]
-fn punctuation(text: &[u8], start: usize, tail: &[u8]) -> Option<usize> {
-    let first = start + usize::from(text[start] == b' ');
-    let mut end = run_end(text, first, Class::PUNCTUATION);
-    if end == first {
-        return None;
-    }
+fn punctuation(text: &[u8], at: usize, tail: &[u8]) -> usize {
+    let mut end = run_end(text, at, Class::PUNCTUATION);
     while text.get(end).is_some_and(|byte| tail.contains(byte)) {
         end += 1;
     }
-    Some(end)
+    end
 }
 
 /// A run of white space: its end, its last character and its last line end.

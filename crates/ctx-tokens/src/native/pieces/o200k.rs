@@ -1,6 +1,7 @@
 //! The pieces of `o200k_base`.
 
-use super::{White, ascii, contraction, numbers, punctuation};
+use super::ascii::Letters;
+use super::{White, contraction, numbers, punctuation};
 use crate::native::class::{Class, class_at, run_end};
 
 /// With U for `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and L for `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`:
@@ -24,16 +25,17 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
         return numbers(text, start, length);
     }
     if !class.is(Class::NEWLINE) {
-        // Any other character may precede a word.
-        let word = Word::at(text, start + length);
+        let after = start + length;
         if class.is(Class::MARK) {
-            return marked(text, start, word);
+            return marked(text, start, Word::at(text, after));
         }
-        if word.kind != WordKind::None {
-            return word.piece_end(text);
+        // Any other character may precede a word, and a space may precede punctuation.
+        let (next, _) = class_at(text, after);
+        if next.is(UPPERLIKE.or(LOWERLIKE)) {
+            return Word::at(text, after).piece_end(text);
         }
-        if let Some(end) = punctuation(text, start, b"\r\n/") {
-            return end;
+        if class.is(Class::OTHER) || text[start] == b' ' && next.is(Class::OTHER) {
+            return punctuation(text, after, b"\r\n/");
         }
     }
     White::at(text, start).piece_end(text, start)
@@ -78,8 +80,8 @@ const LOWERLIKE: Class = Class::LOWER.or(Class::BOTH).or(Class::MARK);
 impl Word {
     #[inline(always)]
     fn at(text: &[u8], start: usize) -> Self {
-        let (upper, end) = ascii::word(text, start);
-        if text.get(end).is_some_and(|byte| !byte.is_ascii()) {
+        let Letters { upper, end, next } = Letters::at(text, start);
+        if !next.is_ascii() {
             return Self::of_any_letters(text, start);
         }
         let kind = if end > upper {
