@@ -56,16 +56,22 @@ impl Letters {
         let before = not_upper.wrapping_sub(1) & !not_upper;
         let others = !(letters & is_lower | before) & HIGH;
         if others == 0 {
-            return Self::of_long_word(text, start);
+            return Self::of_long_word(text, start, not_upper);
         }
         let end = others.trailing_zeros() as usize / 8;
         let upper = start + not_upper.trailing_zeros() as usize / 8;
         Self { upper, end: start + end, next: (bytes >> (8 * end)) as u8 }
     }
 
-    fn of_long_word(text: &[u8], start: usize) -> Self {
-        let upper = run_end(text, start, |bytes| leading(between(bytes, b'A', b'Z')));
-        let end = run_end(text, upper, |bytes| leading(between(bytes, b'a', b'z')));
+    /// The letters at `start`, if these are eight or more. `not_upper` marks those of the first
+    /// eight that are not of upper case.
+    fn of_long_word(text: &[u8], start: usize, not_upper: u64) -> Self {
+        let upper = match not_upper {
+            0 => run_end(text, start + 8, |bytes| leading(between(bytes, b'A', b'Z'))),
+            _ => start + not_upper.trailing_zeros() as usize / 8,
+        };
+        let known = upper.max(start + 8);
+        let end = run_end(text, known, |bytes| leading(between(bytes, b'a', b'z')));
         Self { upper, end, next: text.get(end).copied().unwrap_or_default() }
     }
 }

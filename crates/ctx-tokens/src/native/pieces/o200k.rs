@@ -31,7 +31,7 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
         }
         // Any other character may precede a word, and a space may precede punctuation.
         let (next, _) = class_at(text, after);
-        if next.is(UPPERLIKE.or(LOWERLIKE)) {
+        if next.is(WORDLIKE) {
             return Word::at(text, after).piece_end(text);
         }
         if class.is(Class::OTHER) || text[start] == b' ' && next.is(Class::OTHER) {
@@ -76,6 +76,7 @@ enum WordKind {
 
 const UPPERLIKE: Class = Class::UPPER.or(Class::BOTH).or(Class::MARK);
 const LOWERLIKE: Class = Class::LOWER.or(Class::BOTH).or(Class::MARK);
+const WORDLIKE: Class = UPPERLIKE.or(LOWERLIKE);
 
 impl Word {
     #[inline(always)]
