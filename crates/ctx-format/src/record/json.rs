@@ -1,6 +1,7 @@
 //! Views into raw JSON values. `serde_json` does the lexing; a `RawValue` accepts any depth, any
 //! number and any escape, and keeps its bytes.
 
+use super::unescape::unescaped;
 use crate::Object;
 use serde::de::{Deserializer, Visitor};
 use serde_json::value::RawValue;
@@ -11,8 +12,11 @@ use std::ops::Range;
 /// are legal in JSON but not in UTF-8, become U+FFFD.
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.as_bytes().contains(&b'\\') {
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
+    }
+    if let Some(text) = unescaped(inner) {
+        return Some(Cow::Owned(text));
     }
     match serde_json::from_str::<String>(raw) {
         Ok(text) => Some(Cow::Owned(text)),

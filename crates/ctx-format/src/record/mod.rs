@@ -10,6 +10,7 @@ pub(crate) mod object;
 pub(crate) mod scan;
 pub(crate) mod spool;
 pub(crate) mod tag;
+mod unescape;
 
 use crate::view::{Fragment, Outside, Presence};
 use crate::{Dialect, Edits, Message, Object, Outline, Portion, Splice, Tag, Unread};

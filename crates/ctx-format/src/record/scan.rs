@@ -108,31 +108,26 @@ impl<'a> Walk<'a> {
     /// Moves to the end of a string whose opening quote was read.
     fn string(&mut self) -> Option<()> {
         loop {
-            let special = special(self.text.get(self.at..)?);
-            if special == 0 {
-                self.at += BLOCK;
-                continue;
+            let mut special = special(self.text.get(self.at..)?);
+            let mut next = BLOCK;
+            while special != 0 {
+                let place = special.trailing_zeros() as usize;
+                let at = self.at + place;
+                match self.text.get(at)? {
+                    b'"' => {
+                        self.at = at + 1;
+                        return Some(());
+                    }
+                    b'\\' => next = place + escape_length(&self.text[at..])?,
+                    _ => return None,
+                }
+                if next >= BLOCK {
+                    break;
+                }
+                special &= u32::MAX << next;
             }
-            self.at += special.trailing_zeros() as usize + 1;
-            match self.text.get(self.at - 1)? {
-                b'"' => return Some(()),
-                b'\\' => self.escape()?,
-                _ => return None,
-            }
+            self.at += next.max(BLOCK);
         }
-    }
-
-    /// Skips an escape after its backslash.
-    fn escape(&mut self) -> Option<()> {
-        self.at += match self.text.get(self.at)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 1,
-            b'u' => {
-                let digits = self.text.get(self.at + 1..self.at + 5)?;
-                digits.iter().all(u8::is_ascii_hexdigit).then_some(5)?
-            }
-            _ => return None,
-        };
-        Some(())
     }
 
     /// Moves to the end of a value that is known to be JSON, at any depth of nesting.
@@ -248,13 +243,22 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// The number of bytes in the escape at the beginning of `text`; `None` if JSON has no such escape.
+fn escape_length(text: &[u8]) -> Option<usize> {
+    match text.get(1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
+        b'u' => text.get(2..6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
+        _ => None,
+    }
+}
+
 /// The number of bytes of a string that are examined at once.
-const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 32;
 
 /// A bit per byte of the next [`BLOCK`] bytes of a string, set for a byte that needs attention: a
 /// quote, a backslash or a control character. A shorter text ends with a NUL.
 #[inline]
-fn special(text: &[u8]) -> u32 {
+pub(super) fn special(text: &[u8]) -> u32 {
     let block = if let Some(bytes) = text.first_chunk() {
         u8x32::new(*bytes)
     } else {
