@@ -4,8 +4,11 @@ use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// The first size of the buffer, which grows to the longest line, at most [`MAX_LINE`].
-const FIRST_BUFFER: usize = 256 << 10;
+/// The first size of the buffer: a short input should not touch much memory.
+const FIRST_BUFFER: usize = 16 << 10;
+
+/// The size of the buffer for a longer input. It grows to the longest line, at most [`MAX_LINE`].
+const BUFFER: usize = 256 << 10;
 
 /// Reads lines, and lends each until the next is read.
 pub(crate) struct Lines<R> {
@@ -126,13 +129,11 @@ impl<R: Read> Lines<R> {
             self.start = 0;
         }
         if self.end == self.buffer.len() {
-            let size = (self.buffer.len() * 2).clamp(FIRST_BUFFER, self.max_line.max(FIRST_BUFFER));
-            if self.buffer.is_empty() {
-                // The system never allocates the pages that a short input does not fill.
-                self.buffer = vec![0; size];
-            } else {
-                self.buffer.resize(size.max(self.end + 1), 0);
-            }
+            let size = match self.buffer.len() {
+                0 => FIRST_BUFFER,
+                size => (size * 2).clamp(BUFFER, self.max_line.max(BUFFER)),
+            };
+            self.buffer.resize(size.max(self.end + 1), 0);
         }
         loop {
             match self.source.read(&mut self.buffer[self.end..]) {
