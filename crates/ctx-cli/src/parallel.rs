@@ -13,13 +13,15 @@ pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
-/// Runs `work` for each path on up to `jobs` threads, or on as many as the system allows. The
-/// results are in the order of the paths.
+/// Runs `work` for each path on up to `jobs` threads (see [`jobs_of`]), or on as many as the system
+/// allows. The results are in the order of the paths.
 pub fn in_parallel<T: Send + Sync>(
     paths: &[PathBuf],
-    jobs: NonZeroUsize,
+    jobs: Option<NonZeroUsize>,
     work: impl Fn(&Path) -> T + Sync,
 ) -> Vec<T> {
+    // Finding out the number of cores takes longer than counting a short session.
+    let jobs = if paths.len() > 1 { jobs_of(jobs) } else { NonZeroUsize::MIN };
     let progress = Progress::current();
     progress.files(paths.len());
     with_threads(paths, jobs, Builder::new, |path| {
@@ -104,7 +106,7 @@ pub fn of_each<T: Send + Sync>(
     print: impl Fn(&T, &mut Io),
 ) -> Result<(Vec<T>, ExitStatus)> {
     let (mut found, mut failures) = (Vec::new(), Vec::new());
-    for result in in_parallel(paths, jobs_of(jobs), work) {
+    for result in in_parallel(paths, jobs, work) {
         match result {
             Ok(one) => {
                 print(&one, io);
@@ -131,7 +133,7 @@ mod tests {
         let names: Vec<String> = (0..50).map(|n| n.to_string()).collect();
         for jobs in [1, 2, 7, 200] {
             let jobs = NonZeroUsize::new(jobs).expect("not zero");
-            let results = in_parallel(&paths, jobs, |path| {
+            let results = in_parallel(&paths, Some(jobs), |path| {
                 std::thread::yield_now();
                 path.display().to_string()
             });

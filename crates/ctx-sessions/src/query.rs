@@ -7,7 +7,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use ctx_cli::{in_parallel, jobs_of};
+use ctx_cli::in_parallel;
 
 use crate::find::{AgentFolder, Finds, SessionFile, find};
 use crate::read::{Index, Reading, read};
@@ -68,7 +68,7 @@ impl Query {
         let paths = unread(&finds, &index);
         let (counter, now) = (question.counter, question.now);
         let readings: Vec<io::Result<_>> =
-            in_parallel(&paths, jobs_of(self.jobs), |path| read(path, temp, counter, now));
+            in_parallel(&paths, self.jobs, |path| read(path, temp, counter, now));
         let readings = paths.into_iter().zip(readings).collect();
         let (mut listed, index) = self.rows(finds, index, readings, question);
         listed.rows.retain(|row| self.shows(row));

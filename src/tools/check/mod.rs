@@ -190,12 +190,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         allow: args.allow.clone(),
         all: args.all,
         batch: args.read.batch,
-        // The threads that remain for each file.
-        threads: jobs_of(args.jobs).get() / paths.len().max(1),
+        // The threads that remain for each file. Only a batch is divided.
+        threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         counter: measure.then_some(counting.counter),
         calibrate: !args.no_calibrate,
     };
-    let results = in_parallel(paths, jobs_of(args.jobs), |path| {
+    let results = in_parallel(paths, args.jobs, |path| {
         let opened = operands.check(path).and_then(|()| args.read.open(path));
         let mut checked = opened.and_then(|session| session.check(&plan, args.due));
         if let Ok(report) = &mut checked {

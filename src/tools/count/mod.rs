@@ -123,12 +123,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let counting = args.counting.resolve()?;
     counting.report(io);
-    let jobs = jobs_of(args.jobs);
     let plan = Plan {
         counter: counting.counter,
         batch: args.read.batch,
-        // The threads that remain for each file.
-        threads: jobs.get() / paths.len().max(1),
+        // The threads that remain for each file. Only a batch is divided.
+        threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         reach: args.by == Some(Breakdown::Reach),
         of_session: args.columns(io).is_some()
             && args.counting.models.model.is_none()
@@ -143,7 +142,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return calibrate(&args, &counting, &operands, target, io);
     }
     let work = |path: &_| operands.check(path).and_then(|()| count(&args, &plan, path));
-    let (files, status) = of_each(paths, Some(jobs), work, io, |file, io| {
+    let (files, status) = of_each(paths, args.jobs, work, io, |file, io| {
         report(&file.counts, &file.name, io);
     })?;
     let shown = if args.json {
