@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use ctx_format::{Handle, Saved, map_strings};
 use ctx_policy::Rule;
 use ctx_policy::share::Share;
-use ctx_text::{first_chars, regex};
+use ctx_text::{first_chars, last_chars, regex};
 use regex::{Captures, Regex};
 
 use super::facts::TextSize;
@@ -105,7 +105,7 @@ impl Trim {
         let tail = self.tail().min(chars - head);
         let missing = chars - head - tail;
         let start = first_chars(text, head).len();
-        let end = start + first_chars(&text[start..], missing).len();
+        let end = text.len() - last_chars(text, tail).len();
         let cut = self.cut.replace("{chars}", &missing.to_string());
         let mut trimmed = format!("{}\n{cut}\n", &text[..start]);
         let errors = error_lines(&text[start..end], self.rescue_lines, self.rescue_chars());
@@ -186,6 +186,11 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 }
 
 fn without_base64(text: &str) -> Cow<'_, str> {
+    // Any match of the pattern fills a chunk, and chunks are examined much faster.
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    if !text.as_bytes().chunks_exact(30).any(|chunk| chunk.iter().all(is_letter)) {
+        return Cow::Borrowed(text);
+    }
     BASE64.replace_all(text, |found: &Captures<'_>| {
         let run = found[0].trim_end_matches(['\r', '\n']);
         if !is_base64(run) {
