@@ -233,16 +233,18 @@ impl<'f> LaterResults<'f> {
     }
 
     fn reasons(&self, result: usize) -> Reasons {
+        let is_repeated = self.key(result).is_some_and(|key| self.texts.contains(&key));
         [
             self.superseded(result),
-            self.texts.contains(&self.key(result)).then_some(Reason::Repeated),
+            is_repeated.then_some(Reason::Repeated),
             self.options.clear.is_some().then_some(Reason::Old),
         ]
     }
 
-    fn key(&self, result: usize) -> (u32, ShortHash, u64) {
+    /// Returns the key of a text, or `None` if no other result has the text.
+    fn key(&self, result: usize) -> Option<(u32, ShortHash, u64)> {
         let facts = &self.facts.results[result];
-        (facts.call.tool, facts.hash, self.facts.original_bytes(result))
+        Some((facts.call.tool, facts.hash?, self.facts.original_bytes(result)))
     }
 
     fn superseded(&self, result: usize) -> Option<Reason> {
@@ -269,7 +271,7 @@ impl<'f> LaterResults<'f> {
             return;
         }
         if stays && self.options.drops(Rule::Duplicates) {
-            self.texts.insert(self.key(result));
+            self.texts.extend(self.key(result));
         }
         if facts.has_failed || !self.options.drops(Rule::Superseded) {
             return;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-use ctx_format::files::FileUse;
+use ctx_format::files::{Access, FileUse};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{
     Dialect, Handle, Message, Object, Outline, Part, Record, Role, Saved, ShortHash, UsageOf,
@@ -67,8 +67,8 @@ pub(super) struct RecordFacts {
 /// The facts about a tool result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultFacts {
-    /// The hash of the original text, if a handle may name it or a rule compares results.
-    pub(super) hash: ShortHash,
+    /// The hash of the original text, if a handle may name it or another result has the same text.
+    pub(super) hash: Option<ShortHash>,
     /// Whether it is a text that a rule may replace.
     pub(super) is_text: bool,
     /// Whether the tool seems to have failed.
@@ -157,6 +157,12 @@ impl Facts {
         self.tools[self.results[result].call.tool as usize].as_deref()
     }
 
+    /// Returns true if a call reads a file, so that a later call may supersede its result.
+    pub(super) fn reads_file(&self, call: CallFacts) -> bool {
+        let file = self.files[call.file as usize].as_ref();
+        file.is_some_and(|file| matches!(file.access, Access::Read { .. }))
+    }
+
     /// Returns the file that a result shows, or that its call wrote.
     pub(super) fn file(&self, result: usize) -> Option<&FileUse> {
         self.files[self.results[result].call.file as usize].as_ref()
@@ -168,6 +174,7 @@ impl Facts {
             return Cow::Borrowed(earlier);
         }
         let ResultFacts { hash, size, call, .. } = self.results[result];
+        let hash = hash.unwrap_or_default();
         Cow::Owned(Handle::new(hash, size.bytes.into(), self.call_name(call), saved))
     }
 

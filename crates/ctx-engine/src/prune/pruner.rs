@@ -2,6 +2,7 @@
 //! the records again.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use ctx_format::files::FileUse;
 use ctx_format::{Call, Handle, Message, Object, Outline, Part, ShortHash, ToolResult};
@@ -22,6 +23,10 @@ pub struct Pruner<'p> {
     count_all: bool,
     pub(super) facts: Facts,
     calls: Latest<CallFacts>,
+    /// The first result with each text, by a faster hash than that of a handle.
+    first_with: HashMap<u64, usize>,
+    /// The bytes of the originals of shortened texts.
+    originals: HashSet<u64>,
     /// Set if there is a window, because it keeps exchanges whole.
     exchanges: Option<ExchangeFinder>,
 }
@@ -36,6 +41,8 @@ impl<'p> Pruner<'p> {
             count_all,
             facts: Facts::default(),
             calls: Latest::default(),
+            first_with: HashMap::new(),
+            originals: HashSet::new(),
             exchanges: options.window_messages.map(|_| ExchangeFinder::default()),
         }
     }
@@ -144,7 +151,7 @@ impl<'p> Pruner<'p> {
                 self.add_text(call, &text, result.is_error, stays)
             }
             None => ResultFacts {
-                hash: ShortHash::default(),
+                hash: None,
                 is_text: false,
                 has_failed: false,
                 call,
@@ -172,7 +179,7 @@ impl<'p> Pruner<'p> {
         is_error: bool,
         stays: bool,
     ) -> ResultFacts {
-        let (options, counter) = (self.options, &self.counter);
+        let (options, counter) = (self.options, self.counter);
         let index = self.facts.results.len();
         let (body, earlier) = split_handle(text);
         let shorter = if stays { None } else { shorten(options, body, earlier.is_some()) };
@@ -180,26 +187,45 @@ impl<'p> Pruner<'p> {
         let tokens = if self.count_all || may_change { counter.text(text) } else { 0 };
         let bytes = text.len() as u64;
         let size = TextSize::new(tokens, bytes);
+        let is_named =
+            shorter.is_some() || !stays && (options.clear.is_some() || self.facts.reads_file(call));
         let hash = match &earlier {
-            Some(earlier) => earlier.hash,
-            None if may_change || options.drops(Rule::Duplicates) => ShortHash::of(text),
-            None => ShortHash::default(),
+            Some(earlier) => Some(earlier.hash),
+            None => self.hash(text, is_named),
         };
         let original_bytes = earlier.as_ref().map_or(bytes, |earlier| earlier.bytes);
         if let Some((rule, shorter)) = shorter {
+            let hash = hash.unwrap_or_default();
             let new_handle = || Handle::new(hash, bytes, self.facts.call_name(call), options.saved);
             let handle = earlier.clone().unwrap_or_else(new_handle);
-            if let Some((_, size)) = size.replaced_by(&shorter, &handle, counter) {
+            if let Some((_, size)) = size.replaced_by(&shorter, &handle, &counter) {
                 let replacement = Replacement { rule, reason: None, size };
                 self.facts.shortened.insert(index, replacement);
             }
         }
         if let Some(earlier) = earlier {
+            self.originals.insert(earlier.bytes);
             self.facts.handles.insert(index, earlier);
         }
         let has_failed =
             is_error || (original_bytes < longest_error(options) && begins_with_error(text));
         ResultFacts { hash, is_text: true, has_failed, call, size }
+    }
+
+    /// Returns the hash of the text of the next result if a handle may name it, or if another
+    /// result has the same text and so gets the same hash. Most texts need none.
+    fn hash(&mut self, text: &str, is_named: bool) -> Option<ShortHash> {
+        if !self.options.drops(Rule::Duplicates) {
+            return is_named.then(|| ShortHash::of(text));
+        }
+        let next = self.facts.results.len();
+        let first = *self.first_with.entry(ctx_text::hash(text)).or_insert(next);
+        let is_repeated = first < next || self.originals.contains(&(text.len() as u64));
+        let hash = (is_named || is_repeated).then(|| ShortHash::of(text));
+        if let Some(first) = self.facts.results.get_mut(first) {
+            first.hash = hash;
+        }
+        hash
     }
 
     /// Returns the tokens of a message whose results have `results`, or 0 if they are not needed.
