@@ -57,8 +57,18 @@ impl Checks {
 
     /// Returns an error if the output has a problem that the input does not have. Problems of the
     /// input cause a warning, or an error if `strict`.
-    pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<()> {
-        let mut input = self.input.finish();
+    pub fn finish(mut self, strict: bool, notes: &mut Notes) -> Result<()> {
+        let input = std::mem::take(&mut self.input).finish();
+        self.compare(input, strict, notes)
+    }
+
+    /// Does the same if the problems of the input are already known.
+    pub(crate) fn compare(
+        self,
+        mut input: Vec<Problem>,
+        strict: bool,
+        notes: &mut Notes,
+    ) -> Result<()> {
         let is_new = |problem: &Problem| !input.contains(problem);
         if let Some(problem) = self.output.finish().into_iter().find(is_new) {
             let line = problem.line;

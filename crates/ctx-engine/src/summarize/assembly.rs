@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::counter::MessageCounter;
-use ctx_format::{Dialect, Message, Object, Outline, Record, Role, Spool, counted};
+use ctx_format::{Dialect, Message, Object, Outline, Problem, Record, Role, Spool, counted};
 
 use super::old::OldZone;
 use super::writer::Writer;
@@ -20,6 +20,8 @@ pub(super) struct Assembly<'p> {
     pub(super) kept: Kept,
     pub(super) place: Option<SummaryPlacement>,
     checks: Option<Checks>,
+    /// The problems of the input, if the caller has already found them.
+    pub(super) problems: Option<Vec<Problem>>,
     bound: BoundReasoning,
     bad: BadLines,
     pub(super) old: OldZone,
@@ -74,6 +76,7 @@ impl<'p> Assembly<'p> {
             kept: Kept::new(&plan.temp),
             place: None,
             checks: dialect.map(Checks::new),
+            problems: None,
             bound: BoundReasoning::default(),
             bad: BadLines::default(),
             old,
@@ -146,8 +149,10 @@ impl<'p> Assembly<'p> {
     /// Ends the input: reports bad lines and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>> {
         self.bad.report(notes);
-        if let Some(checks) = self.checks {
-            checks.finish(self.plan.strict, notes)?;
+        match (self.checks, self.problems) {
+            (Some(checks), Some(input)) => checks.compare(input, self.plan.strict, notes)?,
+            (Some(checks), None) => checks.finish(self.plan.strict, notes)?,
+            (None, _) => {}
         }
         self.bound.warn(notes);
         self.old.finish_reading();

@@ -74,7 +74,7 @@ impl<'p> Batch<'p> {
         let mut pass = ZonePass::new(self.plan, self.writer.needs(), self.dialect);
         for (number, (line, zone)) in (1..).zip(lines.split_inclusive(|b| *b == b'\n').zip(zones)) {
             let origin = Origin { line: number, ..Origin::ALONE };
-            pass.push_in(zone, &origin.record(line), None)?;
+            pass.push_to(zone, &origin.record(line))?;
         }
         let material = pass.gather(notes)?;
         let place = material.place.as_ref();

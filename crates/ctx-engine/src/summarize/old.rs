@@ -70,8 +70,19 @@ pub(super) struct ModelInput {
     redacted: usize,
 }
 
+/// The size of a message, which is all that a summary from a known ledger needs of a long zone.
+#[derive(Clone, Copy)]
+pub(super) struct MessageSize {
+    /// The bytes of its texts.
+    pub(super) bytes: u32,
+    /// Whether it continues the message before it.
+    pub(super) continues: bool,
+    /// Whether it is a summary of an earlier compaction.
+    pub(super) is_earlier: bool,
+}
+
 /// Above this many bytes, the tokens of the old records are not counted.
-const COMPARED: usize = 1 << 20;
+pub(super) const COMPARED: usize = 1 << 20;
 /// If the old records have this many times the bytes of the summary, they certainly have more
 /// tokens, and counting them would take longer than everything else.
 const FAR_LONGER: usize = 16;
@@ -156,6 +167,13 @@ impl OldZone {
             input.transcript.push(line, message);
             input.source.push(message);
         }
+    }
+
+    /// Adds a message of which only the size matters.
+    pub(super) fn push_size(&mut self, size: MessageSize) {
+        self.messages += u64::from(!size.continues);
+        self.earlier_messages += u64::from(size.is_earlier);
+        self.bytes += size.bytes as usize;
     }
 
     fn push_earlier(&mut self, text: &str) {
@@ -267,10 +285,17 @@ impl<'p> ZonePass<'p> {
     /// Adds the next record, whose tag names its zone.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
+        self.push_to(zone, record)
+    }
+
+    /// Adds the next record with this zone.
+    pub(super) fn push_to(&mut self, zone: Zone, record: &Record<'_>) -> Result<()> {
+        self.unread.look_at(record, self.assembly.dialect.map(|it| it as &dyn Dialect));
         self.push_in(zone, record, None)
     }
 
-    /// Adds the next record with this zone. It may have been read or changed before.
+    /// Adds the next record of a session that is known to be understood. The record may have been
+    /// read or changed before.
     pub fn push_in(
         &mut self,
         zone: Zone,
@@ -283,7 +308,6 @@ impl<'p> ZonePass<'p> {
             rewritable(assembly.dialect, "summarized", Some(record.line))?;
         }
         self.has_old |= is_old;
-        self.unread.look_at(record, assembly.dialect.map(|it| it as &dyn Dialect));
         let outline = record.outline(assembly.dialect);
         if assembly.input(record, outline.as_ref(), is_old) {
             return Ok(());

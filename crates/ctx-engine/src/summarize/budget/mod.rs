@@ -5,14 +5,17 @@ mod output;
 mod refill;
 
 use crate::allocate::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict, decide};
-use crate::counter::PRIMING;
+use crate::counter::{PRIMING, saturating_u32};
 use crate::zones::ExchangeFinder;
-use ctx_format::{Class, Dialect, Message, Outline, Part, Record, Watch, Zone, ZoneReader};
+use ctx_format::{
+    Class, Dialect, Message, Outline, Part, Problem, Record, Validator, Watch, Zone, ZoneReader,
+};
 use ctx_policy::keep::Keep;
 use ctx_policy::share::Share;
 use ctx_summary::ledger::Ledger;
 use ctx_summary::{is_talk, needed_tokens};
 
+use super::old::{COMPARED, MessageSize, Needs};
 use super::shorten::observation;
 use super::writer::{ReusedSummary, Writer};
 use super::{NewSession, Plan};
@@ -57,6 +60,10 @@ pub struct BudgetPass<'p> {
     /// `None` once all records have been read.
     exchanges: Option<ExchangeFinder>,
     reader: Option<LedgerReader>,
+    /// The size of each message; `None` for a record that is not one.
+    sizes: Vec<Option<MessageSize>>,
+    checks: Option<Validator>,
+    problems: Vec<Problem>,
     unread: FirstUnread,
     /// Observes the progress, also while a model is asked.
     watch: Watch,
@@ -81,6 +88,9 @@ impl<'p> BudgetPass<'p> {
             entries: Entries::default(),
             exchanges: Some(ExchangeFinder::default()),
             reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
+            sizes: Vec::new(),
+            checks: dialect.map(|dialect| Validator::new(dialect.output_rules())),
+            problems: Vec::new(),
             unread: FirstUnread::default(),
         }
     }
@@ -89,33 +99,42 @@ impl<'p> BudgetPass<'p> {
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         self.zones.read(record);
         self.unread.look_at(record, self.dialect.map(|it| it as &dyn Dialect));
-        let entry = self.entry(record)?;
+        let (entry, size) = self.entry(record)?;
         self.entries.push(&entry);
+        self.sizes.push(size);
         self.records.push(record, &record.untagged())
     }
 
-    /// Returns the facts about a record that the allocation needs.
-    fn entry(&mut self, record: &Record<'_>) -> Result<Entry> {
+    /// Returns the facts about a record that the allocation needs, and the size of its message.
+    fn entry(&mut self, record: &Record<'_>) -> Result<(Entry, Option<MessageSize>)> {
         if record.class == Class::Tail {
-            return Ok(Entry { kind: RecordKind::Tail, ..Entry::default() });
+            return Ok((Entry { kind: RecordKind::Tail, ..Entry::default() }, None));
         }
         let Some(object) = record.whole_object() else {
-            return Ok(Entry::default());
+            return Ok((Entry::default(), None));
         };
         let dialect = rewritable(self.dialect, "summarized", Some(record.line))?;
-        let (outline, message) = (record.outline(self.dialect), record.message(self.dialect));
-        let (Some(outline), Some(message)) = (outline, message) else {
-            return Ok(Entry::default());
+        let outline = record.outline(self.dialect);
+        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+            checks.push(record.line, outline);
+        }
+        let (Some(outline), Some(message)) = (outline, record.message(self.dialect)) else {
+            return Ok((Entry::default(), None));
         };
         let recognizer = &self.plan.recognizer;
         let earlier = recognizer.summary_in(dialect, object, &message);
         let is_summary = outline.is_summary || earlier.is_some();
+        let said = recognizer.as_said(&message);
+        let size = MessageSize {
+            bytes: saturating_u32(said.texts().iter().map(|text| text.len() as u64).sum()),
+            continues: said.continues,
+            is_earlier: earlier.is_some(),
+        };
         if let Some(reader) = &mut self.reader {
             if let Some(text) = earlier {
                 reader.push_earlier(&text);
             } else {
-                let message = recognizer.as_said(&message);
-                reader.push(record.line, &message, record.bytes.len(), Zone::Old);
+                reader.push(record.line, &said, record.bytes.len(), Zone::Old);
             }
         }
         let outline =
@@ -123,12 +142,13 @@ impl<'p> BudgetPass<'p> {
         let mut pins = self.request.pins.iter();
         let pinned = pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())));
         let number = self.entries.len() as u64 + 1;
-        Ok(Entry {
+        let entry = Entry {
             exchange: self.exchanges.as_mut().and_then(|it| it.push(number, &outline)),
             pinned,
             begins_message: outline.begins_message(),
             ..self.message(record, &outline, &message)
-        })
+        };
+        Ok((entry, Some(size)))
     }
 
     fn message(&self, record: &Record<'_>, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
@@ -202,6 +222,7 @@ impl<'p> BudgetPass<'p> {
         self.watch = notes.watch().clone();
         self.pin(self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
+        self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);
         let mut budget = Self::budget_of(self.request.tokens);
         // A summary is written first to find out how large it is. If all records fit, none is
         // needed.
@@ -288,7 +309,9 @@ impl<'p> BudgetPass<'p> {
         ledger: Ledger,
         given: Option<&ReusedSummary>,
     ) -> Result<SummedUp<'p>> {
-        let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
+        let needs = self.writer.needs();
+        let needs = Needs { model: needs.model && given.is_none(), ..needs };
+        let cut_only = needs.ledger && cut_only(&self.entries, &decision);
         let mut output = Output::new(
             self.plan,
             self.writer,
@@ -296,9 +319,18 @@ impl<'p> BudgetPass<'p> {
             ledger,
             self.request.tokens,
             cut_only,
-            given.is_none(),
+            needs,
         );
+        output.assembly.problems = Some(self.problems.clone());
+        let is_old = |at: &usize| decision.verdicts[*at] == Verdict::Old;
+        let old = (0..self.sizes.len()).filter(is_old).filter_map(|at| self.sizes[at]);
+        let old_bytes: usize = old.map(|size| size.bytes as usize).sum();
+        let needs_texts = needs.model || !needs.ledger || old_bytes <= COMPARED;
         for (at, verdict) in decision.verdicts.iter().enumerate() {
+            let size = self.sizes[at].filter(|_| !needs_texts && *verdict == Verdict::Old);
+            if size.is_some_and(|size| output.leave(size)) {
+                continue;
+            }
             let bytes = self.records.bytes(at)?;
             let record = self.records.record(at, &bytes);
             output.record(at, &record, self.entries.tokens(at), *verdict)?;

@@ -3,12 +3,12 @@
 
 use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
 use crate::counter::PRIMING;
-use ctx_format::{Dialect, Message, Record};
+use ctx_format::{Dialect, Record};
 use ctx_summary::RECORD_HEADING;
 use ctx_summary::ledger::Ledger;
 
 use super::super::assembly::{Assembly, Draft, Material, SummaryPlacement};
-use super::super::old::{Needs, OldZone};
+use super::super::old::{MessageSize, Needs, OldZone};
 use super::super::shorten::{Limits, Shortener};
 use super::super::writer::{ReusedSummary, Writer};
 use super::super::{NewSession, Plan, clean, tell};
@@ -23,7 +23,7 @@ const LEAST_OF_CUT: u64 = 60;
 
 /// Takes the records together with the verdicts on them.
 pub(super) struct Output<'p> {
-    assembly: Assembly<'p>,
+    pub(super) assembly: Assembly<'p>,
     writer: &'p Writer,
     /// The budget for the whole output, in tokens.
     budget: u64,
@@ -46,10 +46,8 @@ impl<'p> Output<'p> {
         ledger: Ledger,
         budget: u64,
         cut_only: bool,
-        asks: bool,
+        needs: Needs,
     ) -> Self {
-        let needs = writer.needs();
-        let needs = Needs { model: needs.model && asks, ..needs };
         Self {
             assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, Some(ledger))),
             writer,
@@ -59,6 +57,16 @@ impl<'p> Output<'p> {
             cuts: Vec::new(),
             calls: CallNames::default(),
         }
+    }
+
+    /// Removes a message of which only the size matters. Returns false if its record is needed,
+    /// because the summary will be in its place.
+    pub(super) fn leave(&mut self, size: MessageSize) -> bool {
+        let has_place = self.assembly.place.is_some();
+        if has_place {
+            self.assembly.old.push_size(size);
+        }
+        has_place
     }
 
     /// Adds the record with this index, its tokens and the verdict on it.
@@ -71,15 +79,12 @@ impl<'p> Output<'p> {
     ) -> Result<()> {
         let is_old = verdict == Verdict::Old;
         let assembly = &mut self.assembly;
-        let outline = record.outline(assembly.dialect);
-        if assembly.input(record, outline.as_ref(), is_old) {
+        if assembly.input(record, None, is_old) {
             return Ok(());
         }
         if is_old {
-            let message = record.message(assembly.dialect);
-            let calls = message.iter().flat_map(Message::calls);
-            calls.for_each(|call| self.calls.push(call));
-            assembly.leave(record, message.as_ref());
+            // Exchanges are whole, so no result that stays needs the name of a call that leaves.
+            assembly.leave(record, record.message(assembly.dialect).as_ref());
             return Ok(());
         }
         let mut calls = Vec::new();
@@ -88,6 +93,7 @@ impl<'p> Output<'p> {
             message.calls().for_each(|call| self.calls.push(call));
             calls = message.results().map(|it| self.calls.of(it)).collect();
         }
+        let outline = record.outline(assembly.dialect);
         let outline = outline.as_ref();
         if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
             assembly.place_summary(record.line_end());
@@ -327,7 +333,8 @@ mod tests {
             }
         });
         let ledger = reader.finish();
-        let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only, true);
+        let needs = writer.needs();
+        let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only, needs);
         let mut verdicts = session.iter().map(|(_, verdict)| *verdict).enumerate();
         each(&texts, |record| {
             let message = record.message(Some(&Chat)).expect("a message");
