@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use chrono::NaiveDate;
 use ctx_format::{Message, Part, Role, ToolResult};
 use ctx_redact::{MARK, redact};
-use ctx_summary::ledger::rules::{MemoryKind, Sentence, quote};
+use ctx_summary::ledger::rules::{MemoryKind, QUOTE_MAX, Sentence, quote};
 use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
 use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
-use ctx_text::{Lists, head_and_tail, plain_line};
+use ctx_text::{LazyRegex, Lists, head_and_tail, plain_line, regex, shorten};
 
 use crate::MemoryItem;
 use offers::Offers;
@@ -23,6 +23,11 @@ pub use reconcile::reconcile;
 use standalone::{Lines, is_vague_consent, reason, scope, standalone};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
+
+/// The pattern of a list. `OPTION` stands for the words for an option.
+fn pattern(list: &str) -> LazyRegex {
+    LazyRegex::new(LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words")), regex)
+}
 
 /// The kinds that are found in sentences.
 const SENTENCE_KINDS: [MemoryKind; 3] =
@@ -170,7 +175,7 @@ impl Extractor {
         let mut found: Vec<(MemoryKind, String)> = Vec::new();
         let mut lines = Lines::of(text);
         for sentence in sentences(text) {
-            let quoted = quote(&sentence);
+            let quoted = shorten(sentence.clone(), QUOTE_MAX);
             let rules = Sentence::new(&quoted, role);
             for kind in SENTENCE_KINDS {
                 if !self.kinds.contains(&kind) || !rules.is_kept_as(kind) {

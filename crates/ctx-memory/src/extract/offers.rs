@@ -3,10 +3,9 @@
 use std::sync::LazyLock;
 
 use ctx_summary::ledger::sentence::without_marker;
-use ctx_text::{plain_line, regex, shorten};
-use regex::Regex;
+use ctx_text::{LazyRegex, plain_line, shorten};
 
-use super::LISTS;
+use super::pattern;
 use super::reconcile::bare;
 
 /// Longest quote of an option, in characters.
@@ -16,14 +15,10 @@ const TITLE: usize = 40;
 /// More numbered lines are steps or findings, not options.
 const MOST: usize = 9;
 
-static OFFER: LazyLock<Regex> = LazyLock::new(|| pattern("offer"));
-static LABEL: LazyLock<Regex> = LazyLock::new(|| pattern("label"));
-static REFERENCE: LazyLock<Regex> = LazyLock::new(|| pattern("reference"));
-static ANSWER: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
-
-fn pattern(list: &str) -> Regex {
-    regex(&LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words")))
-}
+static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| pattern("offer"));
+static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| pattern("label"));
+static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| pattern("reference"));
+static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| pattern("answer"));
 
 /// The options of the last text that offered some.
 #[derive(Debug, Default)]
@@ -42,9 +37,11 @@ impl Offers {
         while options.len() <= MOST
             && let Some(line) = lines.next()
         {
-            let Some(found) = OFFER.captures(line) else { continue };
-            let Some(label) = found.get(1).or(found.get(2)) else { break };
-            let mut option = plain_line(without_marker(LABEL.replace(&found[3], "").trim()).1);
+            let Some(found) = OFFER.groups(line) else { continue };
+            let Some(label) = found[1].or(found[2]) else { break };
+            let title = found[3].unwrap_or_default();
+            let title = &title[LABEL.find(title).map_or(0, |label| label.end)..];
+            let mut option = plain_line(without_marker(title.trim()).1);
             // The details of a title such as "**Flight 1:** DEN to LAS" are below it.
             while option.chars().count() < TITLE
                 && let Some(below) = lines.peek()
@@ -58,7 +55,7 @@ impl Offers {
                 option = plain_line(&format!("{title}{joint}{below}"));
                 lines.next();
             }
-            options.push((normal_label(label.as_str()), option));
+            options.push((normal_label(label), option));
         }
         Self { are_latest: (2..=MOST).contains(&options.len()), options }
     }
@@ -74,8 +71,8 @@ impl Offers {
 
     /// Appends the option that a sentence refers to: `let's do option 1 [1: keep it]`.
     pub(super) fn resolve(&self, sentence: &str) -> Option<String> {
-        let found = REFERENCE.captures(sentence)?;
-        self.append(sentence, found.get(1).or(found.get(2))?.as_str())
+        let found = REFERENCE.groups(sentence)?;
+        self.append(sentence, found[1].or(found[2])?)
     }
 
     /// Appends the option that a whole message chooses by its label.
@@ -83,7 +80,7 @@ impl Offers {
         if !self.are_latest {
             return None;
         }
-        self.append(text, &ANSWER.captures(text)?[1])
+        self.append(text, ANSWER.groups(text)?[1]?)
     }
 
     fn append(&self, text: &str, label: &str) -> Option<String> {

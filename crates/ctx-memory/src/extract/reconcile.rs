@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_summary::ledger::Decision;
 use ctx_summary::ledger::rules::MemoryKind;
-use ctx_text::regex;
-use regex::Regex;
+use ctx_text::{LazyRegex, regex};
 
 use crate::MemoryItem;
 
@@ -32,8 +31,8 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
 /// Drops repetitions, even with other quotes and emphasis, and the model's reports of the user's
 /// decisions.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
-    static REPORT: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户"));
+    static REPORT: LazyLock<LazyRegex> =
+        LazyLock::new(|| LazyRegex::new(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户", regex));
     let mut seen = HashSet::new();
     let mut decided_by_user: Vec<String> = Vec::new();
     items.retain(|item| {

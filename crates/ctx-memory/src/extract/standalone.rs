@@ -8,10 +8,9 @@ use std::sync::LazyLock;
 use ctx_summary::ledger::rules::QUOTE_MAX;
 use ctx_summary::ledger::rules::{MemoryKind, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
-use ctx_text::{plain_line, regex, shorten};
-use regex::Regex;
+use ctx_text::{LazyRegex, first_chars, plain_line, shorten};
 
-use super::LISTS;
+use super::{LISTS, pattern};
 
 /// A longer line is a paragraph, which is never quoted whole.
 const LONGEST_LINE: usize = 4 * QUOTE_MAX;
@@ -94,7 +93,7 @@ impl<'t> Lines<'t> {
 /// The line without the sentences that ask, announce a step or introduce what follows. `quoted`
 /// always stays.
 fn without_lead_ins(line: &str, quoted: &str) -> String {
-    static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("lead-in")));
+    static LEAD_IN: LazyLock<LazyRegex> = LazyLock::new(|| pattern("lead-in"));
     let mut kept = sentences(line);
     kept.retain(|it| it.contains(quoted) || quoted.contains(it.as_str()) || !LEAD_IN.is_match(it));
     let kept = kept.join(" ");
@@ -103,19 +102,19 @@ fn without_lead_ins(line: &str, quoted: &str) -> String {
 
 /// The text without an interjection at its start: `Ah! The port is 80`.
 fn without_interjection(text: &str) -> &str {
-    static INTERJECTION: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("interjection")));
-    &text[INTERJECTION.find(text).map_or(0, |found| found.end())..]
+    static INTERJECTION: LazyLock<LazyRegex> = LazyLock::new(|| pattern("interjection"));
+    &text[INTERJECTION.find(text).map_or(0, |found| found.end)..]
 }
 
 /// Whether a sentence says how a problem was solved that the list entry above it names.
 fn is_remedy(text: &str) -> bool {
-    static REMEDY: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("remedy")));
+    static REMEDY: LazyLock<LazyRegex> = LazyLock::new(|| pattern("remedy"));
     REMEDY.is_match(text)
 }
 
 /// The problem and its remedy. `None` if the entry above is only the title of a section.
 fn joined(problem: &str, remedy: &str) -> Option<String> {
-    static TITLE: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("title")));
+    static TITLE: LazyLock<LazyRegex> = LazyLock::new(|| pattern("title"));
     if TITLE.is_match(problem) {
         return None;
     }
@@ -128,28 +127,38 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
 /// Whether a sentence consents without naming to what: "Yes, please proceed with the change."
 pub(super) fn is_vague_consent(text: &str) -> bool {
     static VAGUE: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("vague"));
-    static CONSENT: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("consent")));
+    static CONSENT: LazyLock<LazyRegex> = LazyLock::new(|| pattern("consent"));
     let plain = text.replace('’', "'");
-    let Some(consent) = CONSENT.captures(&plain) else {
+    let Some(consent) = CONSENT.groups(&plain) else {
         return false;
     };
-    let mut words = consent[1].split(|c: char| !c.is_alphanumeric());
+    let mut words = consent[1].unwrap_or_default().split(|c: char| !c.is_alphanumeric());
     words.all(|word| word.is_empty() || VAGUE.contains(&word.to_lowercase()))
 }
 
 /// The reason that a sentence gives: what follows `because`.
 pub(super) fn reason(text: &str) -> Option<String> {
-    static REASON: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("reason")));
-    let reason = REASON.captures(text)?;
-    Some(reason[1].trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
+    static REASON: LazyLock<LazyRegex> = LazyLock::new(|| pattern("reason"));
+    let reason = REASON.groups(text)?[1]?;
+    Some(reason.trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
 }
 
 /// The words of a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,
 /// `before you commit`.
 pub(super) fn scope(rule: &str) -> Option<&str> {
-    static SCOPE: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("scope")));
-    SCOPE.find(rule).map(|found| found.as_str().trim_end())
+    static SCOPE: LazyLock<LazyRegex> = LazyLock::new(|| pattern("scope"));
+    let found = SCOPE.find(rule)?;
+    let word = rule[found.clone()].split(' ').next().unwrap_or_default();
+    let is_condition = CONDITIONS.split(' ').any(|begin| word.eq_ignore_ascii_case(begin));
+    // A condition continues to the end of its clause. A pattern for that would be much larger.
+    let rest = if is_condition { first_chars(&rule[found.end..], LONGEST_CONDITION) } else { "" };
+    let more = rest.find([',', '.', ';', ':', '!', '?']).unwrap_or(rest.len());
+    Some(rule[found.start..found.end + more].trim_end())
 }
+
+const CONDITIONS: &str = "when whenever while if unless until before after once except";
+/// The greatest length of a condition after its first four characters.
+const LONGEST_CONDITION: usize = 56;
 
 #[cfg(test)]
 mod tests {

@@ -237,14 +237,13 @@ fn reads(segment: &Segment, text: &str) -> f64 {
     }
     // A key says what the value of a member is.
     let is_member = || text.contains("\": ");
-    let is_listed = LISTED.is_match(text);
     match (segment.kind, segment.origin) {
         (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
         (SegmentKind::Line, _) if is_frame(text) => PASSED,
         (SegmentKind::Outcome, _) => OUTCOME,
         (SegmentKind::Name, Origin::Result) => DEFINITION,
         (SegmentKind::Name, _) => NAME,
-        (SegmentKind::Line | SegmentKind::Quoted, _) if is_listed => CODE,
+        (SegmentKind::Line | SegmentKind::Quoted, _) if LISTED.is_match(text) => CODE,
         (SegmentKind::Line | SegmentKind::Quoted, _)
             if is_prose(text) && !CODE_LINE.is_match(text) =>
         {

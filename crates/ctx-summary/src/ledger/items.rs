@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use ctx_format::Role;
-use ctx_text::regex;
+use ctx_text::{LazyRegex, regex};
 use regex::Regex;
 
 use crate::ledger::LISTS;
@@ -155,7 +155,8 @@ impl Items {
     }
 }
 
-static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("takes back")));
+static TAKES_BACK: LazyLock<LazyRegex> =
+    LazyLock::new(|| LazyRegex::new(LISTS.pattern("takes back"), regex));
 
 /// A decision, parsed once to compare it with many others.
 pub struct Decision {

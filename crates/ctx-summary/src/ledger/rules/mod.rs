@@ -27,8 +27,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use ctx_format::Role;
-use ctx_text::{Matcher, ascii_regex, plain_line, shorten};
-use regex::Regex;
+use ctx_text::{LazyRegex, Matcher, ascii_regex, plain_line, shorten};
 use serde::Serialize;
 
 use crate::ledger::LISTS;
@@ -77,7 +76,7 @@ struct Tables {
     /// keeps.
     of_kinds: [[Table; 2]; 3],
     /// Statements that no memory keeps, whatever their kind.
-    passing: LazyMatcher,
+    passing: Matcher,
     hints: AhoCorasick,
     /// For each hint, the patterns that it belongs to.
     hinted: Vec<Hinted>,
@@ -277,10 +276,10 @@ pub struct Pattern {
     /// Its name, unique in its table.
     pub name: &'static str,
     hints: Vec<String>,
-    says: LazyMatcher,
-    not: LazyMatcher,
+    says: Matcher,
+    not: Matcher,
     /// The same as `not`, for blanking out matches.
-    look_alikes: OnceLock<Regex>,
+    look_alikes: OnceLock<LazyRegex>,
     is_users: bool,
     #[cfg(test)]
     why: &'static str,
@@ -291,13 +290,13 @@ pub struct Pattern {
 struct Table {
     patterns: Vec<Pattern>,
     /// Sentences that no pattern may match.
-    veto: LazyMatcher,
+    veto: Matcher,
     /// Statements that hold only for the moment.
-    passing: LazyMatcher,
+    passing: Matcher,
     /// A pattern that every sentence must match.
-    states: LazyMatcher,
+    states: Matcher,
     /// Causes and remedies that name nothing specific.
-    unnamed: LazyMatcher,
+    unnamed: Matcher,
 }
 
 /// A set of the patterns of a table, one bit each.
@@ -324,8 +323,8 @@ impl Table {
     fn add(&mut self, key: &str, value: &'static str) {
         if let Some(pattern) = self.patterns.last_mut() {
             match key {
-                "says" => pattern.says.pattern.push_str(value),
-                "not" => pattern.not.pattern.push_str(value),
+                "says" => pattern.says.append(value),
+                "not" => pattern.not.append(value),
                 "hints" => {
                     pattern.hints = value.split('|').map(|it| it.replace('␣', " ")).collect();
                 }
@@ -342,7 +341,7 @@ impl Table {
             "states" => &mut self.states,
             _ => &mut self.unnamed,
         };
-        regex.pattern.push_str(value);
+        regex.append(value);
     }
 
     /// The patterns that have no hints.
@@ -362,7 +361,7 @@ impl Table {
                 && (is_chinese || pattern.name.is_ascii())
                 && pattern.matches(sentence)
         })?;
-        let is_stated = self.states.pattern.is_empty() || self.states.is_match(sentence);
+        let is_stated = self.states.pattern().is_empty() || self.states.is_match(sentence);
         (is_stated && !self.veto.is_match(sentence)).then_some(found.1)
     }
 }
@@ -372,30 +371,20 @@ impl Pattern {
         if !self.says.is_match(sentence) {
             return false;
         }
-        if self.not.pattern.is_empty() || !self.not.is_match(sentence) {
+        if self.not.pattern().is_empty() || !self.not.is_match(sentence) {
             return true;
         }
         // "不确定用什么，但决定先做 A" is still a decision, but "不确定" without more is not.
-        let look_alikes = self.look_alikes.get_or_init(|| ascii_regex(&self.not.pattern));
+        let look_alikes =
+            self.look_alikes.get_or_init(|| LazyRegex::new(self.not.pattern(), ascii_regex));
         self.says.is_match(&look_alikes.replace_all(sentence, "\u{1}"))
-    }
-}
-
-/// A pattern that is compiled on first use.
-#[derive(Default)]
-struct LazyMatcher {
-    pattern: String,
-    matcher: OnceLock<Matcher>,
-}
-
-impl LazyMatcher {
-    fn is_match(&self, sentence: &str) -> bool {
-        self.matcher.get_or_init(|| Matcher::ascii(&self.pattern)).is_match(sentence)
     }
 }
 
 #[cfg(test)]
 mod table_tests {
+    use ctx_text::Matcher;
+
     use super::{PatternSet, Table};
     use crate::ledger::rules::TABLES;
 
@@ -403,11 +392,17 @@ mod table_tests {
     fn a_file_has_two_tables() {
         let file = "# a\n== named\nveto: a\n# b\nveto: b\n[x y]\nspeaker: user\nsays: \\bc\nhints: a␣|b\nwhy: it is\n\n== kept\npassing: d\n[z]\nsays: e\n";
         let [named, kept] = Table::read(file);
-        assert_eq!((named.veto.pattern.as_str(), named.patterns.len()), ("ab", 1));
+        assert_eq!((named.veto.pattern(), named.patterns.len()), ("ab", 1));
         let pattern = &named.patterns[0];
         assert_eq!((pattern.name, pattern.hints.join("|")), ("x y", "a |b".to_owned()));
-        assert_eq!((pattern.says.pattern.as_str(), pattern.is_users), ("\\bc", true));
-        assert_eq!((kept.passing.pattern.as_str(), kept.unhinted()), ("d", 1));
+        assert_eq!((pattern.says.pattern(), pattern.is_users), ("\\bc", true));
+        assert_eq!((kept.passing.pattern(), kept.unhinted()), ("d", 1));
+    }
+
+    /// Compiles a pattern for ASCII texts and for others.
+    fn compiles(pattern: &Matcher) {
+        pattern.is_match("");
+        pattern.is_match("é");
     }
 
     #[test]
@@ -415,12 +410,12 @@ mod table_tests {
         for table in TABLES.all() {
             assert!(table.patterns.len() <= PatternSet::BITS as usize);
             for regex in [&table.veto, &table.passing, &table.states, &table.unnamed] {
-                regex.is_match("");
+                compiles(regex);
             }
             for pattern in &table.patterns {
-                assert!(!pattern.says.pattern.is_empty(), "{}", pattern.name);
-                pattern.says.is_match("");
-                pattern.not.is_match("");
+                assert!(!pattern.says.pattern().is_empty(), "{}", pattern.name);
+                compiles(&pattern.says);
+                compiles(&pattern.not);
                 assert!(!pattern.why.is_empty(), "{}", pattern.name);
             }
         }
