@@ -1,18 +1,17 @@
 //! Regular expressions that are part of the program. A test compiles each of them, so that none
 //! fails when it is used.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::{Regex, RegexBuilder, bytes};
-use regex_automata::Input;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::pool::Pool;
 use regex_automata::util::syntax;
+use regex_automata::{Input, meta};
 
 /// Compiles a constant pattern.
 pub fn regex(pattern: &str) -> Regex {
@@ -98,8 +97,8 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
     lists
 }
 
-/// Returns a pattern that matches the same ASCII texts, for automata over bytes without Unicode. They
-/// take a tenth of the time and the memory to build. `0xFF` is in no text.
+/// Returns a pattern that matches the same ASCII texts, for automata over bytes. They take a fraction
+/// of the time to build that those of Unicode take. `0xFF` is in no text.
 fn for_ascii_texts(pattern: &str) -> String {
     let mut ascii = String::with_capacity(pattern.len());
     for c in pattern.chars() {
@@ -108,12 +107,23 @@ fn for_ascii_texts(pattern: &str) -> String {
     ascii
 }
 
+/// Returns a text in which each character that is not ASCII is one byte. A pattern that names no
+/// such character cannot tell them apart. Regexes that ignore case accept two of them as letters.
+fn as_ascii(text: &str) -> Vec<u8> {
+    let byte = |c| match c {
+        '\u{17f}' => b's',
+        '\u{212a}' => b'k',
+        c => u8::try_from(c).ok().filter(u8::is_ascii).unwrap_or(0x80),
+    };
+    text.chars().map(byte).collect()
+}
+
 /// A pattern that can only say whether it matches.
 ///
 /// Building a [`Regex`] takes several times as long, because it can also say where it matches: it
 /// has captures, an automaton that searches backwards, and literals to search for first. In a short
 /// run that is most of the work. The pattern is compiled on first use: once for ASCII texts, which
-/// are most, and once for all others.
+/// are most, and if it must be, once for all others.
 #[derive(Default)]
 pub struct Matcher {
     pattern: String,
@@ -130,8 +140,7 @@ impl Matcher {
 
     /// A constant pattern with the classes of [`ascii_regex`].
     pub fn ascii(pattern: &str) -> Self {
-        let (for_ascii, for_others) = (OnceLock::new(), OnceLock::new());
-        Self { pattern: pattern.to_owned(), is_unicode: false, for_ascii, for_others }
+        Self { pattern: pattern.to_owned(), ..Self::default() }
     }
 
     /// The pattern as it was written.
@@ -146,21 +155,35 @@ impl Matcher {
 
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
-        let automaton = if text.is_ascii() {
-            let ascii = || Automaton::new(&for_ascii_texts(&self.pattern), false, false);
-            self.for_ascii.get_or_init(|| ascii().expect("a constant pattern"))
+        if text.is_ascii() {
+            self.for_ascii().is_match(text.as_bytes())
+        } else if self.is_ascii() {
+            self.for_ascii().is_match(&as_ascii(text))
         } else {
-            self.for_others.get_or_init(|| self.automaton().expect("a constant pattern"))
-        };
-        automaton.is_match(text)
+            self.for_others().is_match(text.as_bytes())
+        }
     }
 
-    fn automaton(&self) -> Option<Automaton> {
-        if self.is_unicode {
-            return Automaton::new(&with_ascii_boundaries(&self.pattern), true, true);
-        }
-        let automaton = Automaton::new(&self.pattern, false, true);
-        automaton.or_else(|| Automaton::new(&with_ascii_classes(&self.pattern), true, true))
+    /// Returns true if the pattern names and distinguishes no characters that are not ASCII.
+    fn is_ascii(&self) -> bool {
+        let has_class = || ["\\w", "\\W", "\\d", "\\D", "\\s", "\\S"].iter();
+        self.pattern.is_ascii()
+            && !(self.is_unicode && has_class().any(|class| self.pattern.contains(class)))
+    }
+
+    fn for_ascii(&self) -> &Automaton {
+        let automaton = || Automaton::new(&for_ascii_texts(&self.pattern), false, false);
+        self.for_ascii.get_or_init(|| automaton().expect("a constant pattern"))
+    }
+
+    fn for_others(&self) -> &Automaton {
+        let pattern = if self.is_unicode {
+            with_ascii_boundaries(&self.pattern)
+        } else {
+            with_ascii_classes(&self.pattern)
+        };
+        let automaton = || Automaton::new(&pattern, true, true);
+        self.for_others.get_or_init(|| automaton().expect("a constant pattern"))
     }
 }
 
@@ -181,7 +204,7 @@ impl Automaton {
         Some(Self { dfa, caches: Pool::new(Box::new(move || of.create_cache())) })
     }
 
-    fn is_match(&self, text: &str) -> bool {
+    fn is_match(&self, text: &[u8]) -> bool {
         let mut cache = self.caches.get();
         let found = self.dfa.try_search_fwd(&mut cache, &Input::new(text).earliest(true));
         // The automaton gives up only on request, or at a byte that needs a Unicode word boundary.
@@ -189,63 +212,68 @@ impl Automaton {
     }
 }
 
-/// A constant pattern that says where it matches. Like a [`Matcher`], it is compiled on first use,
-/// once for ASCII texts and once for others.
+/// A constant pattern that says where it matches. It is for single short texts: it is compiled on
+/// first use, once for ASCII texts and once for others, and without the automata that make a
+/// [`Regex`] fast and expensive to build.
 pub struct LazyRegex {
     pattern: String,
-    build: fn(&str) -> Regex,
-    for_ascii: OnceLock<bytes::Regex>,
-    for_others: OnceLock<Regex>,
+    for_ascii: OnceLock<meta::Regex>,
+    for_others: OnceLock<meta::Regex>,
 }
 
 impl LazyRegex {
-    /// Keeps the pattern. `build` compiles it for texts that are not ASCII.
-    pub fn new(pattern: impl Into<String>, build: fn(&str) -> Regex) -> Self {
+    /// Keeps the pattern.
+    pub fn new(pattern: impl Into<String>) -> Self {
         let (for_ascii, for_others) = (OnceLock::new(), OnceLock::new());
-        Self { pattern: pattern.into(), build, for_ascii, for_others }
+        Self { pattern: pattern.into(), for_ascii, for_others }
+    }
+
+    /// Keeps the pattern with the classes of [`ascii_regex`].
+    pub fn ascii(pattern: &str) -> Self {
+        Self::new(with_ascii_classes(pattern))
     }
 
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
-        if text.is_ascii() {
-            return self.for_ascii().is_match(text.as_bytes());
-        }
-        self.for_others().is_match(text)
+        self.regex(text).is_match(text)
     }
 
     /// Returns the place of the first match.
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
-        if text.is_ascii() {
-            return self.for_ascii().find(text.as_bytes()).map(|found| found.range());
-        }
-        self.for_others().find(text).map(|found| found.range())
+        self.regex(text).find(text).map(|found| found.range())
     }
 
     /// Returns the groups of the first match: the match itself, and then each capture.
     pub fn groups<'t>(&self, text: &'t str) -> Option<Vec<Option<&'t str>>> {
-        if text.is_ascii() {
-            let found = self.for_ascii().captures(text.as_bytes())?;
-            return Some(found.iter().map(|group| Some(&text[group?.range()])).collect());
-        }
-        let found = self.for_others().captures(text)?;
-        Some(found.iter().map(|group| Some(group?.as_str())).collect())
+        let regex = self.regex(text);
+        let mut found = regex.create_captures();
+        regex.captures(text, &mut found);
+        found.is_match().then(|| found.iter().map(|group| Some(&text[group?.range()])).collect())
     }
 
     /// Replaces each match in a text.
-    pub fn replace_all<'t>(&self, text: &'t str, with: &str) -> Cow<'t, str> {
-        if text.is_ascii() {
-            let replaced = self.for_ascii().replace_all(text.as_bytes(), with.as_bytes());
-            return String::from_utf8_lossy(&replaced).into_owned().into();
+    pub fn replace_all(&self, text: &str, with: &str) -> String {
+        let mut replaced = String::with_capacity(text.len());
+        let mut copied = 0;
+        for found in self.regex(text).find_iter(text) {
+            replaced.push_str(&text[copied..found.start()]);
+            replaced.push_str(with);
+            copied = found.end();
         }
-        self.for_others().replace_all(text, with)
+        replaced + &text[copied..]
     }
 
-    fn for_ascii(&self) -> &bytes::Regex {
-        self.for_ascii.get_or_init(|| bytes_regex(&for_ascii_texts(&self.pattern)))
-    }
-
-    fn for_others(&self) -> &Regex {
-        self.for_others.get_or_init(|| (self.build)(&self.pattern))
+    fn regex(&self, text: &str) -> &meta::Regex {
+        let build = |pattern: &str, is_unicode: bool| {
+            let syntax = syntax::Config::new().unicode(is_unicode).utf8(is_unicode);
+            let config = meta::Config::new().auto_prefilter(false).hybrid(false).onepass(false);
+            let regex = meta::Regex::builder().syntax(syntax).configure(config).build(pattern);
+            regex.expect("a constant pattern")
+        };
+        if text.is_ascii() {
+            return self.for_ascii.get_or_init(|| build(&for_ascii_texts(&self.pattern), false));
+        }
+        self.for_others.get_or_init(|| build(&self.pattern, true))
     }
 }
 
@@ -275,7 +303,7 @@ impl HintedMatcher {
 
 #[cfg(test)]
 mod tests {
-    use super::{HintedMatcher, LazyRegex, Lists, Matcher, ascii_regex, regex};
+    use super::{HintedMatcher, LazyRegex, Lists, Matcher, ascii_regex};
 
     #[test]
     fn lists_have_entries_words_and_patterns() {
@@ -307,15 +335,27 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_of_ascii_takes_other_characters_as_they_are() {
+        let pattern = r"(?i)\bas[^a]{2}b\b.k";
+        for (text, matches) in
+            [("aſ决定B—\u{212a}", true), ("决as决定b，k", true), ("as决b，k", false)]
+        {
+            assert_eq!(Matcher::ascii(pattern).is_match(text), matches);
+            assert_eq!(Matcher::new(pattern).is_match(text), matches);
+        }
+    }
+
+    #[test]
     fn a_pattern_means_the_same_for_ascii_and_other_texts() {
         let pattern = r"(?i)\b(use|用)\s[^，]{2,4}[:：]|决";
-        let (matcher, lazy) = (Matcher::new(pattern), LazyRegex::new(pattern, regex));
+        let (matcher, lazy) = (Matcher::new(pattern), LazyRegex::new(pattern));
         for (text, found) in [
             ("now Use abc: x", Some(4..12)),
             ("now Use abc： x", Some(4..14)),
             ("now use abcde:", None),
             ("now use a，b:", None),
             ("因为use ab:", None),
+            ("— use ab:", Some(4..11)),
             ("", None),
         ] {
             assert_eq!(lazy.find(text), found);

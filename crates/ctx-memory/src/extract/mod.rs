@@ -15,7 +15,7 @@ use ctx_summary::ledger::rules::{MemoryKind, QUOTE_MAX, Sentence, quote};
 use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
 use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
-use ctx_text::{LazyRegex, Lists, head_and_tail, plain_line, regex, shorten};
+use ctx_text::{LazyRegex, Lists, head_and_tail, plain_line, shorten};
 
 use crate::MemoryItem;
 use offers::Offers;
@@ -26,7 +26,7 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
 /// The pattern of a list. `OPTION` stands for the words for an option.
 fn pattern(list: &str) -> LazyRegex {
-    LazyRegex::new(LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words")), regex)
+    LazyRegex::new(LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words")))
 }
 
 /// The kinds that are found in sentences.

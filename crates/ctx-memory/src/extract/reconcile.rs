@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_summary::ledger::Decision;
 use ctx_summary::ledger::rules::MemoryKind;
-use ctx_text::{LazyRegex, regex};
+use ctx_text::LazyRegex;
 
 use crate::MemoryItem;
 
@@ -32,7 +32,7 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
 /// decisions.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     static REPORT: LazyLock<LazyRegex> =
-        LazyLock::new(|| LazyRegex::new(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户", regex));
+        LazyLock::new(|| LazyRegex::new(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户"));
     let mut seen = HashSet::new();
     let mut decided_by_user: Vec<String> = Vec::new();
     items.retain(|item| {

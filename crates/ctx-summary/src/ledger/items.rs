@@ -156,7 +156,7 @@ impl Items {
 }
 
 static TAKES_BACK: LazyLock<LazyRegex> =
-    LazyLock::new(|| LazyRegex::new(LISTS.pattern("takes back"), regex));
+    LazyLock::new(|| LazyRegex::new(LISTS.pattern("takes back")));
 
 /// A decision, parsed once to compare it with many others.
 pub struct Decision {

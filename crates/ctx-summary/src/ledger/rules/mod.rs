@@ -27,7 +27,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use ctx_format::Role;
-use ctx_text::{LazyRegex, Matcher, ascii_regex, plain_line, shorten};
+use ctx_text::{LazyRegex, Matcher, plain_line, shorten};
 use serde::Serialize;
 
 use crate::ledger::LISTS;
@@ -375,8 +375,7 @@ impl Pattern {
             return true;
         }
         // "不确定用什么，但决定先做 A" is still a decision, but "不确定" without more is not.
-        let look_alikes =
-            self.look_alikes.get_or_init(|| LazyRegex::new(self.not.pattern(), ascii_regex));
+        let look_alikes = self.look_alikes.get_or_init(|| LazyRegex::ascii(self.not.pattern()));
         self.says.is_match(&look_alikes.replace_all(sentence, "\u{1}"))
     }
 }
