@@ -5,7 +5,8 @@
 //! out again soonest. The base prompt never loses lines.
 
 /// A layer of the context, in the order of the context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Layer {
     /// The base prompt of the agent.
     Base,
@@ -25,13 +26,7 @@ impl Layer {
 
     /// The name in flags.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::Soul => "soul",
-            Self::Memory => "memory",
-            Self::Runtime => "runtime",
-            Self::Summary => "summary",
-        }
+        self.into()
     }
 
     /// The order in which layers lose lines.

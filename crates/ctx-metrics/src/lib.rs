@@ -8,6 +8,7 @@ pub mod profile;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 use ctx_engine::compact::Outcome;
@@ -135,7 +136,7 @@ impl Tally {
     }
 
     fn compaction(&mut self, event: &Event) {
-        let outcome = event.outcome.as_deref().and_then(Outcome::named);
+        let outcome = event.outcome.as_deref().and_then(|word| Outcome::from_str(word).ok());
         // Older tools did not record the outcome; a completed compaction made the session smaller.
         let is_done = event.phase == "done";
         let word = outcome.map_or(if is_done { "compacted" } else { "other" }, Outcome::as_str);

@@ -127,8 +127,9 @@ impl Window {
     /// Returns the content of the window: a headline, a bar, and a legend.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
-        let used = file.counts.slices().map(|(slice, size)| (portion(slice, size), slice.as_str()));
-        let mut parts: Vec<(Portion, &str)> = used.to_vec();
+        let used = file.counts.slices().into_iter();
+        let mut parts: Vec<(Portion, &str)> =
+            used.map(|(slice, size)| (portion(slice, size), slice.as_str())).collect();
         let mut add = |fill, paint, amount, what| {
             let paint = Some(paint);
             parts.push((Portion { fill, paint, amount }, what));

@@ -400,13 +400,15 @@ impl Ladder<'_, '_> {
 }
 
 /// The kinds of attempts, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum AttemptKind {
     /// As the policy says.
     Policy,
     /// Keeps half as much as the policy, after a model's summary failed its check.
     LessKept,
     /// Asks code for a summary of half the length.
+    #[strum(serialize = "smaller-summary")]
     Smaller,
     /// Like `Smaller`, but also prunes the tool results that stay.
     Pruned,
@@ -414,12 +416,7 @@ pub(super) enum AttemptKind {
 
 impl AttemptKind {
     pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::LessKept => "less-kept",
-            Self::Smaller => "smaller-summary",
-            Self::Pruned => "pruned",
-        }
+        self.into()
     }
 
     /// Returns true if the attempt prunes the tool results that stay.

@@ -7,13 +7,15 @@ use ctx_llm::Usage;
 use ctx_policy::trigger::Size;
 use ctx_summary::ledger::score::{Score, rounded};
 use serde::Serialize;
+use strum::{EnumString, IntoStaticStr};
 
 use super::forecast::Forecast;
 use crate::PassError;
 use crate::summarize::Summing;
 
 /// The outcome for a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The session is smaller.
@@ -43,31 +45,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All outcomes, in the order of their discriminants, with their words in reports and in the
-    /// audit log.
-    const WORDS: [(Self, &'static str); 11] = [
-        (Self::Compacted, "compacted"),
-        (Self::OverTarget, "over-target"),
-        (Self::Pruned, "pruned"),
-        (Self::NothingToDo, "nothing-to-do"),
-        (Self::NotDue, "not-due"),
-        (Self::Flushed, "flushed"),
-        (Self::Disabled, "disabled"),
-        (Self::NoGain, "no-gain"),
-        (Self::Unreachable, "unreachable"),
-        (Self::SummaryFailed, "summary-failed"),
-        (Self::GivenUp, "given-up"),
-    ];
-
     /// Returns the word for it in reports and in the audit log.
     pub fn as_str(self) -> &'static str {
-        Self::WORDS[self as usize].1
-    }
-
-    /// Returns the outcome with this word.
-    pub fn named(word: &str) -> Option<Self> {
-        let found = Self::WORDS.into_iter().find(|(_, known)| *known == word);
-        found.map(|(outcome, _)| outcome)
+        self.into()
     }
 
     /// Returns true if a compaction was tried without success. The audit log records such attempts.
@@ -377,8 +357,13 @@ mod tests {
 
     #[test]
     fn an_outcome_is_one_word_everywhere() {
-        for (outcome, word) in Outcome::WORDS {
+        for (outcome, word) in [
+            (Outcome::NothingToDo, "nothing-to-do"),
+            (Outcome::OverTarget, "over-target"),
+            (Outcome::GivenUp, "given-up"),
+        ] {
             assert_eq!((json!(outcome), outcome.as_str()), (json!(word), word));
+            assert_eq!(word.parse(), Ok(outcome));
         }
     }
 }

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Record, Role};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::Counts;
 use super::tally::OfRole;
 
 /// A kind of content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Slice {
     /// System and developer messages.
     System,
@@ -33,29 +35,17 @@ pub enum Slice {
 }
 
 impl Slice {
-    /// All slices with their words, in display order.
-    pub const ALL: [(Self, &'static str); 9] = [
-        (Self::System, "system"),
-        (Self::User, "user"),
-        (Self::Assistant, "assistant"),
-        (Self::Reasoning, "reasoning"),
-        (Self::Calls, "calls"),
-        (Self::Results, "results"),
-        (Self::Media, "media"),
-        (Self::Other, "other"),
-        (Self::Overhead, "overhead"),
-    ];
-
     /// Returns the word for the slice.
     pub fn as_str(self) -> &'static str {
-        Self::ALL[self as usize].1
+        self.into()
     }
 }
 
 impl Counts {
     /// Returns the tokens of each slice. They add up to the total.
-    pub fn slices(&self) -> [(Slice, u64); 9] {
-        let mut slices = Slice::ALL.map(|(slice, _)| (slice, 0));
+    pub fn slices(&self) -> Vec<(Slice, u64)> {
+        let mut slices: Vec<(Slice, u64)> =
+            Slice::VARIANTS.iter().map(|slice| (*slice, 0)).collect();
         let mut add = |slice: Slice, tokens: u64| slices[slice as usize].1 += tokens;
         let all = self.tally.tokens;
         add(Slice::Overhead, all.overhead);

@@ -176,7 +176,8 @@ impl Tally {
 }
 
 /// The criterion of a breakdown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Breakdown {
     /// Messages by role
@@ -214,12 +215,7 @@ impl Row {
 impl Breakdown {
     /// The word in flags and reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Role => "role",
-            Self::Kind => "kind",
-            Self::Tool => "tool",
-            Self::Reach => "reach",
-        }
+        self.into()
     }
 
     /// Returns true if the sizes are bytes, not tokens.

@@ -4,7 +4,7 @@ use crate::counter::MessageCounter;
 use ctx_format::Options;
 use ctx_tokens::Encoding;
 
-use super::{AnnotatePass, CountPass, Counts, Plan, Slice, tokens};
+use super::{AnnotatePass, CountPass, Counts, Plan, tokens};
 use crate::{Invalid, Notes, Result, Session};
 
 const CHAT: &str = r#"{"role":"user","content":"one two three"}
@@ -151,11 +151,4 @@ fn a_stream_that_ended_early_stays_so() {
     // A bad line that is left out was among the announced records.
     let (output, _) = annotate(&format!("broken\n{}", tagged(",\"end\":2")));
     assert!(output.contains("\"end\":1"), "{output}");
-}
-
-#[test]
-fn each_slice_has_its_word() {
-    for (slice, word) in Slice::ALL {
-        assert_eq!(slice.as_str(), word);
-    }
 }

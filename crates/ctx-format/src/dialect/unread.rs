@@ -8,13 +8,17 @@ use std::fmt;
 use crate::{Object, json, scan};
 
 /// The kind of unread content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum UnreadRule {
     /// An unknown role.
+    #[strum(serialize = "unknown-role")]
     Role,
     /// An unknown record.
+    #[strum(serialize = "unknown-item")]
     Item,
     /// An unknown part of a message.
+    #[strum(serialize = "unread-part")]
     Part,
     /// A summary that the vendor's server wrote.
     VendorSummary,
@@ -23,12 +27,7 @@ pub enum UnreadRule {
 impl UnreadRule {
     /// Its name in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Role => "unknown-role",
-            Self::Item => "unknown-item",
-            Self::Part => "unread-part",
-            Self::VendorSummary => "vendor-summary",
-        }
+        self.into()
     }
 }
 

@@ -13,7 +13,8 @@ use foldhash::fast::RandomState;
 use serde::Deserialize;
 
 /// The rule that a problem breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Rule {
     /// A call has no result where the API requires it.
     UnansweredCall,
@@ -28,12 +29,7 @@ pub enum Rule {
 impl Rule {
     /// The name in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UnansweredCall => "unanswered-call",
-            Self::OrphanResult => "orphan-result",
-            Self::RepeatedCallId => "repeated-call-id",
-            Self::UserFirst => "user-first",
-        }
+        self.into()
     }
 }
 

@@ -7,9 +7,11 @@ use crate::view::Fragment;
 use crate::{Object, Slot};
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The speaker of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Instructions of the operator.
@@ -44,15 +46,7 @@ impl Role {
 
     /// The role's name.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Developer => "developer",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-            Self::Function => "function",
-            Self::Other => "other",
-        }
+        self.into()
     }
 
     /// Returns true for system and developer messages, which are never summarized or moved.

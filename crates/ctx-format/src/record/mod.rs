@@ -243,13 +243,15 @@ fn rest_is_json(object: &Object<'_>) -> bool {
 
 /// The class of a line. Only [`Class::Object`] and [`Class::Concatenated`] can have a tag; every
 /// line except objects and blank lines counts as bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Class {
     /// One JSON object.
     Object,
     /// Empty, or only blanks.
     Blank,
     /// JSON, but not an object.
+    #[strum(serialize = "not-an-object")]
     NotObject,
     /// An object followed by more on the same line: `{…}{…}`.
     Concatenated,
@@ -274,17 +276,7 @@ impl Class {
 
     /// The class's name in reports and in a snapshot's metadata.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Object => "object",
-            Self::Blank => "blank",
-            Self::NotObject => "not-an-object",
-            Self::Concatenated => "concatenated",
-            Self::Broken => "broken",
-            Self::NotUtf8 => "not-utf8",
-            Self::Nul => "nul",
-            Self::TooLong => "too-long",
-            Self::Tail => "tail",
-        }
+        self.into()
     }
 }
 

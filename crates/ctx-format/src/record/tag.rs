@@ -6,10 +6,25 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use strum::{EnumString, IntoStaticStr};
 use thiserror::Error;
 
 /// The decision of a selection about a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Deserialize,
+    Serialize,
+    EnumString,
+    IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase", try_from = "String")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Zone {
@@ -24,11 +39,7 @@ pub enum Zone {
 impl Zone {
     /// Its name in a tag.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Old => "old",
-            Self::Keep => "keep",
-        }
+        self.into()
     }
 }
 
@@ -37,9 +48,7 @@ impl TryFrom<String> for Zone {
     type Error = String;
 
     fn try_from(word: String) -> Result<Self, String> {
-        let zones = [Self::System, Self::Old, Self::Keep];
-        let zone = zones.into_iter().find(|zone| zone.as_str() == word);
-        zone.ok_or(word)
+        word.parse().map_err(|_| word)
     }
 }
 

@@ -29,11 +29,13 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use ctx_format::Role;
 use ctx_text::{LazyRegex, Matcher, plain_line, shorten};
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 use crate::ledger::LISTS;
 
 /// The kinds of statements worth remembering; each has a memory file of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum MemoryKind {
@@ -53,12 +55,7 @@ impl MemoryKind {
 
     /// Its name on the command line and in an item.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Decision => "decision",
-            Self::Fact => "fact",
-            Self::Preference => "preference",
-            Self::Runtime => "runtime",
-        }
+        self.into()
     }
 }
 
