@@ -3,40 +3,17 @@
 
 use super::unescape::unescaped;
 use crate::Object;
-use serde::de::{Deserializer, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Decodes a JSON string; `None` if the value is not a string. Lone surrogates (`\ud800`), which
-/// are legal in JSON but not in UTF-8, become U+FFFD.
+/// Decodes a JSON string; `None` if the value is not a string.
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
-    if let Some(text) = unescaped(inner) {
-        return Some(Cow::Owned(text));
-    }
-    match serde_json::from_str::<String>(raw) {
-        Ok(text) => Some(Cow::Owned(text)),
-        Err(_) => lossy(raw).map(Cow::Owned),
-    }
-}
-
-/// `serde_json` returns a string as bytes that include the surrogates.
-fn lossy(raw: &str) -> Option<String> {
-    struct Bytes;
-    impl Visitor<'_> for Bytes {
-        type Value = String;
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a string")
-        }
-        fn visit_bytes<E>(self, bytes: &[u8]) -> Result<String, E> {
-            Ok(String::from_utf8_lossy(bytes).into_owned())
-        }
-    }
-    serde_json::Deserializer::from_str(raw).deserialize_bytes(Bytes).ok()
+    unescaped(inner).map(Cow::Owned)
 }
 
 /// The elements of a JSON array, raw; `None` if the value is not an array.

@@ -33,7 +33,8 @@ pub struct Action {
 }
 
 /// The kind of repair.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum RepairKind {
     /// Removes a result that answers no call.
     DropOrphan,
@@ -85,36 +86,31 @@ pub enum RepairKind {
 impl RepairKind {
     /// The kind's name in reports.
     pub fn as_str(&self) -> &'static str {
-        self.words("").0
+        self.into()
     }
 
-    /// The kind's name in reports, and a sentence about the repair of the call or result `id`.
-    fn words(&self, id: &str) -> (&'static str, String) {
+    /// A sentence about the repair of the call or result `id`.
+    fn sentence(&self, id: &str) -> String {
         match self {
-            Self::DropOrphan => ("drop-orphan", format!("result {id} removed: it answers no call")),
-            Self::DropRepeated => {
-                ("drop-repeated", format!("result {id} removed: its call has a result already"))
+            Self::DropOrphan => format!("result {id} removed: it answers no call"),
+            Self::DropRepeated => format!("result {id} removed: its call has a result already"),
+            Self::Move { to } => format!("result {id} moved to its call in line {to}"),
+            Self::ResultsFirst => "results moved before the other blocks".into(),
+            Self::Answer => format!("call {id} answered: its result is missing"),
+            Self::Rename { to } => format!("call {id} renamed to {to}: another call has the id"),
+            Self::Begin => {
+                "a user message inserted before it: the session began with a reply".into()
             }
-            Self::Move { to } => ("move", format!("result {id} moved to its call in line {to}")),
-            Self::ResultsFirst => ("results-first", "results moved before the other blocks".into()),
-            Self::Answer => ("answer", format!("call {id} answered: its result is missing")),
-            Self::Rename { to } => {
-                ("rename", format!("call {id} renamed to {to}: another call has the id"))
-            }
-            Self::Begin => (
-                "begin",
-                "a user message inserted before it: the session began with a reply".into(),
-            ),
-            Self::Split { into } => ("split", format!("split into {into} lines")),
-            Self::RemoveNuls => ("remove-nuls", "NUL bytes removed".into()),
-            Self::ReplaceBytes => ("replace-bytes", "bytes that are not UTF-8 replaced".into()),
-            Self::Cut => ("cut", "the end cut off: the line is not complete".into()),
-            Self::EndLine => ("end-line", "a line end added".into()),
-            Self::Header => ("header", "a header inserted before".into()),
+            Self::Split { into } => format!("split into {into} lines"),
+            Self::RemoveNuls => "NUL bytes removed".into(),
+            Self::ReplaceBytes => "bytes that are not UTF-8 replaced".into(),
+            Self::Cut => "the end cut off: the line is not complete".into(),
+            Self::EndLine => "a line end added".into(),
+            Self::Header => "a header inserted before".into(),
             Self::Reparent { to } => {
-                ("reparent", format!("attached to line {to}: its parent is missing or below it"))
+                format!("attached to line {to}: its parent is missing or below it")
             }
-            Self::Change { rule } => ("change", format!("{rule} repaired")),
+            Self::Change { rule } => format!("{rule} repaired"),
         }
     }
 }
@@ -123,7 +119,7 @@ impl Action {
     /// Describes the repair and its reason, for a message.
     pub fn say(&self) -> String {
         let id = if self.id.is_empty() { "without id" } else { &self.id };
-        self.what.words(id).1
+        self.what.sentence(id)
     }
 }
 
