@@ -206,9 +206,8 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let next = bytes.get(cursor.at + 1);
     match bytes[cursor.at] {
-        b'-' => keys::private_key(cursor)
-            .or_else(|| forms::short_flag(cursor))
-            .or_else(|| keys::mailchimp(cursor)),
+        b'-' if next == Some(&b'-') => keys::private_key(cursor),
+        b'-' => forms::short_flag(cursor).or_else(|| keys::mailchimp(cursor)),
         b'=' => {
             // Code also has `=>` and `==`.
             let width = if matches!(next, Some(b'>' | b'=')) { 2 } else { 1 };
@@ -216,18 +215,8 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
                 .or_else(|| named::member(cursor))
                 .or_else(|| forms::signature(cursor))
         }
-        b':' => {
-            let width = if next == Some(&b'=') { 2 } else { 1 };
-            forms::url_password(cursor)
-                .or_else(|| keys::telegram(cursor))
-                .or_else(|| forms::curl_login(cursor))
-                .or_else(|| forms::pgpass(cursor))
-                .or_else(|| forms::cookie(cursor))
-                .or_else(|| keys::putty(cursor))
-                .or_else(|| named::assigned(cursor, width))
-                .or_else(|| named::member(cursor))
-        }
-        b'.' => keys::terraform(cursor),
+        b':' => colon(cursor, if next == Some(&b'=') { 2 } else { 1 }),
+        b'.' if next == Some(&b'a') => keys::terraform(cursor),
         b'~' => keys::azure(cursor),
         b'$' => forms::password_hash(cursor),
         b'{' => forms::sha_hash(cursor),
@@ -239,6 +228,28 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
         0xE4 => joined_by(cursor, "为"),
         _ => None,
     }
+}
+
+/// Finds a secret that a colon announces. Most rules need a certain byte before it or after it.
+fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
+    let last = cursor.before().last().copied().unwrap_or(b' ');
+    let mut secret = None;
+    if cursor.bytes().get(cursor.at + 1) == Some(&b'/') {
+        secret = forms::url_password(cursor);
+    }
+    if secret.is_none() && last.is_ascii_digit() {
+        secret = keys::telegram(cursor);
+    }
+    secret = secret.or_else(|| forms::curl_login(cursor));
+    if secret.is_none() {
+        secret = match last {
+            b'2' | b'3' => forms::pgpass(cursor),
+            b'e' | b'E' => forms::cookie(cursor),
+            b's' => keys::putty(cursor),
+            _ => None,
+        };
+    }
+    secret.or_else(|| named::assigned(cursor, width)).or_else(|| named::member(cursor))
 }
 
 /// Finds a secret that a space announces, with the flag, the word or the sentence before it.

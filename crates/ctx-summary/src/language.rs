@@ -1,9 +1,8 @@
 //! The language that people write in, which the headings and the first line of a summary use.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use ctx_text::is_han;
+use ctx_text::{WordSet, is_han};
 
 use crate::LISTS;
 
@@ -24,8 +23,8 @@ pub enum Language {
 pub struct Languages([usize; 3]);
 
 /// Small words of English, and of other languages with the Latin alphabet.
-static ENGLISH: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("english"));
-static OTHERS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("other languages"));
+static ENGLISH: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("english"));
+static OTHERS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("other languages"));
 /// The percentage of small words in another language that makes a text count as that language.
 const SMALL_WORDS: usize = 12;
 
@@ -46,7 +45,7 @@ impl Language {
         if chinese > 1 && chinese * 2 >= words.len() {
             return Some(Self::Chinese);
         }
-        let count = |list: &HashSet<String>| words.iter().filter(|it| list.contains(*it)).count();
+        let count = |list: &WordSet| words.iter().filter(|it| list.contains(*it)).count();
         let (english, others) = (count(&ENGLISH), count(&OTHERS));
         let is_other = others > english && others * 100 >= words.len() * SMALL_WORDS;
         match words.len() {

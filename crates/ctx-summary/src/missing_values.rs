@@ -1,9 +1,10 @@
 //! Lists exact values that a model's summary does not name, for the end of the summary. A candidate
 //! is a statement that is clear on its own and has a value that cannot be guessed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
+use ctx_text::WordSet;
 use ctx_tokens::TokenCounter;
 
 use crate::ledger::{Index, Ledger, Origin, Segment};
@@ -222,7 +223,7 @@ fn has_value(text: &str, origin: Origin, summary: &str) -> bool {
     })
 }
 
-static SOURCES: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("sources"));
+static SOURCES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("sources"));
 /// Tools that search for lines in files.
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 

@@ -13,7 +13,7 @@ pub use line::{
     comparison_key, edited, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
 };
 pub use pattern::{
-    HintedMatcher, LazyRegex, Lists, Matcher, ascii_regex, bytes_regex, regex,
+    HintedMatcher, LazyRegex, Lists, Matcher, WordSet, ascii_regex, bytes_regex, regex,
     with_ascii_boundaries,
 };
 pub use prose::{has_word, is_joining, is_prose, word_list};

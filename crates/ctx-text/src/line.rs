@@ -44,6 +44,9 @@ pub fn edited<'t>(
 
 /// Returns the first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
+    if text.len() <= count {
+        return text;
+    }
     let end = text.char_indices().nth(count);
     end.map_or(text, |(end, _)| &text[..end])
 }
@@ -59,7 +62,7 @@ pub fn last_chars(text: &str, count: usize) -> &str {
 
 /// Cuts a text to `most` characters, the last of which is `…` if the text was longer.
 pub fn shorten(mut text: String, most: usize) -> String {
-    if text.char_indices().nth(most).is_some() {
+    if first_chars(&text, most).len() < text.len() {
         text.truncate(first_chars(&text, most.saturating_sub(1)).len());
         text.push('…');
     }

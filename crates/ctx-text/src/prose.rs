@@ -1,5 +1,7 @@
 //! Prose, as opposed to code, data and logs.
 
+use crate::words::char_at;
+
 /// A text with fewer words is never prose.
 const LEAST_WORDS: usize = 6;
 
@@ -54,18 +56,17 @@ const fn number(word: &[u8]) -> u64 {
 /// others.
 pub fn is_prose(text: &str) -> bool {
     let (mut words, mut joining) = (0, 0);
-    let mut rest = text;
-    while let Some(start) = rest.find(char::is_alphabetic) {
-        let word = &rest[start..];
-        let end = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
-        rest = &word[end..];
-        if end < 2 {
+    let mut at = 0;
+    while at < text.len() {
+        let start = run_end(text, at, false);
+        at = run_end(text, start, true);
+        if at - start < 2 {
             continue;
         }
         words += 1;
-        joining += usize::from(is_joining(&word[..end]));
+        joining += usize::from(is_joining(&text[start..at]));
         // A word takes two bytes and a separator, so most texts are decided long before their end.
-        let most_left = rest.len() / 3;
+        let most_left = (text.len() - at) / 3;
         if (joining + most_left) * 4 < words + most_left {
             return false;
         }
@@ -74,6 +75,14 @@ pub fn is_prose(text: &str) -> bool {
         }
     }
     words >= LEAST_WORDS && joining * 4 >= words
+}
+
+/// Returns the end of the run of letters at `at`, or of the run of other characters.
+fn run_end(text: &str, mut at: usize, letters: bool) -> usize {
+    while let Some(c) = char_at(text, at).filter(|c| c.is_alphabetic() == letters) {
+        at += c.len_utf8();
+    }
+    at
 }
 
 #[cfg(test)]

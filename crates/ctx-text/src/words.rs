@@ -37,16 +37,32 @@ fn pieces(
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let mut at = 0;
     std::iter::from_fn(move || {
-        let mut chars = text[at..].char_indices();
-        let (offset, first) = chars.find(|(_, c)| is_alone(*c) || is_letter(*c))?;
-        let start = at + offset;
+        let mut first = char_at(text, at)?;
+        while !is_alone(first) && !is_letter(first) {
+            at += first.len_utf8();
+            first = char_at(text, at)?;
+        }
+        let start = at;
         let is_single = is_alone(first);
-        at = match chars.find(|(_, c)| is_single || is_alone(*c) || !is_letter(*c)) {
-            Some((next, _)) => start - offset + next,
-            None => text.len(),
-        };
+        at += first.len_utf8();
+        while let Some(c) = char_at(text, at).filter(|_| !is_single)
+            && is_letter(c)
+            && !is_alone(c)
+        {
+            at += c.len_utf8();
+        }
         Some((start..at, is_single))
     })
+}
+
+/// Returns the character that begins at `at`. Most are ASCII and need no decoding.
+#[inline]
+pub(crate) fn char_at(text: &str, at: usize) -> Option<char> {
+    match text.as_bytes().get(at) {
+        Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
+        Some(_) => text[at..].chars().next(),
+        None => None,
+    }
 }
 
 /// Returns true if a character is Chinese, even if Japanese uses it too.

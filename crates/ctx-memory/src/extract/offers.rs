@@ -37,6 +37,9 @@ impl Offers {
         while options.len() <= MOST
             && let Some(line) = lines.next()
         {
+            if !may_offer(line) {
+                continue;
+            }
             let Some(found) = OFFER.groups(line) else { continue };
             let Some(label) = found[1].or(found[2]) else { break };
             let title = found[3].unwrap_or_default();
@@ -91,6 +94,12 @@ impl Offers {
         let is_quoted = bare(&option).len() > 8 && bare(text).contains(&bare(&option));
         (!is_quoted).then(|| format!("{} [{label}: {option}]", plain_line(text)))
     }
+}
+
+/// Whether a line begins like an option. Most lines do not, and the pattern takes long to say so.
+fn may_offer(line: &str) -> bool {
+    let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
+    begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))
 }
 
 /// Whether a line below an option is part of it.

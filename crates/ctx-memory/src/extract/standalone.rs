@@ -1,6 +1,5 @@
 //! Makes a quoted sentence understandable without the session around it.
 
-use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::Lines as TextLines;
 use std::sync::LazyLock;
@@ -8,7 +7,7 @@ use std::sync::LazyLock;
 use ctx_summary::ledger::rules::QUOTE_MAX;
 use ctx_summary::ledger::rules::{MemoryKind, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
-use ctx_text::{LazyRegex, first_chars, plain_line, shorten};
+use ctx_text::{LazyRegex, WordSet, first_chars, plain_line, shorten};
 
 use super::{LISTS, pattern};
 
@@ -126,7 +125,7 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
 
 /// Whether a sentence consents without naming to what: "Yes, please proceed with the change."
 pub(super) fn is_vague_consent(text: &str) -> bool {
-    static VAGUE: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("vague"));
+    static VAGUE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("vague"));
     static CONSENT: LazyLock<LazyRegex> = LazyLock::new(|| pattern("consent"));
     let plain = text.replace('’', "'");
     let Some(consent) = CONSENT.groups(&plain) else {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use ctx_text::{hash_lowercase, hash_pair, is_han};
+use ctx_text::{WordSet, hash_lowercase, hash_pair, is_han};
 use regex::Regex;
 
 use super::LISTS;
@@ -36,7 +36,7 @@ impl HashedSet {
 }
 
 /// Words that carry no meaning on their own.
-static EMPTY: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("empty"));
+static EMPTY: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("empty"));
 const EMPTY_CHINESE: &str =
     "的了着过请你您我他她它们在把被将和与及就都也要须必应该需得地是有并再先后";
 

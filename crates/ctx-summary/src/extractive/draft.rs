@@ -1,6 +1,8 @@
 //! Writes an extractive summary: the story first, then as many values as fit.
 
 use ctx_tokens::TokenCounter;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use memchr::memmem;
 
 use super::page;
@@ -112,7 +114,8 @@ impl<'l> Draft<'l> {
     /// Fills the remaining space with values.
     fn fill(&mut self) {
         let (index, chosen) = (self.ledger.index(), self.story.chosen());
-        let mut values = Picker::greedy(index, &self.text, chosen, self.limit, self.counter);
+        let known = self.story.tokens();
+        let mut values = Picker::greedy(index, &self.text, chosen, known, self.limit, self.counter);
         let write = |chosen: &[bool]| self.frame.write(chosen);
         values.fill(&mut self.text, self.limit, self.counter, write);
         self.story.adopt(values.chosen());
@@ -134,14 +137,24 @@ impl<'l> Draft<'l> {
     }
 }
 
+/// The length of the beginning of a part, which few texts share.
+const BEGINNING: usize = 8;
+
 /// Counts the current items that a text does not contain, by kind.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
+    // Most parts that the text lacks have a beginning that it lacks, and need no search.
+    let beginnings: HashSet<&[u8], RandomState> = text.as_bytes().windows(BEGINNING).collect();
+    let has_part = |part: &&str| {
+        let beginning = part.as_bytes().get(..BEGINNING);
+        beginning.is_none_or(|beginning| beginnings.contains(beginning))
+            && memmem::find(text.as_bytes(), part.as_bytes()).is_some()
+    };
     // In `Bash: make: exit code 2`, the outcome is shown below the call.
     let has = |item: &Item| {
         let parts: Vec<&str> = item.text.split(": ").collect();
         let words = if parts.len() > 1 { &parts[1..] } else { &parts };
-        words.iter().all(|part| memmem::find(text.as_bytes(), part.as_bytes()).is_some())
+        words.iter().all(has_part)
     };
     let lacks = |kind| {
         let of_kind = items.iter().filter(|item| item.kind == kind);

@@ -100,12 +100,15 @@ pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterat
     std::iter::successors(Some(number), |at| segments[*at].head)
 }
 
-/// Counts the tokens of the candidates and of the segments above them; 0 for all others.
+/// Counts the tokens of the candidates and of the segments above them; 0 for all others. `known` are
+/// those of segments that were counted before, and 0 for others.
 pub(super) fn tokens_with_heads(
     index: &Index,
     candidates: &[bool],
+    mut known: Vec<u64>,
     counter: &dyn TokenCounter,
 ) -> Vec<u64> {
+    known.resize(candidates.len(), 0);
     let segments = index.segments();
     let mut needed = candidates.to_vec();
     // The head of a segment comes before it.
@@ -114,8 +117,10 @@ pub(super) fn tokens_with_heads(
             needed[head] = true;
         }
     }
-    let count = |(segment, needed): (&Segment, &bool)| {
-        if *needed { counter.count(index.text(segment)) + PER_LINE } else { 0 }
-    };
-    segments.iter().zip(&needed).map(count).collect()
+    for (number, tokens) in known.iter_mut().enumerate() {
+        if needed[number] && *tokens == 0 {
+            *tokens = counter.count(index.text(&segments[number])) + PER_LINE;
+        }
+    }
+    known
 }

@@ -35,11 +35,12 @@ pub(super) struct Picker<'i> {
 
 impl<'i> Picker<'i> {
     /// Starts a choice for a summary of `limit` tokens. `written` is its text so far, which
-    /// contains the `chosen` segments.
+    /// contains the `chosen` segments, and `known` has the tokens of segments that were counted.
     pub(super) fn greedy(
         index: &'i Index,
         written: &str,
         chosen: &[bool],
+        known: &[u64],
         limit: u64,
         counter: &dyn TokenCounter,
     ) -> Greedy<Self> {
@@ -62,7 +63,7 @@ impl<'i> Picker<'i> {
         if !has_code {
             tells.iter_mut().zip(&picker.reads).for_each(|(tells, reads)| *tells &= *reads >= 1.0);
         }
-        let tokens = tokens_with_heads(index, &tells, counter);
+        let tokens = tokens_with_heads(index, &tells, known.to_vec(), counter);
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
@@ -132,7 +133,7 @@ impl<'i> Teller<'i> {
     pub(super) fn greedy(index: &'i Index, counter: &dyn TokenCounter) -> Greedy<Self> {
         let worths = worths(index);
         let candidates: Vec<bool> = worths.iter().map(|worth| *worth > 0.0).collect();
-        let tokens = tokens_with_heads(index, &candidates, counter);
+        let tokens = tokens_with_heads(index, &candidates, Vec::new(), counter);
         let teller = Self {
             index,
             terms: Terms::of(index, &candidates),
@@ -230,6 +231,11 @@ impl<J: Judge> Greedy<J> {
     /// The segments in the text, both the first ones and those chosen since.
     pub(super) fn chosen(&self) -> &[bool] {
         &self.chosen
+    }
+
+    /// The tokens of each segment that may be chosen.
+    pub(super) fn tokens(&self) -> &[u64] {
+        &self.tokens
     }
 
     /// Takes over the choice of another judge.
@@ -350,7 +356,7 @@ mod tests {
 
     fn picker<'l>(ledger: &'l Ledger, written: &str) -> Greedy<Picker<'l>> {
         let chosen = vec![false; ledger.index().segments().len()];
-        Picker::greedy(ledger.index(), written, &chosen, 1_000, counter())
+        Picker::greedy(ledger.index(), written, &chosen, &[], 1_000, counter())
     }
 
     fn picked(picker: &Greedy<Picker<'_>>) -> Vec<usize> {

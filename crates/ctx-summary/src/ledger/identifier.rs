@@ -3,9 +3,10 @@
 //!
 //! The scan works on bytes by hand, since it reads everything in a session.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use ctx_text::WordSet;
 
 use crate::ledger::LISTS;
 
@@ -115,7 +116,9 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
             at += length;
             continue;
         }
-        if !begins(bytes, at) {
+        // Blanks and most punctuation have no class.
+        let is_blank = class(bytes[at]) == 0 && bytes[at] != b'$';
+        if is_blank || !begins(bytes, at) {
             at += 1;
             continue;
         }
@@ -267,7 +270,8 @@ fn word_shape(word: &[u8]) -> Option<Shape> {
         [UPPER, UPPER] => class_at(three, 2) == LOWER,
         _ => false,
     };
-    let is_named = is_snake || (0..word.len()).any(|at| is_camel(&word[at..]));
+    let may_be_camel = classes & UPPER != 0;
+    let is_named = is_snake || may_be_camel && (0..word.len()).any(|at| is_camel(&word[at..]));
     is_named.then_some(Shape::Name)
 }
 
@@ -306,9 +310,12 @@ fn is_date(run: &[u8]) -> bool {
 /// Returns true if a run is a path. `and/or` is prose, so a path begins with a slash or has a
 /// second one, or a dot, a digit or an underscore.
 fn is_path(run: &[u8]) -> bool {
+    let classes = classes(run);
+    if classes & SLASH == 0 {
+        return false;
+    }
     let mut slashes = run.iter().filter(|b| **b == b'/');
     let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());
-    let classes = classes(run);
     let is_marked = || classes & (UNDERSCORE | DIGIT) != 0 || run.contains(&b'.');
     let is_rooted = matches!(run[0], b'/' | b'~');
     classes & WORD != 0 && is_joined && (has_more || is_rooted || is_marked())
@@ -322,7 +329,7 @@ fn is_file(run: &[u8]) -> bool {
     dot > 0 && str::from_utf8(&run[dot + 1..]).is_ok_and(|end| EXTENSIONS.contains(end))
 }
 
-static EXTENSIONS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("known extensions"));
+static EXTENSIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("known extensions"));
 
 /// Splits a run at the separators of a class, without empty parts.
 fn parts(run: &[u8], start: usize, separator: u8) -> impl Iterator<Item = Range<usize>> {

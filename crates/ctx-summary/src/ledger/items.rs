@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use ctx_format::Role;
-use ctx_text::{LazyRegex, regex};
+use ctx_text::{LazyRegex, WordSet, regex};
 use regex::Regex;
 
 use crate::ledger::LISTS;
@@ -207,7 +207,7 @@ fn subjects(sentence: &str) -> impl Iterator<Item = String> {
 }
 
 fn of_latin(word: &str) -> Option<String> {
-    static DECIDING: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("deciding"));
+    static DECIDING: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("deciding"));
     let word = word.trim_matches('.').to_lowercase();
     (word.chars().count() >= 4 && !DECIDING.contains(&word)).then_some(word)
 }

@@ -155,6 +155,9 @@ fn is_tag(line: &str) -> bool {
 
 /// Returns true if a line is a comment in prose.
 fn is_comment(line: &str) -> bool {
+    if !line.starts_with(['/', '#', '*', '-']) {
+        return false;
+    }
     let begins = ["// ", "/// ", "//! ", "# ", "* ", "-- "];
     let words = begins.iter().find_map(|begin| line.strip_prefix(begin));
     words.is_some_and(|words| words.split(' ').filter(|word| is_word(word)).take(2).count() == 2)

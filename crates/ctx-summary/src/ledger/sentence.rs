@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{ascii_regex, bytes_regex, plain_line};
+use ctx_text::{WordSet, ascii_regex, bytes_regex, plain_line};
 use regex::{Regex, bytes};
 
 use crate::ledger::LISTS;
@@ -135,7 +135,7 @@ fn paragraphs(text: &str) -> Vec<String> {
 pub(crate) static NO_PROSE: LazyLock<bytes::Regex> =
     LazyLock::new(|| bytes_regex(&LISTS.pattern("not prose")));
 
-static ABBREVIATIONS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("abbreviations"));
+static ABBREVIATIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("abbreviations"));
 
 /// Splits a paragraph into sentences. A sentence ends after 。！？； and after . ! ? at the end of a
 /// word.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use ctx_text::WordSet;
 use ctx_tokens::TokenCounter;
 
 use super::noise::cut;
@@ -41,8 +42,8 @@ struct Bulk {
     worth: usize,
 }
 
-static SHOWING: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("showing tools"));
-static COMMANDS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("showing commands"));
+static SHOWING: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing tools"));
+static COMMANDS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing commands"));
 
 /// Returns true if a call shows existing content. `digest` is the tool and its target.
 pub(super) fn shows(name: &str, digest: &str) -> bool {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use ctx_format::{Message, Part, Role};
-use ctx_text::{first_chars, last_chars, regex};
+use ctx_text::{WordSet, first_chars, last_chars, regex};
 use ctx_tokens::Encoding;
 use regex::Regex;
 
@@ -271,8 +271,8 @@ fn is_plain(text: &str, start: usize, end: usize) -> bool {
     }
 }
 
-static COMMON: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("common values"));
-static STOP: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("stop words"));
+static COMMON: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("common values"));
+static STOP: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("stop words"));
 
 /// Returns true if a value is too common to say anything.
 fn is_common(value: &str) -> bool {
