@@ -217,8 +217,8 @@ impl Automaton {
 }
 
 /// A constant pattern that says where it matches. It is for single short texts: it is compiled on
-/// first use, once for ASCII texts and once for others, and without the automata that make a
-/// [`Regex`] fast and expensive to build.
+/// first use, once for ASCII texts and once for others, and without some of the automata
+/// that make a [`Regex`] fast and expensive to build.
 pub struct LazyRegex {
     pattern: String,
     for_ascii: OnceLock<meta::Regex>,
@@ -270,7 +270,7 @@ impl LazyRegex {
     fn regex(&self, text: &str) -> &meta::Regex {
         let build = |pattern: &str, is_unicode: bool| {
             let syntax = syntax::Config::new().unicode(is_unicode).utf8(is_unicode);
-            let config = meta::Config::new().auto_prefilter(false).hybrid(false).onepass(false);
+            let config = meta::Config::new().auto_prefilter(false).onepass(false);
             let regex = meta::Regex::builder().syntax(syntax).configure(config).build(pattern);
             regex.expect("a constant pattern")
         };

@@ -1,7 +1,5 @@
 //! Prose, as opposed to code, data and logs.
 
-use crate::words::char_at;
-
 /// A text with fewer words is never prose.
 const LEAST_WORDS: usize = 6;
 
@@ -79,10 +77,20 @@ pub fn is_prose(text: &str) -> bool {
 
 /// Returns the end of the run of letters at `at`, or of the run of other characters.
 fn run_end(text: &str, mut at: usize, letters: bool) -> usize {
-    while let Some(c) = char_at(text, at).filter(|c| c.is_alphabetic() == letters) {
+    let bytes = text.as_bytes();
+    loop {
+        let ascii = |byte: &u8| byte.is_ascii() && byte.is_ascii_alphabetic() == letters;
+        at += bytes[at..].iter().position(|byte| !ascii(byte)).unwrap_or(bytes.len() - at);
+        match bytes.get(at) {
+            Some(byte) if !byte.is_ascii() => {}
+            _ => return at,
+        }
+        let c = text[at..].chars().next().unwrap_or_default();
+        if c.is_alphabetic() != letters {
+            return at;
+        }
         at += c.len_utf8();
     }
-    at
 }
 
 #[cfg(test)]

@@ -45,10 +45,8 @@ fn pieces(
         let start = at;
         let is_single = is_alone(first);
         at += first.len_utf8();
-        while let Some(c) = char_at(text, at).filter(|_| !is_single)
-            && is_letter(c)
-            && !is_alone(c)
-        {
+        let letters = |c: &char| !is_single && is_letter(*c) && !is_alone(*c);
+        while let Some(c) = char_at(text, at).filter(letters) {
             at += c.len_utf8();
         }
         Some((start..at, is_single))
@@ -57,7 +55,7 @@ fn pieces(
 
 /// Returns the character that begins at `at`. Most are ASCII and need no decoding.
 #[inline]
-pub(crate) fn char_at(text: &str, at: usize) -> Option<char> {
+fn char_at(text: &str, at: usize) -> Option<char> {
     match text.as_bytes().get(at) {
         Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
         Some(_) => text[at..].chars().next(),
