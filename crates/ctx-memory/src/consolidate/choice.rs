@@ -12,62 +12,24 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use ctx_summary::ledger::rules::QUOTE_MAX;
-use ctx_text::{first_chars, hash, regex};
+use ctx_text::{Lists, WordSet, first_chars, hash, regex};
 use regex::Regex;
 
 use crate::similarity::{is_filler, is_name, is_wide, pairs, plain, words};
 
-// Only the groups around the abandoned thing capture.
+static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// Words before the abandoned thing.
-static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?ix)\b(?:
-            instead\ of | rather\ than | in\ place\ of | (?:stop|stopped|stops)\ using | no\ longer\ (?:use|using|want|need|keep|
-            support|store|put|run|go\ with|rely\ on) | (?:abandon|give\ up\ on|get\ rid\ of)(?:ed|s|ing)?
-        )\s+([^,.;:()]+)
-        | (?:不再|而不是|而非|代替|取代|弃用|放弃|棄用|放棄)(?:继续|繼續)?(?:使用|采用|採用|用)?\s*([^，。；：,;（(]+)",
-    )
-});
-
-/// Words around the abandoned thing.
-static AROUND: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?ix)\b(?:
-            (?:switch|switched|switching|move|moved|moving|migrate|migrated)\ (?:\w+\ ){0,3}?(?:away\ )?from\ ([^,.;:()]+?)\ (?:to|onto)\b
-            | replac(?:e|es|ed|ing)\ ([^,.;:()]+?)\ (?:with|by)\b
-            | not\ (?:use\ |using\ )?([^,.;:()]+?)\ any\ ?more\b
-            | drop(?:ped|ping)?\ ([^,.;:()]+?)\ (?:for|in\ favou?r\ of)\b
-        )
-        | (?:从|由|從)\s*([^，。；：,;]+?)\s*(?:改为|改成|换成|换为|改用|替换为|替换成|切换到|迁移到|改為|換成|換為|替換為|切換到|遷移到)",
-    )
-});
-
-/// Words that abandon something without naming it.
-static UNNAMED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?ix)\b(?:instead | switch(?:ed|ing)?\ (?:\w+\ ){0,3}to | chang(?:e|ed|ing)\ (?:my|our)\ minds?)\b
-        | 改用|改为|改成|换成|换为|切换到|改為|換成|換為|切換到",
-    )
-});
-
-/// The end of the name of the abandoned thing.
-static END: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\s(?:for|because|since|as|with|and|but|so|to|in|on|when|where|which|that|from|by|at)\s.*$",
-    )
-});
+static BEFORE: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("before")));
+static AROUND: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("around")));
+static UNNAMED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("unnamed")));
+static END: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("end")));
+static DECISION_WORDS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("decision words"));
+static CHINESE_DECISION_WORDS: LazyLock<Vec<String>> =
+    LazyLock::new(|| LISTS.entries("decision words, in Chinese"));
 
 /// The number of characters of a statement that are read. Statements that people write may be
 /// longer.
 const LONGEST: usize = 2 * QUOTE_MAX;
-
-/// Words that are common in any decision.
-const DECISION_WORDS: &str = "about after also and any but change changed changing choose chose \
-    confirm decide decided decision for from going have instead into keep like longer mind minds \
-    more move need not off one option please proceed put rather replace should switch switched \
-    than that the there these this use used using want with";
-const CHINESE_DECISION_WORDS: &str = "我们 我們 咱们 决定 決定 使用 采用 採用 改用 改为 改為 改成 换成 換成 换为 换到 切换到 设为 設為 设成 不再 用";
 
 /// A statement as a choice between alternatives.
 #[derive(Clone, Debug, Default)]
@@ -157,8 +119,8 @@ impl Terms {
     fn of(text: &str) -> Self {
         let (mut all, mut names) = (BTreeSet::new(), BTreeSet::new());
         let mut text = text.to_owned();
-        for word in CHINESE_DECISION_WORDS.split(' ') {
-            text = text.replace(word, " ");
+        for word in CHINESE_DECISION_WORDS.iter() {
+            text = text.replace(word.as_str(), " ");
         }
         for word in words(&text) {
             for part in word.split(is_wide).filter(|part| !part.is_empty()) {
@@ -167,8 +129,7 @@ impl Terms {
                     names.insert(hash(&lower));
                 }
                 let is_long = lower.chars().count() >= 3 || is_name(part);
-                let is_decision_word = DECISION_WORDS.split(' ').any(|word| word == lower);
-                if is_long && !is_decision_word && !is_filler(&lower) {
+                if is_long && !DECISION_WORDS.contains(&lower) && !is_filler(&lower) {
                     all.insert(hash(&lower));
                 }
             }
