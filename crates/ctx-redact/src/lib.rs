@@ -87,7 +87,7 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
                 blank(cursor, length.is_some_and(|length| length <= name::NAME_MAX))
             }
             Step::Sign => {
-                if bytes[start..].starts_with(b"--") {
+                if bytes[start] == b'-' && bytes.get(at) == Some(&b'-') {
                     dashes = Some(start);
                 }
                 sign(cursor)

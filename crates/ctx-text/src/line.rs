@@ -10,12 +10,20 @@ pub fn one_line(text: &str) -> String {
 
 /// Makes a line for people: runs of white space and control characters become one space.
 pub fn plain_line(text: &str) -> String {
+    // Most texts are already such a line, but for a blank that separates them from others.
+    let text = text.trim();
     if is_plain_line(text) {
         return text.to_owned();
     }
+    let mut line = String::with_capacity(text.len());
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join(" ")
+    for word in words.filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
 }
 
 /// Returns true if an ASCII text is already such a line, as most are.

@@ -3,6 +3,7 @@
 //! Skips what the writer did not say: code blocks, quoted lines (`>`), tables, headings, log lines,
 //! and blocks in tags (`<output>…</output>`).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -105,8 +106,8 @@ pub fn sentences(text: &str) -> Vec<String> {
 pub(crate) const WRAPPED: usize = 60;
 
 /// Returns the lines of prose. Lines that were broken at an editor's margin are joined.
-fn paragraphs(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
+    let mut found: Vec<Cow<'_, str>> = Vec::new();
     let mut blocks = Blocks::default();
     let mut joinable = false;
     for line in text.lines() {
@@ -122,10 +123,10 @@ fn paragraphs(text: &str) -> Vec<String> {
         let goes_on = !item && content.starts_with(|c: char| c.is_ascii_lowercase() || c == '`');
         match found.last_mut().filter(|_| joinable && goes_on) {
             Some(last) => {
-                last.push(' ');
-                last.push_str(content);
+                last.to_mut().push(' ');
+                last.to_mut().push_str(content);
             }
-            None => found.push(content.to_owned()),
+            None => found.push(content.into()),
         }
         joinable = line.len() >= WRAPPED && !content.ends_with(['.', '!', '?', ':', ';']);
     }
