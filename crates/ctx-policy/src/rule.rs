@@ -14,11 +14,11 @@ use strum::IntoStaticStr;
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Rule {
     /// Long results are trimmed
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Trim,
     /// Old results are cleared
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Clear,
     /// Results of reading a file that was read or written again later
@@ -30,35 +30,35 @@ pub enum Rule {
     /// Reasoning before the latest turn, and messages that are empty without it
     Reasoning,
     /// Long strings inside call arguments are shortened
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Arguments,
     /// Replies that say nothing and call nothing
     Empty,
     /// Records before a window of messages are removed
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Window,
     /// Lines of an agent's own file on abandoned or rolled-back branches
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     DeadBranches,
     /// Lines of an agent's own file that a compaction replaced
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     BeforeCompaction,
     /// Lines of an agent's own file that a later line repeats
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     Rewritten,
     /// Lines of subagents in an agent's own file (sidechains)
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     Sidechains,
     /// Lines of an agent's own file that show the progress of a tool
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     Progress,
     /// Lines of an agent's own file to restore files with, which the agent can no longer use
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     FileHistory,
     /// Second copies of results in an agent's own file, for its screen
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     Copies,
 }
 

@@ -179,10 +179,9 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
             printable(&known.what(event)),
         ]);
     }
-    if events.is_empty() {
-        return Ok(ExitStatus::Done);
+    if !events.is_empty() {
+        io.print(listing.for_stdout(io.columns()))?;
     }
-    io.write(listing.for_stdout(io.columns()).as_bytes())?;
     Ok(ExitStatus::Done)
 }
 

@@ -7,6 +7,7 @@ use ctx_format::{Dialect, Record, Zone};
 use ctx_store::ClassCounts;
 use ctx_summary::ledger::Ledger;
 use ctx_summary::ledger::score::{After, Class, Row, Score, Scored, Scorer, Standing, rounded};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Step;
@@ -19,7 +20,7 @@ const MOST_NAMES: usize = 15;
 pub const MOST_LOST: usize = 50;
 
 /// The result for each class of items.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompactionScore {
     /// The numbers of retained, recoverable and lost items for each class that has items.
     pub classes: Vec<(Class, ClassCounts)>,

@@ -101,7 +101,7 @@ fn shown(text: &str) -> String {
 pub const MOST_GROUPS: usize = 30;
 
 /// What pruning would free.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Savings {
     /// The savings by rule, as in `ctx-prune -n`.
     pub rules: Vec<(Rule, Sum)>,
@@ -114,7 +114,7 @@ pub struct Savings {
 }
 
 /// Results of similar calls that the same rule removes or shortens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
     /// The rule.
     pub rule: Rule,

@@ -1,9 +1,7 @@
 //! The figures of one session, as values for the template of the page.
 
 use ctx_cli::shell_word;
-use ctx_engine::prune::Sum;
-use ctx_metrics::profile::{CompactionScore, ContentKind, Profile, Savings};
-use ctx_store::ClassCounts;
+use ctx_metrics::profile::{ContentKind, Profile};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
@@ -46,16 +44,17 @@ pub(super) fn section(data: &SessionData) -> Value {
         fired,
         messages => profile.context.total(),
         unrecorded,
-        kinds => kinds(profile),
+        kinds => Value::from(Serde(present(profile).collect::<Vec<_>>())),
         bar => bar(profile, unrecorded, status.window()),
         most => most(profile, unrecorded),
         tools => Value::from(Serde(&profile.tools)),
         largest => Value::from(Serde(&profile.largest)),
         chart => chart(profile, status.window()),
-        savings => profile.savings.as_ref().ok().map(savings),
+        savings => profile.savings.as_ref().ok().map(|it| Value::from(Serde(it))),
         refusal => profile.savings.as_ref().err(),
         offload => data.offload.map(|(results, freed)| context! { results, freed }),
-        score => data.score.as_ref().map(score),
+        score => data.score.as_ref().map(|it| Value::from(Serde(it))),
+        of_all_classes => data.score.as_ref().map(|it| Value::from(Serde(it.total()))),
     }
 }
 
@@ -70,10 +69,6 @@ fn window_flag(model: Option<&str>) -> String {
 /// Returns the kinds that are in the context.
 fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
     profile.context.rows().filter(|(_, tokens)| *tokens > 0)
-}
-
-fn kinds(profile: &Profile) -> Vec<Value> {
-    present(profile).map(|(kind, tokens)| context! { word => kind.as_str(), tokens }).collect()
 }
 
 /// Returns the share of the window that each kind takes, in percent.
@@ -106,37 +101,4 @@ fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     parts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let parts = parts.into_iter().take(MOST_NAMED);
     parts.map(|(tokens, what)| context! { what, tokens }).collect()
-}
-
-/// Returns what pruning would free.
-fn savings(savings: &Savings) -> Value {
-    let sum = |sum: &Sum| Value::from(Serde(*sum));
-    let rules = savings.rules.iter();
-    let rules = rules.map(|(rule, freed)| context! { rule => rule.as_str(), sum => sum(freed) });
-    let groups = savings.groups.iter().map(|group| {
-        let rule = group.rule.as_str();
-        context! { call => &group.call, rule, line => group.line, sum => sum(&group.sum) }
-    });
-    context! {
-        rules => rules.collect::<Vec<_>>(),
-        total => sum(&savings.total),
-        groups => groups.collect::<Vec<_>>(),
-        more => savings.more,
-    }
-}
-
-/// Returns what the last compaction kept and lost; the last class is the total.
-fn score(score: &CompactionScore) -> Value {
-    let class = |(what, counts): (&str, ClassCounts)| {
-        let ClassCounts { retained, recoverable, lost } = counts;
-        context! { what, retained, recoverable, lost }
-    };
-    let total = score.total();
-    let classes = score.classes.iter().map(|(class, counts)| (class.as_str(), *counts));
-    let classes: Vec<Value> = classes.chain([("all", total)]).map(class).collect();
-    let items = score.lost.iter().map(|(class, line, words)| {
-        context! { class => class.as_str(), line => *line, words }
-    });
-    let items: Vec<Value> = items.collect();
-    context! { kept => score.kept * 100.0, classes, lost => total.lost, items }
 }
