@@ -161,7 +161,7 @@ fn ago(id: &SnapshotId) -> String {
 }
 
 fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
-    let named = line.try_get_one("store").ok().flatten().map(of_home);
+    let named = line.try_get_one::<PathBuf>("store").ok().flatten().map(|path| of_home(path));
     let usual = || Store::usual_root(|name| std::env::var_os(name));
     let Some(root) = named.or_else(usual) else {
         return Vec::new();
@@ -173,10 +173,10 @@ fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
 }
 
 /// Expands a leading `~`, as the shell will do.
-fn of_home(path: &PathBuf) -> PathBuf {
+fn of_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => path.clone(),
+        _ => path.to_owned(),
     }
 }
 
