@@ -33,8 +33,8 @@ impl PolicyArgs {
     /// Returns the policy before other flags override it; the preset `default` if none is named.
     pub fn policy(&self, io: &mut Io) -> Result<Policy> {
         let config = self.config().map(|path| read(path, self.preset(), io)).transpose()?;
-        let said = config.as_ref().and_then(|config| config.preset.as_deref());
-        let name = self.preset().or(said).unwrap_or(DEFAULT);
+        let named = config.as_ref().and_then(|config| config.preset.as_deref());
+        let name = self.preset().or(named).unwrap_or(DEFAULT);
         let mut policy = preset(name).ok_or_else(|| unknown(name))?;
         if let Some(config) = &config {
             policy = policy.layer(&config.layer);

@@ -39,12 +39,12 @@ impl SessionFile<'_> {
             ..Report::default()
         };
         let new = temporary(|output| {
-            let mut write = |line: BatchLine, said: Notes| {
+            let mut write = |line: BatchLine, notes: Notes| {
                 if let Some(Ok(report)) = &line.ended {
                     all.add(report);
                 }
                 output.write_all(&line.bytes).map_err(PassError::temporary)?;
-                take(line, said)
+                take(line, notes)
             };
             self.lines(file, jobs, &mut write, notes)
         });

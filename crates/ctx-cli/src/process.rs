@@ -81,11 +81,11 @@ fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
 
 /// Treats an empty variable as unset.
 fn without_empty_variables(command: Command) -> Command {
-    let heard = |arg: Arg| {
+    let unless_empty = |arg: Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
         if value.is_some_and(|value| value.is_empty()) { arg.env(Resettable::Reset) } else { arg }
     };
-    command.mut_args(heard).mut_subcommands(|of_tool| of_tool.mut_args(heard))
+    command.mut_args(unless_empty).mut_subcommands(|of_tool| of_tool.mut_args(unless_empty))
 }
 
 /// Prints help or version to stdout.

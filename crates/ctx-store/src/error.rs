@@ -297,12 +297,12 @@ impl StoreError {
 
 fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> String {
     let days = (to - seen).num_days();
-    let told = |time: DateTime<Utc>| time.format("%Y-%m-%d %H:%M UTC");
+    let shown = |time: DateTime<Utc>| time.format("%Y-%m-%d %H:%M UTC");
     if to == now {
-        let now = told(now);
+        let now = shown(now);
         return format!("{now}, {days} days after the last time that the store recorded");
     }
-    let (now, seen, to) = (told(now), told(seen), told(to));
+    let (now, seen, to) = (shown(now), shown(seen), shown(to));
     format!("{now}, but the store recorded nothing in the {days} days from {seen} to {to}")
 }
 

@@ -31,11 +31,11 @@ impl SessionId {
     /// if that is a valid id, or else one made from the path. A file that is missing or cannot be
     /// read gets the id of its path.
     pub fn of_file(path: &Path) -> Result<Self> {
-        Self::told_by(path).map_or_else(|| Self::of_path(path), Ok)
+        Self::recorded_in(path).map_or_else(|| Self::of_path(path), Ok)
     }
 
     /// The id that an agent wrote into its file, if that is a valid id.
-    pub(crate) fn told_by(path: &Path) -> Option<Self> {
+    pub(crate) fn recorded_in(path: &Path) -> Option<Self> {
         let head = open_plain(path).and_then(Head::read);
         head.ok()?.session?.parse().ok()
     }

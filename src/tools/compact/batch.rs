@@ -81,8 +81,8 @@ pub(super) fn filter(
         tally.print(STDIN_NAME, true, io)?;
     }
     // If the output marks failures, the exit status need not report them.
-    let is_told = args.tag_failed && !setup.options.dry_run;
-    Ok(if is_told { ExitStatus::Done } else { tally.statuses.of_all() })
+    let are_marked = args.tag_failed && !setup.options.dry_run;
+    Ok(if are_marked { ExitStatus::Done } else { tally.statuses.of_all() })
 }
 
 /// Compacts the lines of a file in place.

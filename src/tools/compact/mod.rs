@@ -162,8 +162,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         });
         match done {
             // A failure to print ends the run.
-            Ok(told) => {
-                statuses.add(told?);
+            Ok(status) => {
+                statuses.add(status?);
                 io.flush()?;
             }
             Err(failure) if args.json || args.files.len() > 1 => {

@@ -213,16 +213,16 @@ impl Args {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }
         // Finished steps are reported, even if others failed.
-        let mut told = Ok(());
+        let mut result = Ok(());
         for error in [done, purged].into_iter().filter_map(Result::err) {
             let is_failed = error.severity() != Severity::Uncertain;
             if is_failed && collector.has_changed() {
                 collector.events.push(Event::Failed(error));
             } else {
-                told = Err(error);
+                result = Err(error);
             }
         }
-        Ok(told)
+        Ok(result)
     }
 
     /// Returns the rules. The default applies only without other rules, because a request for the
@@ -331,12 +331,12 @@ impl Report<'_> {
     fn all(mut self, events: Vec<Event>, done: Result<(), StoreError>, unaudited: bool) -> Outcome {
         let (failed, others): (Vec<_>, Vec<_>) =
             events.into_iter().partition(|event| matches!(event, Event::Failed(_)));
-        let told = failed.into_iter().chain(others).try_for_each(|event| self.event(event));
-        if let Err(unheard) = told.and_then(|()| self.io.flush()) {
+        let printed = failed.into_iter().chain(others).try_for_each(|event| self.event(event));
+        if let Err(unprinted) = printed.and_then(|()| self.io.flush()) {
             if self.status != ExitStatus::Partial {
-                return Err(unheard);
+                return Err(unprinted);
             }
-            self.io.report(&unheard);
+            self.io.report(&unprinted);
         }
         match done.map_err(failure) {
             Err(uncertain)

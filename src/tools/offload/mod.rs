@@ -177,20 +177,20 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     write(new, finish)?;
     session.telling(io, |notes| notes.append(said));
     if args.report.json {
-        let told = OffloadReport {
+        let report = OffloadReport {
             run: plan.run(args, &session),
             offloaded: &offloader.results,
             freed_tokens: offloader.freed,
         };
-        io.json(&told)?;
+        io.json(&report)?;
     }
     let shows = args.dry_run && !args.report.json;
     for result in offloader.results.iter().filter(|_| shows) {
         let OffloadedResult { line, tokens, bytes, path, .. } = result;
         let path = printable(path);
         let (tokens, bytes) = (counted(*tokens, "token"), counted(*bytes, "byte"));
-        let told = format!("would offload line {line}: {tokens}, {bytes}: {path}\n");
-        io.print(&told)?;
+        let text = format!("would offload line {line}: {tokens}, {bytes}: {path}\n");
+        io.print(&text)?;
     }
     session.report(io);
     let would = if args.dry_run { "would be " } else { "" };
@@ -217,14 +217,14 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
             .missing
             .iter()
             .map(|(reference, error)| MissingReference { reference, error: error.to_string() });
-        let told = RestoreReport {
+        let report = RestoreReport {
             run: plan.run(args, &session),
             restored: &restorer.restored,
             missing: missing.collect(),
             elsewhere: &restorer.elsewhere,
             foreign: restorer.foreign.count,
         };
-        io.json(&told)?;
+        io.json(&report)?;
     }
     let shows = args.dry_run && !args.report.json;
     for Reference { line, path } in restorer.restored.iter().filter(|_| shows) {

@@ -381,8 +381,8 @@ fn shown(
 fn question_list(marks: &[Mark<'_>]) -> String {
     let line = |mark: &Mark<'_>| {
         let question = mark.question;
-        let told = [&question.id, &question.category, &question.question];
-        let [id, category, words] = told.map(|text| printable(text));
+        let texts = [&question.id, &question.category, &question.question];
+        let [id, category, words] = texts.map(|text| printable(text));
         format!("{}\t{id}\t{category}\t{words}\n", mark.sign())
     };
     marks.iter().map(line).collect()

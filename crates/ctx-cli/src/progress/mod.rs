@@ -258,14 +258,14 @@ fn volume(bytes: u64, all: u64, time_taken: Duration) -> Vec<String> {
     let rate = bytes as f64 / time_taken.as_secs_f64().max(0.001);
     let is_known = all > 0 && bytes <= all;
     let of_all = if is_known { format!(" of {}B", short_bytes(all)) } else { String::new() };
-    let mut said = vec![format!("{}B{of_all}", short_bytes(bytes))];
+    let mut figures = vec![format!("{}B{of_all}", short_bytes(bytes))];
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // No rate is near 2^64.
-    said.push(format!("{}B/s", short_bytes(rate as u64)));
+    figures.push(format!("{}B/s", short_bytes(rate as u64)));
     if is_known {
         let left = Duration::from_secs_f64((all - bytes) as f64 / rate);
-        said.push(format!("{} left", time(left)));
+        figures.push(format!("{} left", time(left)));
     }
-    said
+    figures
 }
 
 /// Formats a duration: `14 s`, `3 min`.

@@ -96,7 +96,7 @@ impl Store {
                 events.insert(event.operation.clone(), event);
             }
         })?;
-        let mut events = told(events.into_values().collect());
+        let mut events = without_covered(events.into_values().collect());
         events.sort_by(|a, b| (b.time, &b.operation).cmp(&(a.time, &a.operation)));
         Ok(events)
     }
@@ -115,7 +115,7 @@ impl Store {
 }
 
 /// Drops events that another event already covers.
-fn told(mut events: Vec<Event>) -> Vec<Event> {
+fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let has_part = |event: &&Event| {
         matches!(event.op.as_str(), "compact" | "rollback" | "output" | "withdraw")
     };

@@ -209,13 +209,13 @@ impl<'a> Collector<'a> {
     fn ended(&mut self, mut errors: Vec<StoreError>) -> Result<()> {
         let is_done = |error: &StoreError| error.severity() == Severity::Uncertain;
         let has_removed = errors.iter().any(is_done) || self.has_removed();
-        let mut told = None;
+        let mut failure = None;
         if !has_removed || errors.iter().all(is_done) {
             // Either nothing is done, or everything is and only the audit log lacks it.
-            told = errors.pop();
+            failure = errors.pop();
         }
         self.events.extend(errors.into_iter().map(Event::Failed));
-        told.map_or(Ok(()), Err)
+        failure.map_or(Ok(()), Err)
     }
 
     /// Deletes what this collection moved to the trash, for users who want no grace.

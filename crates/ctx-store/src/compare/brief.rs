@@ -133,12 +133,12 @@ impl PartBrief {
 
 /// The first words of the text. If there is none, the name of the call or the id of the result.
 fn first_words(message: &Message<'_>) -> String {
-    let mut said = message.parts.iter().filter_map(|part| match part {
+    let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),
         _ => None,
     });
-    if let Some(said) = said.find(|said| !said.is_empty()) {
-        return said;
+    if let Some(text) = texts.find(|text| !text.is_empty()) {
+        return text;
     }
     let other = message.parts.iter().find_map(|part| match part {
         Part::Call(call) => Some(format!("{} {}", call.name, call.arguments)),

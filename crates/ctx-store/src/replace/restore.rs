@@ -95,7 +95,7 @@ impl Store {
         let found = self.find_in(of_file.catalog, (!is_named).then_some(path), wanted)?;
         // The replaced content is saved under the session id in the file, or else under the session
         // of the snapshot.
-        let session = SessionId::told_by(path).unwrap_or_else(|| found.session.clone());
+        let session = SessionId::recorded_in(path).unwrap_or_else(|| found.session.clone());
         Ok(Restore { session, ..found })
     }
 
