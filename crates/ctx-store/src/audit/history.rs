@@ -161,9 +161,10 @@ mod history_tests {
         let first = draft.commit(&id("demo"), SnapshotKind::Snapshot).expect("saved").id;
         let other = bench.take("other", b"x\n");
         fs::write(&path, "new\n").expect("written");
+        // Equal times are ordered by the id of the operation, which is random within one process.
+        bench.wait_days(1);
         let restore = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         restore.expect("found").restore(&path, MinIdle::default()).expect("restored");
-        // Equal times are ordered by the id of the operation, which is random within one process.
         bench.wait_days(1);
         bench.store.discard(&[first, other], &[], bench.store.now()).expect("removed");
         assert_eq!(
