@@ -46,7 +46,7 @@ impl SessionFile<'_> {
                 output.write_all(&line.bytes).map_err(PassError::temporary)?;
                 take(line, notes)
             };
-            self.lines(file, jobs, &mut write, notes)
+            self.lines(file.file, jobs, &mut write, notes)
         });
         let mut new = new.map_err(failure)?;
         let temporary = |error| self.failure(PassError::temporary(error));

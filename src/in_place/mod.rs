@@ -21,7 +21,7 @@ use ctx_engine::compact::{
 };
 use ctx_engine::summarize::Summing;
 use ctx_engine::{Invalid, Notes, PassError, Time};
-use ctx_format::{Dialect, Message, counted};
+use ctx_format::{Dialect, FixedFile, Message, counted};
 use ctx_memory::{
     DailyEntry, Extractor, MemoryFolder, MemoryItem, append_summary, reconcile, summary_path,
 };
@@ -108,7 +108,7 @@ impl SessionFile<'_> {
     }
 
     fn forecast(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
-        let source = self.open(file, notes)?;
+        let source = self.open(file.into(), notes)?;
         let offloading;
         let mut compaction = Compaction::survey(&source, Some(&self.name()), false)?;
         if !self.options.policy.enabled {
@@ -285,14 +285,14 @@ impl SessionFile<'_> {
     }
 
     /// Claims the file, and opens its bytes.
-    fn claim(&self) -> Result<(Replacement<'_>, File)> {
+    fn claim(&self) -> Result<(Replacement<'_>, FixedFile)> {
         let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
         let replacement = claimed.map_err(unchanged)?;
         let file = replacement.bytes().map_err(unchanged)?;
         Ok((replacement, file))
     }
 
-    fn open(&self, file: File, notes: &mut Notes) -> Result<Source<'_>, PassError> {
+    fn open(&self, file: FixedFile, notes: &mut Notes) -> Result<Source<'_>, PassError> {
         let watch = notes.watch().clone();
         let mut content = Content::open(file, self.dialect, self.invalid, watch)?;
         content.last_change = self.last_change;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use ctx_format::{Dialect, Frame, FromStart, Options, Record, Watch, dialect, dialect_of_lines};
+use ctx_format::{Dialect, FixedFile, Frame, Options, Record, Watch, dialect, dialect_of_lines};
 
 use crate::error::rewritable;
 use crate::session::FirstUnread;
@@ -13,7 +13,7 @@ use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 
 /// A session in a file, whose format is known.
 pub struct Content {
-    file: File,
+    file: FixedFile,
     /// The dialect, which also applies to the new content.
     pub dialect: &'static dyn Dialect,
     /// Whether the dialect was detected instead of named by the user.
@@ -34,19 +34,20 @@ pub struct Content {
 impl Content {
     /// Opens a session file.
     pub fn open(
-        file: File,
+        file: impl Into<FixedFile>,
         dialect: Option<&'static dyn Dialect>,
         invalid: Invalid,
         watch: Watch,
     ) -> Result<Self> {
+        let file = file.into();
         let session = session(&file, b"", dialect, invalid, &watch)?;
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
             // The whole file is available, so the first exchange decides, however late it is.
-            known = dialect_of_lines(from_start(&file)?).map_err(ErrorKind::Read)?;
+            known = file.reader().and_then(dialect_of_lines).map_err(ErrorKind::Read)?;
         }
-        let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
+        let is_empty = file.file.metadata().is_ok_and(|meta| meta.len() == 0);
         if known.is_none() && is_empty {
             known = dialect::by_name("chat");
         }
@@ -87,7 +88,7 @@ impl Content {
     #[must_use]
     pub fn with(&self, file: File) -> Self {
         Self {
-            file,
+            file: file.into(),
             is_document: false,
             lines: None,
             unread: FirstUnread::default(),
@@ -130,20 +131,20 @@ impl Content {
         let length = self.length()?;
         let mut last = *b"\n";
         if length > 0 {
-            self.file.read_exact_at(&mut last, length - 1).map_err(ErrorKind::Read)?;
+            self.file.file.read_exact_at(&mut last, length - 1).map_err(ErrorKind::Read)?;
         }
         Ok(last == *b"\n")
     }
 
     /// Returns the length in bytes.
     pub fn length(&self) -> Result<u64> {
-        let meta = self.file.metadata().map_err(ErrorKind::Read)?;
+        let meta = self.file.file.metadata().map_err(ErrorKind::Read)?;
         Ok(meta.len())
     }
 
     /// Returns another handle on the file, positioned at the start.
     pub fn file(&self) -> Result<File> {
-        let mut file = self.file.try_clone().map_err(ErrorKind::Read)?;
+        let mut file = self.file.file.try_clone().map_err(ErrorKind::Read)?;
         file.rewind().map_err(ErrorKind::Read)?;
         Ok(file)
     }
@@ -201,7 +202,8 @@ impl Content {
             return self.session();
         }
         let options = Options { dialect: Some(self.dialect), raw: true, ..Options::default() };
-        Session::open(Box::new(from_start(&self.file)?), &options, self.invalid)
+        let reader = self.file.reader().map_err(ErrorKind::Read)?;
+        Session::open(Box::new(reader), &options, self.invalid)
     }
 }
 
@@ -216,26 +218,21 @@ fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dia
 /// Opens a session in a file, followed by some bytes. A log is opened twice, so that its records
 /// need not wait in memory.
 fn session(
-    file: &File,
+    file: &FixedFile,
     behind: &[u8],
     dialect: Option<&'static dyn Dialect>,
     invalid: Invalid,
     watch: &Watch,
 ) -> Result<Session> {
     let options = Options { dialect, ..Options::default() };
-    let length = file.metadata().map_err(ErrorKind::Read)?.len();
+    let length = file.file.metadata().map_err(ErrorKind::Read)?.len();
     let reader = || -> Result<Box<dyn Read + Send>> {
         // Both readers must see the same bytes, even if an agent appends some meanwhile.
-        let file = from_start(file)?.take(length);
+        let file = file.reader().map_err(ErrorKind::Read)?.take(length);
         Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
     };
     let first = Box::new(watch.over(reader()?, length));
     Session::open_twice(first, reader()?, &options, invalid)
-}
-
-fn from_start(file: &File) -> Result<FromStart> {
-    let file = file.try_clone().map_err(ErrorKind::Read)?;
-    Ok(FromStart::new(file))
 }
 
 /// The size of the write buffer of a temporary file, in bytes.

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use crate::dialect::{self, Detector, Dialect, Sniff};
 use crate::{Object, Record, json};
@@ -277,22 +278,54 @@ fn object_of(line: &[u8]) -> Option<Object<'_>> {
     Object::parse(text.trim_start_matches('\u{feff}')).ok()
 }
 
+/// A file that does not change. The bytes of a short one are also in memory, since a session is
+/// read several times.
+pub struct FixedFile {
+    /// The file.
+    pub file: File,
+    memory: Option<Arc<Vec<u8>>>,
+}
+
+impl FixedFile {
+    /// Creates it from the file and, if they are known, its bytes.
+    pub fn new(file: File, memory: Option<Arc<Vec<u8>>>) -> Self {
+        Self { file, memory }
+    }
+
+    /// Returns a reader of all bytes.
+    pub fn reader(&self) -> io::Result<FromStart> {
+        let (file, memory) = (self.file.try_clone()?, self.memory.clone());
+        Ok(FromStart { memory, ..FromStart::new(file) })
+    }
+}
+
+impl From<File> for FixedFile {
+    fn from(file: File) -> Self {
+        Self::new(file, None)
+    }
+}
+
 /// Reads a file from its start without moving the position that all its handles share.
 pub struct FromStart {
     file: File,
+    memory: Option<Arc<Vec<u8>>>,
     at: u64,
 }
 
 impl FromStart {
     /// Starts at the beginning of the file.
     pub fn new(file: File) -> Self {
-        Self { file, at: 0 }
+        Self { file, memory: None, at: 0 }
     }
 }
 
 impl Read for FromStart {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.at)?;
+        let at = usize::try_from(self.at).unwrap_or(usize::MAX);
+        let count = match &self.memory {
+            Some(bytes) => bytes.get(at..).unwrap_or_default().read(buffer)?,
+            None => self.file.read_at(buffer, self.at)?,
+        };
         self.at += count as u64;
         Ok(count)
     }

@@ -18,10 +18,11 @@ pub(crate) mod swap;
 pub(crate) mod target;
 
 use std::convert::Infallible;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use ctx_format::FixedFile;
 use sha2::{Digest, Sha256};
 
 use crate::audit::{Facts, Figures};
@@ -244,8 +245,8 @@ impl Store {
 
 impl Replacement<'_> {
     /// The copied bytes of the file.
-    pub fn bytes(&self) -> Result<File> {
-        self.draft.reader()
+    pub fn bytes(&self) -> Result<FixedFile> {
+        self.draft.copy()
     }
 
     /// For new content that nothing may follow: bytes appended before the exchange stop the

@@ -119,7 +119,7 @@ impl Store {
     ) -> Result<(PendingReplacement<'_>, File)> {
         let mut replacement = self.begin_replacement(path, session, min_idle)?;
         replacement.may_grow = growth == Growth::Follows;
-        let bytes = replacement.bytes()?;
+        let bytes = replacement.bytes()?.file;
         Ok((PendingReplacement::Input(Box::new(replacement)), bytes))
     }
 

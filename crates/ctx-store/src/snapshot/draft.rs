@@ -9,15 +9,16 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
-use ctx_format::{FromStart, Options, Records};
+use ctx_format::{FixedFile, Options, Records};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
-use crate::fs::{file_id, fingerprint, fingerprint_of, hex, open_plain, sync_name};
+use crate::fs::{each_block, file_id, fingerprint, fingerprint_of, hex, open_plain, sync_name};
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::Entry;
@@ -33,6 +34,8 @@ const OTHER_BYTES: &str = "what is read back is not what was written";
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
+    /// The bytes, if they are few.
+    memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
     tally: Tally,
     /// Hash of the bytes.
@@ -95,45 +98,38 @@ impl Measured {
     }
 }
 
-/// Writes everything that is read through it into the draft's file.
-struct Tee<R> {
-    input: R,
-    temp: TempFile,
-    measured: Measured,
-    failed: Option<io::Error>,
-}
-
-impl<R: Read> Read for Tee<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.input.read(buffer)?;
-        if let Err(error) = self.temp.write_all(&buffer[..n]) {
-            self.failed = Some(error);
-            return Err(io::Error::other("the spool failed"));
-        }
-        self.measured.add(&buffer[..n]);
-        Ok(n)
-    }
-}
+/// The longest session whose bytes stay in memory while it is replaced.
+const IN_MEMORY: u64 = 32 << 20;
 
 impl Store {
     /// Begins a snapshot of all bytes of `input`. Errors of reading call it `name`.
-    pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>> {
+    pub fn draft(&self, mut input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
         let (hasher, fingerprint) = (Sha256::new(), fingerprint());
-        let measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
-        let mut tee = Tee { input, temp: self.temp("snapshot", 0o600)?, measured, failed: None };
-        // All bytes that were read are in the file by then.
-        let written = tee.temp.file.try_clone();
-        let written = written.or_cannot("read", tee.temp.path())?;
-        let tally = tally(&mut tee, FromStart::new(written));
-        let Tee { temp, measured, .. } = tee;
-        if let Some(error) = tee.failed {
-            return Err(error).or_cannot("write", temp.path());
-        }
+        let mut measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
+        let mut temp = self.temp("snapshot", 0o600)?;
+        let mut memory = Vec::new();
+        let cannot_read = |read: io::Result<_>| read.or_cannot("read", name);
+        each_block(&mut input, cannot_read, |block| {
+            measured.add(block);
+            if measured.bytes <= IN_MEMORY {
+                memory.extend_from_slice(block);
+            } else {
+                memory = Vec::new();
+            }
+            let written = temp.file.write_all(block);
+            written.or_cannot("write", temp.path())
+        })?;
+        let file = temp.file.try_clone().or_cannot("read", temp.path())?;
+        let memory = (measured.bytes <= IN_MEMORY).then(|| Arc::new(memory));
+        let copy = FixedFile::new(file, memory.clone());
+        let readers = copy.reader().and_then(|reader| Ok((reader, copy.reader()?)));
+        let tally = readers.and_then(|(reader, again)| tally(reader, again));
         Ok(Draft {
             store: self,
+            tally: tally.or_cannot("read", temp.path())?,
             temp,
-            tally: tally.or_cannot("read", name)?,
+            memory,
             sha256: hex(&measured.hasher.clone().finalize()),
             measured,
             source: None,
@@ -183,6 +179,11 @@ impl Draft<'_> {
         let mut file = self.temp.file.try_clone().or_cannot("read", path)?;
         file.rewind().or_cannot("read", path)?;
         Ok(file)
+    }
+
+    /// The file with the bytes.
+    pub(crate) fn copy(&self) -> Result<FixedFile> {
+        Ok(FixedFile::new(self.reader()?, self.memory.clone()))
     }
 
     /// The fingerprint of the bytes, by which this run recognizes them.
@@ -366,8 +367,8 @@ impl StoreLock<'_> {
 const NAMED: usize = 100;
 
 /// Counts the lines and messages of a session. `again` must return the same bytes again.
-pub(crate) fn tally(mut reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
-    let mut records = Records::open_twice(&mut reader, Some(Box::new(again)), &Options::default())?;
+pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
+    let mut records = Records::open_twice(reader, Some(Box::new(again)), &Options::default())?;
     let dialect = records.dialect();
     let mut tally =
         Tally { dialect: dialect.map(|dialect| dialect.name().to_owned()), ..Tally::default() };
@@ -389,9 +390,6 @@ pub(crate) fn tally(mut reader: impl Read, again: impl Read + Send + 'static) ->
             tally.messages += u64::from(outline.is_some_and(|it| it.begins_message()));
         }
     }
-    drop(records);
-    // The reader of records may stop early, but the caller needs all bytes to be read.
-    io::copy(&mut reader, &mut io::sink())?;
     Ok(tally)
 }
 
