@@ -7,6 +7,7 @@ use ctx_llm::Usage;
 use ctx_policy::trigger::Size;
 use ctx_summary::ledger::score::{Score, rounded};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use strum::{EnumString, IntoStaticStr};
 
 use super::forecast::Forecast;
@@ -103,15 +104,15 @@ pub struct Survivors {
 
 /// The report on one session. The keys are a contract: keys may be added, never removed. The audit
 /// log uses the same names for its figures.
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// The session as the user named it; `None` for stdin.
+    #[serialize_always]
     pub name: Option<String>,
     /// The line of a conversation in a batch.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The id of the session in the store.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The name of the policy.
     pub preset: String,
@@ -130,28 +131,23 @@ pub struct Report {
     /// The difference between the two.
     pub freed_tokens: u64,
     /// The tokens after, divided by the tokens before; `None` for an empty session.
+    #[serialize_always]
     pub ratio: Option<f64>,
     /// The upper bound of the API's count before the compaction, from recorded usage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_tokens: Option<u64>,
     /// The API's likely count after the compaction.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_after: Option<u64>,
     /// The maximum tokens of the whole context.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub target_tokens: Option<u64>,
     /// The same limit in the API's tokens, if an agent recorded usage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_tokens: Option<u64>,
     /// The messages before, without system messages.
     pub messages_before: u64,
     /// The messages after, without system messages.
     pub messages_after: u64,
     /// The number of kept records, without system messages.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_records: Option<u64>,
     /// The number of the first kept record, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_kept_index: Option<u64>,
     /// The method of the summary, and the cost of the model.
     #[serde(flatten)]
@@ -159,33 +155,25 @@ pub struct Report {
     /// Milliseconds until the new content was ready to be written.
     pub duration_ms: u64,
     /// The summary, if the policy wants it in the report.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The tokens of the summary.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
     /// The file in the store with the summaries of the session.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_file: Option<String>,
     /// The number of repairs to a model's answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_repairs: Option<usize>,
     /// The plan of a preview.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Forecast>,
     /// The attempts, in order.
     pub attempts: Vec<Attempt>,
     /// The snapshot of the replaced session.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
     /// Files of offloaded results that went into the trash because nothing refers to them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_files: Option<Vec<String>>,
     /// Files of offloaded results that could not be read. The summary was made without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
     /// The share of the ledger's items that survived, as in `ctx-score`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub items_kept: Option<f64>,
     /// The items that survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
