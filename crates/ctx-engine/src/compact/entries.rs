@@ -1,12 +1,10 @@
 //! Stores facts about each record of a survey. A session can have any number of records, so all but
 //! the last few thousand entries are in a temporary file.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::cell::RefCell;
 use std::path::PathBuf;
 
-use ctx_format::Role;
+use ctx_format::{Role, Spool};
 
 use crate::{PassError, Result};
 
@@ -46,14 +44,9 @@ pub(super) enum EntryKind {
 }
 
 /// The entries of all records, in order.
-#[derive(Debug, Default)]
 pub(super) struct Entries {
-    temp: PathBuf,
-    file: Option<File>,
-    /// The number of entries in the file.
-    written: usize,
-    /// The bytes of the remaining entries.
-    last: Vec<u8>,
+    spool: RefCell<Spool>,
+    count: usize,
 }
 
 /// The length of an entry in bytes.
@@ -61,52 +54,38 @@ const LENGTH: usize = 16;
 /// The number of entries to hold in memory at a time.
 const BLOCK: usize = 16 << 10;
 
+impl Default for Entries {
+    fn default() -> Self {
+        Self::new(PathBuf::new())
+    }
+}
+
 impl Entries {
     pub(super) fn new(temp: PathBuf) -> Self {
-        Self { temp, ..Self::default() }
+        Self { spool: RefCell::new(Spool::with_limit(temp, BLOCK * LENGTH)), count: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.written + self.last.len() / LENGTH
+        self.count
     }
 
     pub(super) fn push(&mut self, entry: &Entry) -> Result<()> {
-        self.last.extend_from_slice(&entry.to_bytes());
-        if self.last.len() < BLOCK * LENGTH {
-            return Ok(());
-        }
-        self.write().map_err(PassError::temporary)
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            empty => empty.insert(tempfile::tempfile_in(&self.temp)?),
-        };
-        file.write_all_at(&self.last, (self.written * LENGTH) as u64)?;
-        self.written += BLOCK;
-        self.last.clear();
-        Ok(())
+        self.count += 1;
+        self.spool.get_mut().push(&entry.to_bytes()).map_err(PassError::temporary)
     }
 
     /// Passes each entry to `handle`, with its number from 0.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
-        let mut next = 0;
-        let mut give = |bytes: &[u8]| {
-            for entry in bytes.as_chunks().0 {
-                handle(next, Entry::of_bytes(*entry));
-                next += 1;
-            }
-        };
-        if let Some(file) = &self.file {
-            let mut block = vec![0; BLOCK * LENGTH];
-            for at in (0..self.written).step_by(BLOCK) {
-                let read = file.read_exact_at(&mut block, (at * LENGTH) as u64);
-                read.map_err(PassError::temporary)?;
-                give(&block);
+        let mut block = Vec::new();
+        for first in (0..self.count).step_by(BLOCK) {
+            let length = BLOCK.min(self.count - first) * LENGTH;
+            block.clear();
+            let copied = self.spool.borrow_mut().copy_to(first * LENGTH, length, &mut block);
+            copied.map_err(PassError::temporary)?;
+            for (number, bytes) in (first..).zip(block.as_chunks().0) {
+                handle(number, Entry::of_bytes(*bytes));
             }
         }
-        give(&self.last);
         Ok(())
     }
 }
@@ -204,8 +183,6 @@ mod tests {
             for number in 0..count {
                 entries.push(&entry(number)).expect("written");
             }
-            assert_eq!(entries.file.is_some(), count >= BLOCK);
-            assert!(entries.last.capacity() <= 2 * BLOCK * super::LENGTH);
             assert_eq!(entries.len(), count);
             let mut next = 0;
             let read = entries.each(|number, found| {
@@ -220,7 +197,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_is_an_error() {
         let mut entries = Entries::new("/no/such/folder".into());
-        let failed = (0..BLOCK).find_map(|number| entries.push(&entry(number)).err());
+        let failed = (0..=BLOCK).find_map(|number| entries.push(&entry(number)).err());
         assert!(failed.expect("a file is needed").to_string().contains("temporary"));
     }
 }
