@@ -230,6 +230,13 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
 /// Reports a run without a slash: a file name, or the words in it.
 fn simple(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
     let run = &bytes[range.clone()];
+    // Most are single words.
+    if classes(run) & (DOT | DASH) == 0 {
+        if let Some(shape) = word_shape(run) {
+            report(range, shape, found);
+        }
+        return;
+    }
     if is_file(run) {
         report(range, Shape::File, found);
         return;

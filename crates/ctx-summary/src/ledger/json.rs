@@ -190,17 +190,19 @@ impl Writer {
         let Some(object) = Object::within(raw) else {
             return;
         };
-        let members = object.members().iter();
-        let short = members.filter_map(|it| Some((it.key.as_ref(), in_a_line(it.value)?)));
-        let short: Vec<(&str, String)> = short.collect();
+        let (mut short, mut long) = (Vec::new(), Vec::new());
+        for member in object.members() {
+            match in_a_line(member.value) {
+                Some(value) => short.push((member.key.as_ref(), value)),
+                None => long.push(member),
+            }
+        }
         let own = short.iter().find(|(_, value)| is_name(value));
         let named = own.map(|(_, name)| Label { words: name.clone(), has_name: true });
         let inner = named.unwrap_or_else(|| label.clone());
         self.members(&short, label, &inner);
-        for member in object.members() {
-            if in_a_line(member.value).is_none() {
-                self.value(member.value, &inner.below(&member.key), depth + 1);
-            }
+        for member in long {
+            self.value(member.value, &inner.below(&member.key), depth + 1);
         }
     }
 
@@ -258,6 +260,13 @@ fn scalar(raw: &str) -> Option<String> {
 
 /// Returns a string without its quotation marks, or any other value unchanged.
 fn plain(raw: &str) -> Cow<'_, str> {
+    let Some(string) = raw.strip_prefix('"') else {
+        return raw.into();
+    };
+    let is_plain = |string: &&str| string.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\');
+    if let Some(string) = string.strip_suffix('"').filter(is_plain) {
+        return string.into();
+    }
     serde_json::from_str::<String>(raw).map_or(Cow::Borrowed(raw), Cow::Owned)
 }
 
