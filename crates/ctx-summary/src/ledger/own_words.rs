@@ -131,6 +131,9 @@ fn is_own_tag(line: &str) -> bool {
 fn orders(text: &str) -> Vec<Range<usize>> {
     static QUOTATION: LazyLock<Regex> =
         LazyLock::new(|| regex(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#));
+    if !text.contains(['"', '`', '“', '「', '『', '«']) {
+        return Vec::new();
+    }
     let inside = QUOTATION.find_iter(text).map(|found| {
         // Both marks have the same length.
         let mark = found.as_str().chars().next().map_or(0, char::len_utf8);
