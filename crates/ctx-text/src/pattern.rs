@@ -1,6 +1,7 @@
 //! Regular expressions that are part of the program. A test compiles each of them, so that none
 //! fails when it is used.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -176,8 +177,7 @@ impl Matcher {
     }
 
     fn for_ascii(&self) -> &Automaton {
-        let automaton = || Automaton::new(&for_ascii_texts(&self.pattern), false, false);
-        self.for_ascii.get_or_init(|| automaton().expect("a constant pattern"))
+        self.for_ascii.get_or_init(|| Automaton::new(&for_ascii_texts(&self.pattern), false))
     }
 
     fn for_others(&self) -> &Automaton {
@@ -186,8 +186,7 @@ impl Matcher {
         } else {
             with_ascii_classes(&self.pattern)
         };
-        let automaton = || Automaton::new(&pattern, true, true);
-        self.for_others.get_or_init(|| automaton().expect("a constant pattern"))
+        self.for_others.get_or_init(|| Automaton::new(&pattern, true))
     }
 }
 
@@ -197,15 +196,22 @@ struct Automaton {
     caches: Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync>>,
 }
 
+thread_local! {
+    /// A compiler takes as long to create its tables as to compile several patterns.
+    static COMPILER: RefCell<thompson::Compiler> = RefCell::new(thompson::Compiler::new());
+}
+
 impl Automaton {
-    fn new(pattern: &str, is_unicode: bool, is_utf8: bool) -> Option<Self> {
-        let dfa = DFA::builder()
-            .syntax(syntax::Config::new().unicode(is_unicode).utf8(is_utf8))
-            .thompson(thompson::Config::new().which_captures(WhichCaptures::None))
-            .build(pattern)
-            .ok()?;
+    fn new(pattern: &str, is_unicode: bool) -> Self {
+        let nfa = COMPILER.with_borrow_mut(|compiler| {
+            let config = thompson::Config::new().which_captures(WhichCaptures::None);
+            let syntax = syntax::Config::new().unicode(is_unicode).utf8(is_unicode);
+            let nfa = compiler.configure(config).syntax(syntax).build(pattern);
+            nfa.expect("a constant pattern")
+        });
+        let dfa = DFA::builder().build_from_nfa(nfa).expect("a constant pattern");
         let of = dfa.clone();
-        Some(Self { dfa, caches: Pool::new(Box::new(move || of.create_cache())) })
+        Self { dfa, caches: Pool::new(Box::new(move || of.create_cache())) }
     }
 
     fn is_match(&self, text: &[u8]) -> bool {
