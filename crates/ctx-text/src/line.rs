@@ -10,20 +10,12 @@ pub fn one_line(text: &str) -> String {
 
 /// Makes a line for people: runs of white space and control characters become one space.
 pub fn plain_line(text: &str) -> String {
-    // Most texts are already such a line, but for a blank that separates them from others.
-    let text = text.trim();
     if is_plain_line(text) {
         return text.to_owned();
     }
-    let mut line = String::with_capacity(text.len());
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    for word in words.filter(|word| !word.is_empty()) {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    line
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 /// Returns true if an ASCII text is already such a line, as most are.
@@ -52,8 +44,12 @@ pub fn edited<'t>(
 
 /// Returns the first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
+    // The usual cases need not be counted: a character has one byte or more, in ASCII one.
     if text.len() <= count {
         return text;
+    }
+    if let Some(start) = text.get(..count).filter(|start| start.is_ascii()) {
+        return start;
     }
     let end = text.char_indices().nth(count);
     end.map_or(text, |(end, _)| &text[..end])
