@@ -245,11 +245,11 @@ impl<'a> Walk<'a> {
 
 /// The number of bytes in the escape at the beginning of `text`; `None` if JSON has no such escape.
 fn escape_length(text: &[u8]) -> Option<usize> {
-    match text.get(1)? {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
-        b'u' => text.get(2..6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
-        _ => None,
+    let letter = *text.get(1)?;
+    if letter == b'u' {
+        return text.get(2..6)?.iter().all(u8::is_ascii_hexdigit).then_some(6);
     }
+    matches!(letter, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't').then_some(2)
 }
 
 /// The number of bytes of a string that are examined at once.
