@@ -79,25 +79,23 @@ impl Decoded {
         Some(2)
     }
 
-    /// Decodes a code unit, or two that are one character. A lone surrogate has three bytes, which
-    /// are not UTF-8.
+    /// Decodes a code unit, or two that are one character. A lone surrogate becomes three bytes that
+    /// are not UTF-8, as many as it would have.
     fn unicode(&mut self, source: &[u8]) -> Option<usize> {
         let first = unit(source)?;
         let second = source.get(6..).and_then(unit);
         let (code, length) = match second {
             Some(second @ 0xdc00..0xe000) if (0xd800..0xdc00).contains(&first) => {
-                (0x1_0000 + (first - 0xd800 << 10) + (second - 0xdc00), 12)
+                (0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00), 12)
             }
             _ => (first, 6),
         };
         let room = &mut self.bytes[self.length..];
-        self.length += match char::from_u32(code) {
-            Some(character) => character.encode_utf8(room).len(),
-            None => {
-                let rest = [code >> 6, code].map(|bits| 0x80 | bits as u8 & 0x3f);
-                room[..3].copy_from_slice(&[0xed, rest[0], rest[1]]);
-                3
-            }
+        self.length += if let Some(character) = char::from_u32(code) {
+            character.encode_utf8(room).len()
+        } else {
+            room[..3].fill(0xff);
+            3
         };
         Some(length)
     }
