@@ -7,10 +7,12 @@ use crate::view::Fragment;
 use crate::{Object, Slot};
 
 use serde::{Deserialize, Serialize};
-use strum::IntoStaticStr;
+use strum::{EnumString, IntoStaticStr};
 
 /// The speaker of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -33,15 +35,7 @@ pub enum Role {
 impl Role {
     /// Reads the role's name in a session file.
     pub fn from_word(word: &str) -> Self {
-        match word {
-            "system" => Self::System,
-            "developer" => Self::Developer,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "tool" => Self::Tool,
-            "function" => Self::Function,
-            _ => Self::Other,
-        }
+        word.parse().unwrap_or(Self::Other)
     }
 
     /// The role's name.

@@ -8,21 +8,22 @@ use crate::dialect::{blocks, call_of, kind_of, parts};
 use crate::log::compaction::LineText;
 use crate::{Edits, Message, Object, Part, Role, Slot, ToolResult, scan};
 
-/// The kinds of entries with content, as the agent distinguishes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kinds of entries with content: the roles that the agent gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "camelCase")]
 pub(super) enum EntryKind {
     User,
     Assistant,
     ToolResult,
     /// A command that the user ran himself, with its output.
-    Shell,
+    BashExecution,
     /// A text of an extension.
     Custom,
     /// A text of an extension in files older than version 3, which later versions do not read.
-    Hook,
+    HookMessage,
     /// The summary of an abandoned branch.
     BranchSummary,
-    Compaction,
+    CompactionSummary,
 }
 
 /// An entry with content.
@@ -38,23 +39,13 @@ impl<'a> Entry<'a> {
         let kind = match &*kind_of(object) {
             "message" => {
                 let body = object.object_of("message")?;
-                let kind = match &*body.text_of("role")? {
-                    "user" => EntryKind::User,
-                    "assistant" => EntryKind::Assistant,
-                    "toolResult" => EntryKind::ToolResult,
-                    "bashExecution" => EntryKind::Shell,
-                    "custom" => EntryKind::Custom,
-                    "hookMessage" => EntryKind::Hook,
-                    // The agent sends summaries with these roles, but does not store them that way.
-                    "branchSummary" => EntryKind::BranchSummary,
-                    "compactionSummary" => EntryKind::Compaction,
-                    _ => return None,
-                };
+                // The agent sends summaries with a role, but does not store them that way.
+                let kind = body.text_of("role")?.parse().ok()?;
                 return Some(Self { kind, body });
             }
             "custom_message" => EntryKind::Custom,
             "branch_summary" => EntryKind::BranchSummary,
-            "compaction" => EntryKind::Compaction,
+            "compaction" => EntryKind::CompactionSummary,
             _ => return None,
         };
         Some(Self { kind, body: object.clone() })
@@ -71,7 +62,7 @@ impl<'a> Entry<'a> {
 
     /// Returns true if the entry is a summary, whose text is not its content.
     pub(super) fn is_summary(&self) -> bool {
-        matches!(self.kind, EntryKind::Compaction | EntryKind::BranchSummary)
+        matches!(self.kind, EntryKind::CompactionSummary | EntryKind::BranchSummary)
     }
 
     /// Returns true unless the reply was interrupted.
@@ -88,7 +79,7 @@ impl<'a> Entry<'a> {
             && match self.kind {
                 EntryKind::Assistant => self.is_whole(),
                 EntryKind::BranchSummary => self.body.get("summary") != Some("\"\""),
-                EntryKind::Hook => version < 3.0,
+                EntryKind::HookMessage => version < 3.0,
                 _ => true,
             }
     }
@@ -99,7 +90,7 @@ impl<'a> Entry<'a> {
             _ if self.is_summary() => {
                 self.body.text_of("summary").map(Part::Text).into_iter().collect()
             }
-            EntryKind::Shell => vec![Part::Text(shell_text(&self.body).into())],
+            EntryKind::BashExecution => vec![Part::Text(shell_text(&self.body).into())],
             EntryKind::ToolResult => vec![Part::Result(self.result(record))],
             _ => parts(self.body.get("content"), &|block| part(record, block)),
         }

@@ -60,7 +60,7 @@ impl Dialect for Pi {
         let mut outline = Outline {
             role: entry.role(),
             begins_turn: entry.kind == EntryKind::User,
-            is_summary: entry.kind == EntryKind::Compaction,
+            is_summary: entry.kind == EntryKind::CompactionSummary,
             ..Outline::of_line()
         };
         match entry.kind {
@@ -97,7 +97,7 @@ impl Dialect for Pi {
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         if let Some(entry) = Entry::of(object) {
-            if entry.is_summary() || entry.kind == EntryKind::Shell {
+            if entry.is_summary() || entry.kind == EntryKind::BashExecution {
                 return None;
             }
             return Unread::in_content(entry.body.get("content"), entry::is_read);
@@ -147,7 +147,7 @@ impl Dialect for Pi {
         };
         let sent: &[&str] = match entry.kind {
             _ if entry.is_summary() => &["summary"],
-            EntryKind::Shell => &["command", "output"],
+            EntryKind::BashExecution => &["command", "output"],
             _ if entry::edited(object).is_some() => &[],
             _ => &["content"],
         };
@@ -196,7 +196,7 @@ impl Dialect for Pi {
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Compaction)?;
+        let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::CompactionSummary)?;
         entry.body.text_of("summary")
     }
 }
