@@ -34,7 +34,8 @@ pub(super) enum Rest {
 }
 
 /// The class of the bytes in a run.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Class {
     Letters,
     Dashed,
@@ -52,7 +53,8 @@ pub(super) struct Name {
 }
 
 /// The kind of value that a name announces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum SecretKind {
     /// Chosen by people, so it may be a word.
     Password,
@@ -152,21 +154,14 @@ impl Rules {
 
 fn rest(rule: &str) -> Option<Rest> {
     let (class, lengths) = rule.split_once(' ').unwrap_or((rule, ""));
-    let class = match class {
+    let class: Class = match class {
         "uuid" => return Some(Rest::Uuid),
         "private-key" => return Some(Rest::PrivateKey),
         "dotted" => {
             let lengths = lengths.split(' ').map(|length| length.parse().ok());
             return Some(Rest::Dotted(lengths.collect::<Option<_>>()?));
         }
-        "letters" => Class::Letters,
-        "dashed" => Class::Dashed,
-        "capitals" => Class::Capitals,
-        "groups" => Class::Groups,
-        "hex" => Class::Hex,
-        "base64" => Class::Base64,
-        "path" => Class::Path,
-        _ => return None,
+        class => class.parse().ok()?,
     };
     let least = lengths.strip_suffix('+');
     let length = least.unwrap_or(lengths).parse().ok()?;
@@ -174,14 +169,7 @@ fn rest(rule: &str) -> Option<Rest> {
 }
 
 fn add_names(names: &mut Vec<Name>, kind: &str, ends: &'static str) -> Option<()> {
-    let kind = match kind {
-        "password" => SecretKind::Password,
-        "secret" => SecretKind::Secret,
-        "key" => SecretKind::Key,
-        "login" => SecretKind::Login,
-        "mnemonic" => SecretKind::Mnemonic,
-        _ => return None,
-    };
+    let kind = kind.parse().ok()?;
     names.extend(ends.split(' ').map(|end| Name { end, kind }));
     Some(())
 }
