@@ -10,8 +10,9 @@
 //! Nothing is serialized again: views borrow from the record, and tools write the record's own
 //! bytes with [`Edits`] made, or with a [`Tag`] inserted or removed.
 //!
-//! Layers, each of which knows only those above it: `record`, `log` and `dialect`, `session`,
-//! `legality`, `convert`.
+//! No file takes a name from one that stands above it: `record` knows no dialect,
+//! `dialect/interface.rs` and `log/mod.rs` know no format, and a format knows no other agent's.
+//! `dialect/mod.rs` lists the formats, for `session` and `convert`.
 
 pub mod convert;
 mod counted;
@@ -25,20 +26,21 @@ mod session;
 
 pub use counted::counted;
 pub use dialect::foreign::Foreign;
+pub use dialect::interface::{Dialect, HeldMessage};
 pub use dialect::unread::{Unread, UnreadRule};
-pub use dialect::{About, Dialect, HeldMessage, ReplyId, Usage, UsageOf};
+pub use dialect::usage::{ReplyId, Usage, UsageOf};
 pub use handle::{Handle, Saved, ShortHash};
 pub use legality::problems::{Problem, Rule, Validator};
 pub use legality::{problems, repair, rules, rules::Rules};
 pub use log::links::{Bond, GoodFor, Link, Links, SecondCopy};
-pub use log::view::{Portion, Presences};
-pub use log::{Effect, Flaw, Log, Remedy, compaction, view};
+pub use log::{About, Effect, Flaw, Log, Remedy, compaction, view};
 pub use record::edit::{Edits, Slot};
 pub use record::json::map_strings;
 pub use record::message::{
     Call, Denial, Media, Message, Outline, Part, Role, SummaryRole, ToolResult,
 };
 pub use record::object::{Member, NotObject, Object};
+pub use record::presence::{Portion, Presences};
 pub use record::scan::elements;
 pub use record::spool::Spool;
 pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};

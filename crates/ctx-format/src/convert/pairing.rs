@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::Role;
 
-use crate::convert::reading::Entry;
+use crate::convert::entry::Entry;
 use crate::convert::turn::Key;
 
 /// Entries that are written together.

@@ -1,6 +1,6 @@
 //! Turns of a message and the records with its results.
 
-use crate::convert::LossKind;
+use crate::convert::report::LossKind;
 use crate::convert::target::Notes;
 use crate::convert::turn::{
     Answer, Family, Key, Piece, Results, Summary, Turn, TurnMessage, pieces,

@@ -1,12 +1,14 @@
 //! Writes the units one by one, each with its origin.
 
 use crate::compaction::LineText;
+use crate::convert::entry::Entry;
+use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
-use crate::convert::reading::{DENIALS, Entry, IS_REQUEST};
 use crate::convert::reply::{Ids, Maker};
+use crate::convert::report::{LossKind, Report, Source, SourceId};
 use crate::convert::target::{Line, Notes, Target};
 use crate::convert::turn::{self, Family};
-use crate::convert::{ConvertError, Converter, LossKind, Report, Source, SourceId};
+use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
 use crate::repair::MISSING_BEGINNING;
 use crate::{Dialect, HeldMessage, Message, Object, Part, Role, Spool};

@@ -1,14 +1,11 @@
 //! Anthropic messages, one per record. The shapes are the content blocks of the Messages API
 //! reference.
 
-use super::{
-    Dialect, Format, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of,
-    summary_text, with_text,
-};
-use crate::convert::target;
-use crate::convert::turn::Family;
+use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
+use crate::dialect::interface::{Dialect, Sealed, Sniff};
+use crate::dialect::summary::summary_text;
 use crate::dialect::unread::has_text;
-use crate::dialect::{lessen, sum};
+use crate::dialect::usage::{lessen, sum};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
 use crate::{
@@ -19,14 +16,6 @@ use std::ops::Range;
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
-
-pub(super) const FORMAT: Format = Format {
-    dialect: &Anthropic,
-    session: "a session of the format anthropic",
-    family: Family::Blocks,
-    sign: None,
-    writer: |_| Box::new(target::anthropic::Writer),
-};
 
 impl Dialect for Anthropic {
     fn name(&self) -> &'static str {

@@ -1,13 +1,11 @@
 //! OpenAI chat messages, one per record. The shapes are the message parameters of the Chat
 //! Completions API reference.
 
-use super::unread::has_text;
-use super::{
-    Dialect, Format, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
-    text_or_json, with_text,
-};
-use crate::convert::target;
-use crate::convert::turn::Family;
+use crate::dialect::content::{blocks, kind_of, parts, role_of, text_or_json, with_text};
+use crate::dialect::interface::{Dialect, Sniff};
+use crate::dialect::items;
+use crate::dialect::summary::{SUMMARY_NAME, summary_text};
+use crate::dialect::unread::has_text;
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
@@ -19,14 +17,6 @@ use std::ops::Range;
 
 /// The dialect `chat`.
 pub struct Chat;
-
-pub(super) const FORMAT: Format = Format {
-    dialect: &Chat,
-    session: "a session of the format chat",
-    family: Family::Other,
-    sign: None,
-    writer: |_| Box::new(target::chat::Writer),
-};
 
 /// Members with a model's reasoning, as `DeepSeek` and routers write them.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];

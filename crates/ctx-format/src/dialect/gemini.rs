@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::dialect::call_of;
+use crate::dialect::content::call_of;
 use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
 /// The kind of a part, which one member decides.

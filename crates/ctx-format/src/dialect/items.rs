@@ -2,8 +2,9 @@
 //! The shapes are the input items of the Responses API reference, and those that Codex 0.169.0
 //! stores.
 
-use super::unread::has_text;
-use super::{Sealed, blocks, kind_of, role_of, text_or_json};
+use crate::dialect::content::{blocks, kind_of, role_of, text_or_json};
+use crate::dialect::interface::Sealed;
+use crate::dialect::unread::has_text;
 use crate::log::compaction::LineText;
 use crate::{Call, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 use std::borrow::Cow;
@@ -175,7 +176,7 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
 }
 
 fn content(raw: Option<&str>) -> Vec<Part<'_>> {
-    crate::dialect::parts(raw, &|block| {
+    crate::dialect::content::parts(raw, &|block| {
         Some(match kind_of(block).as_ref() {
             "input_text" | "output_text" | "text" => Part::Text(block.text_of("text")?),
             "refusal" => Part::Refusal(block.text_of("refusal")?),

@@ -1,21 +1,13 @@
 //! OpenAI Responses, one item per record: the file of a program that sends the whole input with
 //! each request.
 
-use super::{Dialect, Format, Sealed, Sniff, items, summary_text};
-use crate::convert::target;
-use crate::convert::turn::Family;
+use crate::dialect::interface::{Dialect, Sealed, Sniff};
+use crate::dialect::items;
+use crate::dialect::summary::summary_text;
 use crate::{Message, Object, Outline, Rules, Unread};
 
 /// The dialect `responses`.
 pub struct Responses;
-
-pub(super) const FORMAT: Format = Format {
-    dialect: &Responses,
-    session: "a session of the format responses",
-    family: Family::Items,
-    sign: None,
-    writer: |_| Box::new(target::items::Writer),
-};
 
 impl Dialect for Responses {
     fn name(&self) -> &'static str {

@@ -1,11 +1,9 @@
 //! Signs: rules, as data, that recognize a record by its members.
 
-use std::sync::LazyLock;
-
 use serde::Deserialize;
 
 use crate::Object;
-use crate::dialect::FORMATS;
+use crate::dialect::interface::Sniff;
 
 /// A condition on the members of an object.
 #[derive(Deserialize)]
@@ -36,21 +34,16 @@ pub(crate) enum Sign {
     Not(Box<Self>),
 }
 
-/// The signs of the formats that a sign identifies, with the names of the formats.
-static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
-    let signs = FORMATS.iter().filter_map(|format| {
-        let sign = serde_json::from_str(format.sign?).expect("a test reads each sign");
-        Some((format.dialect.name(), sign))
-    });
-    signs.collect()
-});
-
-/// Returns true if a record matches the sign of the dialect with that name.
-pub(crate) fn has_sign_of(name: &str, object: &Object<'_>) -> bool {
-    SIGNS.iter().any(|(own, sign)| *own == name && sign.is_of(object))
-}
-
 impl Sign {
+    /// Reads the sign of a format, which identifies each of its records.
+    pub(crate) fn read(json: &str) -> Self {
+        serde_json::from_str(json).expect("a test reads each sign")
+    }
+
+    pub(crate) fn sniff(&self, object: &Object<'_>) -> Sniff {
+        if self.is_of(object) { Sniff::Yes } else { Sniff::No }
+    }
+
     pub(crate) fn is_of(&self, object: &Object<'_>) -> bool {
         match self {
             Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),

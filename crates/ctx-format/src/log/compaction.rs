@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::{Dialect, Edits, Message, Object, Part, Slot, json};
+use crate::{Edits, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
@@ -73,19 +73,6 @@ pub trait CompactionWriter {
 impl<'a> Kept<'a> {
     pub(crate) fn object(&self) -> Result<Object<'a>, CompactionError> {
         Object::parse(self.text).map_err(|_| CompactionError::Unreadable)
-    }
-
-    /// The chosen messages of a list, raw; `None` if all of them stay.
-    pub(crate) fn chosen(
-        &self,
-        dialect: &dyn Dialect,
-        object: &Object<'_>,
-    ) -> Option<Result<Vec<String>, CompactionError>> {
-        let numbers = self.messages.as_ref()?;
-        let held = dialect.held(object);
-        let raw = |number: &usize| held.get(*number).map(|it| it.raw.clone().into_owned());
-        let chosen: Option<Vec<String>> = numbers.iter().map(raw).collect();
-        Some(chosen.ok_or(CompactionError::Unreadable))
     }
 }
 

@@ -31,17 +31,13 @@ pub mod compaction;
 pub(crate) mod gemini;
 pub(crate) mod links;
 pub(crate) mod pi;
-pub(crate) mod repair;
 pub mod view;
+
+use std::borrow::Cow;
 
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
-use crate::{About, Class, Edits, Object, problems};
-
-pub use claude_code::ClaudeCode;
-pub use codex::Codex;
-pub use gemini::Gemini;
-pub use pi::Pi;
+use crate::{Class, Edits, Object, problems};
 
 /// An agent's way of reading its own file, beyond the records themselves.
 pub trait Log: Sync {
@@ -75,6 +71,19 @@ pub trait Log: Sync {
 
     /// The agent's handling of a line of that class; `None` if it skips the line.
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
+}
+
+/// An agent's facts about a session. Each record has few of them, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About<'a> {
+    /// The session's id.
+    pub session: Option<Cow<'a, str>>,
+    /// The name that the user gave it.
+    pub name: Option<Cow<'a, str>>,
+    /// The title that the agent gave it.
+    pub title: Option<Cow<'a, str>>,
+    /// The agent's working folder.
+    pub folder: Option<Cow<'a, str>>,
 }
 
 /// The effect of a flaw on the session when its agent loads it.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::view::Fragment;
+use super::presence::Fragment;
 use crate::{Object, Slot};
 
 use serde::{Deserialize, Serialize};

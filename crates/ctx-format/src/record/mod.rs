@@ -7,13 +7,14 @@ pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod message;
 pub(crate) mod object;
+pub(crate) mod presence;
 pub(crate) mod scan;
 pub(crate) mod spool;
 pub(crate) mod tag;
 mod unescape;
 
-use crate::view::{Fragment, Outside, Presence};
-use crate::{Dialect, Edits, Message, Object, Outline, Portion, Splice, Tag, Unread};
+use self::presence::{Fragment, Portion, Presence};
+use crate::{Edits, Object, Splice, Tag};
 
 /// A record and its position.
 #[derive(Clone, Debug)]
@@ -83,37 +84,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The outline in `dialect`; in an unknown format each object counts as a line. `None` if the
-    /// record is not a message, or not in the context.
-    pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
-        let (object, fragment) = self.in_context()?;
-        let Some(dialect) = dialect else {
-            return Some(Outline::of_line());
-        };
-        Some(Outline { fragment, ..dialect.outline(object)? })
-    }
-
-    /// The message, or the record's fragment of it. `None` as in [`Self::outline`], or if the
-    /// format is unknown.
-    pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
-        let (object, fragment) = self.in_context()?;
-        Some(Message {
-            continues: fragment.is_some_and(|fragment| !fragment.begins),
-            ..dialect?.message(object)?
-        })
-    }
-
-    /// The first part that looks like a message of `dialect` but cannot be read. Content outside
-    /// the context, on a branch or before a compaction, does not matter.
-    pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
-        match self.presence {
-            Some(Presence::Outside(why)) if why != Outside::NeverSent => None,
-            _ => dialect.unread(self.whole_object()?),
-        }
-    }
-
     /// The object, and which part of a message it is; `None` if it is not in the context.
-    fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
+    pub(crate) fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
         let fragment = match self.presence {
             None => None,
             Some(Presence::Inside(fragment)) => Some(fragment),

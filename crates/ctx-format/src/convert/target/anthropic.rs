@@ -1,12 +1,12 @@
 //! Anthropic Messages.
 
 use crate::compaction::{LineText, list, quoted};
-use crate::dialect::Anthropic;
+use crate::dialect::anthropic::Anthropic;
 use crate::{Call, Media, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
-use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
+use crate::convert::report::LossKind;
 use crate::convert::turn::{Answer, Piece, Results, Summary, TurnMessage};
 use crate::record::json::one_line;
 

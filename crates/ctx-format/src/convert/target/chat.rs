@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions.
 
 use crate::compaction::{LineText, list, quoted};
-use crate::dialect::Chat;
+use crate::dialect::chat::Chat;
 use crate::{Call, Media, Part, Role};
 
 use super::{Line, Notes, Target, text_block};

@@ -2,8 +2,8 @@
 
 use super::Notes;
 use crate::compaction::LineText;
-use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
+use crate::convert::report::LossKind;
 use crate::{Media, Part, ToolResult};
 
 /// The part of the API; `None` if it cannot be carried, or is not part of the content.

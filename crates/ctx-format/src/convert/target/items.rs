@@ -2,11 +2,11 @@
 
 use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
-use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
+use crate::convert::report::LossKind;
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
-use crate::dialect::Responses;
 use crate::dialect::items::{message, text};
+use crate::dialect::responses::Responses;
 use crate::record::json::{kind, one_line};
 use crate::{Dialect, Media, Object, Part, Role};
 

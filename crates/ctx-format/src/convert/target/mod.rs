@@ -1,12 +1,13 @@
 //! The dialects that can be written.
 
-use crate::compaction::LineText;
+use crate::compaction::{Ids, LineText};
+use crate::convert::entry::Entry;
 use crate::convert::media::Data;
-use crate::convert::reading::Entry;
+use crate::convert::report::{LossKind, Report};
 use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
-use crate::convert::{LossKind, Report};
 use crate::record::json;
 use crate::{Dialect, Media, Part, Role, ToolResult};
+use chrono::{DateTime, SecondsFormat, Utc};
 use std::sync::Arc;
 
 pub(crate) mod anthropic;
@@ -104,6 +105,32 @@ impl Line {
     /// A summary in a linear dialect.
     fn of_summary(dialect: &dyn Dialect, Summary { role, text, origins }: &Summary<'_>) -> Self {
         Self::new(dialect.summary_record(dialect.summary_role(*role), text), origins)
+    }
+}
+
+/// A session of an agent that is being written.
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) cwd: String,
+    pub(crate) ids: Ids,
+    /// The time of the last line.
+    pub(crate) time: DateTime<Utc>,
+}
+
+impl Session {
+    /// The time of a line as agents write it: the time in the source, or else the time of the line
+    /// before.
+    pub(crate) fn time(&mut self, said: Option<&str>) -> String {
+        let said = said.and_then(|time| DateTime::parse_from_rfc3339(time).ok());
+        if let Some(time) = said {
+            self.time = time.into();
+        }
+        self.now()
+    }
+
+    /// The time of the last line.
+    pub(crate) fn now(&self) -> String {
+        self.time.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
 }
 

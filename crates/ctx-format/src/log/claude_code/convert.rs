@@ -3,8 +3,7 @@
 
 use super::NO_USAGE;
 use crate::Role;
-use crate::convert::reading::Session;
-use crate::convert::target::{Line, Notes, Target, anthropic};
+use crate::convert::target::{Line, Notes, Session, Target, anthropic};
 use crate::convert::turn::{Answer, Summary, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 

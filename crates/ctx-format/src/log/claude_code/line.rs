@@ -1,6 +1,6 @@
 //! The lines of a session, reduced to what matters for the tree.
 
-use crate::dialect::{blocks, kind_of};
+use crate::dialect::content::{blocks, kind_of};
 use crate::log::links::LineId;
 use crate::{Object, json};
 

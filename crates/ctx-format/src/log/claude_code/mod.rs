@@ -3,34 +3,33 @@
 mod compaction;
 mod context;
 mod convert;
-mod flaws;
 mod line;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod view;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use super::Log;
 use super::compaction::CompactionWriter;
-use super::view::ViewBuilder;
-use crate::convert::turn::Family;
-use crate::dialect::{Dialect, Format, HeldMessage, Sealed, Wrapped, anthropic, kind_of};
+use super::{About, Log};
+use crate::dialect::anthropic;
+use crate::dialect::content::kind_of;
+use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+use crate::dialect::sign::Sign;
+use crate::log::view::ViewBuilder;
 use crate::{
-    About, Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline,
-    Part, ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
+    Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
+    ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
 };
+
+pub(crate) use convert::Writer;
 
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
 
-pub(crate) const FORMAT: Format = Format {
-    dialect: &ClaudeCode,
-    session: "a Claude Code session",
-    family: Family::Blocks,
-    sign: Some(include_str!("sign.json")),
-    writer: |session| Box::new(convert::Writer::new(session)),
-};
+static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
 /// The `usage` of a reply whose token counts are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
@@ -48,6 +47,10 @@ const NO_REQUESTS: [&str; 3] =
 impl Dialect for ClaudeCode {
     fn name(&self) -> &'static str {
         "claude-code"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        SIGN.sniff(object)
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
@@ -219,7 +222,7 @@ impl Log for ClaudeCode {
     }
 
     fn repaired(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
-        flaws::kept_without(object, numbers)
+        view::kept_without(object, numbers)
     }
 
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {

@@ -1,16 +1,12 @@
 //! The lines of a session as a tree, with the parents that a compaction gives them.
 //!
-//! The rules here and in `context.rs` come from the client's own loader in version 2.1.197, and
+//! The rules here, in `context.rs` and in `view.rs` come from the client's own loader in version 2.1.197, and
 //! were compared with what it sends.
 
 use std::collections::{HashMap, HashSet};
 
-use super::context::{Context, Siblings};
-use super::flaws;
 use super::line::{Line, Node, NodeKind, Preserved};
-use crate::Object;
 use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
-use crate::log::view::{Outside, View, ViewBuilder};
 
 /// The lines of a session, which name their parents.
 #[derive(Default)]
@@ -211,91 +207,4 @@ impl Tree for LoadedTree<'_> {
             may_be_parent: node.is_said() && node.is_sidechain == self.is_sidechain,
         }
     }
-}
-
-impl ViewBuilder for Lines {
-    fn push(&mut self, record: usize, object: &Object<'_>) {
-        self.add(Line::of(record, object));
-    }
-
-    /// If a line has several objects, the client reads only the first.
-    fn push_first_of(&mut self, record: usize, object: &Object<'_>) {
-        self.push(record, object);
-    }
-
-    fn view(&self) -> View {
-        let mut tree = LoadedTree::new(self);
-        let context = Context::of(&mut tree);
-        let mut view = outside(self, context.lines.first().copied());
-        for message in messages(context.lines.iter().map(|place| &self.nodes[*place])) {
-            view.add_message(&message);
-        }
-        view.flaws = flaws::of(&tree, &context);
-        view
-    }
-}
-
-/// Records why each record is outside the context that begins at `begin`.
-fn outside(lines: &Lines, begin: Option<usize>) -> View {
-    let mut view = View::default();
-    for node in lines.nodes.iter().filter(|node| is_in_context(node)) {
-        let why = if node.is_sidechain { Outside::OtherAgent } else { Outside::DeadBranch };
-        view.leave(node.record, why);
-    }
-    for place in begin.map_or_else(Vec::new, |begin| compacted(lines, begin)) {
-        let node = &lines.nodes[place];
-        if is_in_context(node) || node.is_boundary() {
-            view.leave(node.record, Outside::BeforeCompaction);
-        }
-    }
-    for record in &lines.superseded {
-        view.leave(*record, Outside::Superseded);
-    }
-    view
-}
-
-/// The indexes of the lines that were replaced by compactions before `begin`, the first line of the
-/// context.
-fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
-    let tree = LoadedTree::new(lines);
-    let siblings = Siblings::of(&tree);
-    let mut all = Vec::new();
-    let mut next = Some(begin);
-    while let Some(place) = next {
-        let Some(boundary) = lines.nodes[place].boundary() else {
-            break;
-        };
-        let named = lines.place(boundary.before).filter(|end| *end < place);
-        // Some boundaries name a line that is not in the file.
-        let is_of_main = |node: &Node| !node.is_sidechain && !node.is_boundary();
-        let end = named.or_else(|| lines.nodes[..place].iter().rposition(is_of_main));
-        let Some(end) = end else {
-            break;
-        };
-        let earlier = tree.path_to(end, &siblings, &mut Vec::new());
-        next = earlier.first().copied().filter(|first| *first < place);
-        all.extend(earlier);
-    }
-    all
-}
-
-fn is_in_context(node: &Node) -> bool {
-    node.is_sent && !node.is_boundary()
-}
-
-/// The records of each message. The blocks of a reply are one message, whatever is between them.
-fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
-    let mut messages: Vec<Vec<usize>> = Vec::new();
-    let mut replies: ById<usize> = ById::default();
-    for node in context.filter(|node| is_in_context(node)) {
-        if let Some(reply) = node.reply() {
-            let message = *replies.entry(reply).or_insert(messages.len());
-            if let Some(records) = messages.get_mut(message) {
-                records.push(node.record);
-                continue;
-            }
-        }
-        messages.push(vec![node.record]);
-    }
-    messages
 }

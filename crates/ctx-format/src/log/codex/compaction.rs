@@ -9,7 +9,7 @@ use super::{Codex, items, kind_of};
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
-use crate::{Edits, Object};
+use crate::{Edits, HeldMessage, Object};
 
 /// Collects facts from the lines of a session.
 #[derive(Default)]
@@ -114,8 +114,9 @@ fn last_usage<'a>(payload: &Object<'a>) -> Option<&'a str> {
 /// The raw items of a record that stays.
 fn items_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
     let object = kept.object()?;
-    if let Some(chosen) = kept.chosen(&Codex, &object) {
-        return chosen;
+    if let Some(numbers) = &kept.messages {
+        let chosen = HeldMessage::chosen(&Codex, &object, numbers);
+        return chosen.ok_or(CompactionError::Unreadable);
     }
     Ok(match Entry::of(&object).ok_or(CompactionError::Unreadable)? {
         Entry::Item(item) => vec![item.text().trim().to_owned()],

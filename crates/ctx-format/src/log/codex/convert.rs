@@ -1,9 +1,8 @@
 //! Writes session files of Codex. Verified against what the client 0.169.0 loads.
 
 use super::entry::compacted;
-use crate::convert::reading::Session;
 use crate::convert::target::items::Accepts;
-use crate::convert::target::{Line, Notes, Target, lines_of};
+use crate::convert::target::{Line, Notes, Session, Target, lines_of};
 use crate::convert::turn::{Answer, Summary, Turn, TurnMessage};
 use crate::dialect::items;
 use crate::log::compaction::LineText;

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::item;
-use crate::dialect::{HeldMessage, Wrapped, items, kind_of, role_of};
+use crate::dialect::content::{kind_of, role_of};
+use crate::dialect::interface::{HeldMessage, Wrapped};
+use crate::dialect::items;
 use crate::log::compaction::LineText;
-use crate::log::view::Portion;
 use crate::record::edit;
+use crate::record::presence::Portion;
 use crate::{Message, Object, Outline, Part, Role, json, scan};
 
 /// The part of a line that the client may send to the model.

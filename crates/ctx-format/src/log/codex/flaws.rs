@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::entry::Entry;
 use super::item;
 use super::line::Line;
-use crate::dialect::kind_of;
+use crate::dialect::content::kind_of;
 use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Edits, Object, counted, json};
 

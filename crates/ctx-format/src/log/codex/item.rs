@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::dialect::content::{blocks, kind_of, role_of};
 use crate::dialect::sign::Sign;
-use crate::dialect::{blocks, kind_of, role_of};
 use crate::{Object, Role, json};
 
 /// The types of items that the client sends. It sends all items of a compaction, of any type.

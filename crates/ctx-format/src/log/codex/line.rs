@@ -2,8 +2,8 @@
 
 use super::entry::{Compacted, Entry};
 use super::item;
+use crate::dialect::content::{kind_of, role_of};
 use crate::dialect::items::ItemType;
-use crate::dialect::{kind_of, role_of};
 use crate::log::links::LineId;
 use crate::{Object, Role};
 

@@ -14,35 +14,38 @@ mod replay;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use self::entry::Entry;
 use self::line::Line;
-use super::Log;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
-use crate::convert::turn::Family;
-use crate::dialect::{
-    Dialect, Format, HeldMessage, Responses, Sealed, Wrapped, items, kind_of, lessen, sum,
-};
+use super::{About, Log};
+use crate::dialect::content::kind_of;
+use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+use crate::dialect::items;
+use crate::dialect::responses::Responses;
+use crate::dialect::sign::Sign;
+use crate::dialect::usage::{lessen, sum};
 use crate::{
-    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
+    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
     UsageOf, json,
 };
+
+pub(crate) use convert::Writer;
 
 /// The dialect `codex`.
 pub struct Codex;
 
-pub(crate) const FORMAT: Format = Format {
-    dialect: &Codex,
-    session: "a Codex session",
-    family: Family::Items,
-    sign: Some(include_str!("sign.json")),
-    writer: |session| Box::new(convert::Writer::new(session)),
-};
+static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
 impl Dialect for Codex {
     fn name(&self) -> &'static str {
         "codex"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        SIGN.sniff(object)
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {

@@ -4,8 +4,8 @@
 use super::log::Line;
 use super::message::{snapshot_of, written};
 use super::{Gemini, Messages};
-use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, Ids, LineText, Times};
+use crate::{HeldMessage, Object};
 
 /// The model's answer to the summary, because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
@@ -36,8 +36,9 @@ impl CompactionWriter for Writer {
         let mut messages = vec![message("user", &summary), message("gemini", ANSWER)];
         for kept in &compaction.kept {
             let object = kept.object()?;
-            if let Some(chosen) = kept.chosen(&Gemini, &object) {
-                messages.extend(chosen?);
+            if let Some(numbers) = &kept.messages {
+                let chosen = HeldMessage::chosen(&Gemini, &object, numbers);
+                messages.extend(chosen.ok_or(CompactionError::Unreadable)?);
             } else {
                 let all = Messages::of(&object).list.into_iter();
                 messages.extend(all.map(|message| message.text().trim().to_owned()));

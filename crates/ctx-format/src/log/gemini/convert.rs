@@ -3,9 +3,8 @@
 use sha2::{Digest, Sha256};
 
 use super::message::{NOT_SENT, snapshot_of, written};
-use crate::convert::LossKind;
-use crate::convert::reading::Session;
-use crate::convert::target::{Line, Notes, Target, gemini};
+use crate::convert::report::LossKind;
+use crate::convert::target::{Line, Notes, Session, Target, gemini};
 use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
 use crate::{Call, Part, Role};

@@ -9,12 +9,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, hash_map};
 
-use super::flaws;
 use super::message::SentMessage;
 use crate::dialect::gemini as part;
 use crate::log::links::LineId;
 use crate::log::view::{Outside, View};
-use crate::{Flaw, Object, Role};
+use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
+use crate::{Object, Role, counted, json};
 
 /// The kind of a line, which its keys decide in this order, because a line may have several of
 /// them.
@@ -113,7 +113,7 @@ pub(super) struct Log {
 impl Log {
     /// Adds the next record that is an object.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
-        self.headless.get_or_insert_with(|| flaws::no_header(record, object));
+        self.headless.get_or_insert_with(|| no_header(record, object));
         let line = Line::of(object);
         match &line {
             Line::Header(_) => self.has_header = true,
@@ -122,7 +122,7 @@ impl Log {
                 let gone = self.take_back(place.unwrap_or(0), Outside::DeadBranch);
                 let sent = gone.iter().filter(|entry| entry.turn.is_some()).count();
                 if place.is_none() && sent > 0 {
-                    self.rewound.push(flaws::rewound(record, sent));
+                    self.rewound.push(rewound(record, sent));
                 }
             }
             Line::Checkpoint(messages) => {
@@ -187,6 +187,29 @@ impl Log {
         }
         is_sent
     }
+}
+
+/// The flaw of a rewind to a message that is not in the file. `gone` is the number of messages that
+/// it undid.
+fn rewound(record: usize, gone: usize) -> Flaw {
+    let gone = counted(gone, "message");
+    let what = format!(
+        "no message has the id of this rewind: the Gemini CLI removes all {gone} before it"
+    );
+    Flaw::new(record, "rewind-to-nowhere", Effect::Lost, what)
+}
+
+fn no_header(record: usize, first: &Object<'_>) -> Flaw {
+    let what = "no line of the file is a header: the Gemini CLI does not recognize it as a session";
+    let time = first.text_of("timestamp");
+    let time = time.as_deref().unwrap_or(NO_TIME);
+    let (id, time) = (json::quoted(&session_id(time)), json::quoted(time));
+    // No line names the project. The client accepts any hash that is not empty.
+    let header = format!(
+        r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
+    );
+    Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
+        .repaired_by(Remedy::Before(header))
 }
 
 /// Returns true if a list of messages begins with a summary of earlier messages.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::dialect::content::{cut_blocks, kind_of};
 use crate::dialect::gemini::{self as part, PartKind};
-use crate::dialect::{cut_blocks, kind_of};
 use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};

@@ -13,41 +13,44 @@
 
 mod compaction;
 mod convert;
-mod flaws;
 mod log;
 mod message;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use self::log::Line;
 use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, snapshot_of};
-use super::Log;
 use super::compaction::CompactionWriter;
-use super::view::ViewBuilder;
-use crate::convert::turn::Family;
+use super::{About, Log};
+use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
-use crate::dialect::{Dialect, Format, HeldMessage, Wrapped, kind_of, sum};
+use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
+use crate::dialect::sign::Sign;
+use crate::dialect::usage::sum;
+use crate::log::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
-    Unread, Usage, json,
+    Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy, Unread,
+    Usage, json,
 };
+
+pub(crate) use convert::Writer;
 
 /// The dialect `gemini`.
 pub struct Gemini;
 
-pub(crate) const FORMAT: Format = Format {
-    dialect: &Gemini,
-    session: "a Gemini CLI session",
-    family: Family::Other,
-    sign: Some(include_str!("sign.json")),
-    writer: |session| Box::new(convert::Writer::new(session)),
-};
+static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
 impl Dialect for Gemini {
     fn name(&self) -> &'static str {
         "gemini"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        SIGN.sniff(object)
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
@@ -196,7 +199,7 @@ impl Log for Gemini {
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, _: &[usize]) -> Edits {
         let messages = Messages::of(object).list;
         let id = flaw.id.as_deref();
-        id.map_or_else(Edits::new, |id| flaws::answered(object, &messages, id))
+        id.map_or_else(Edits::new, |id| view::answered(object, &messages, id))
     }
 
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {

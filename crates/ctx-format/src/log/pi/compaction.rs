@@ -4,16 +4,19 @@
 //! All entries from that one on stay. If one between them is removed, or one that stays has
 //! changed, the entries that stay are written again after the compaction.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::tree::{Entries, has_no_ids};
+use super::entry::SYSTEM;
+use super::tree::{Entries, Node, has_no_ids};
 use super::{NO_USAGE, entry, view};
+use crate::dialect::content::parts;
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times, copy_with,
 };
 use crate::log::links::LineId;
-use crate::log::view::Portion;
-use crate::{Object, json};
+use crate::record::presence::Portion;
+use crate::{Message, Object, Part, Role, json};
 
 /// Collects facts from the entries of a session.
 #[derive(Default)]
@@ -77,7 +80,7 @@ impl CompactionWriter for Writer {
         line = line.json("tokensBefore", &compaction.tokens.0.to_string());
         let context = view::context(entries, &entries.path());
         let edits = view::edits(&context);
-        if let Some(system) = entry::replayed_system(&context, compaction.now.timestamp_millis()) {
+        if let Some(system) = replayed_system(&context, compaction.now.timestamp_millis()) {
             line = line.json("systemMessage", &system);
         }
         let mut lines = vec![line.end()];
@@ -117,4 +120,52 @@ fn copy(
     }
     let edits = copy_with(&object, members, Some(NO_USAGE));
     Ok(edits.of_object(&object).trim().to_owned())
+}
+
+/// Combines all system messages of the context into one, as pi does when it compacts. pi accepts a
+/// compaction without one, but then repeats its whole prompt and loses texts that were added to it.
+fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> {
+    let message = |node: &&'n Node| Object::within(node.system.as_deref()?);
+    let (mut texts, mut sections, mut tools) = (Vec::new(), Vec::new(), Vec::new());
+    for message in nodes.iter().filter_map(message) {
+        let content = parts(message.get("content"), &|block| block.text_of("text").map(Part::Text));
+        let text = Message::new(Role::System, content).texts().join("\n");
+        if !text.is_empty() {
+            texts.push(text);
+        }
+        let patch = message.object_of("sections");
+        for section in patch.iter().flat_map(Object::members) {
+            let text = Some(section.value).filter(|text| *text != "null");
+            set(&mut sections, section.key.clone(), text);
+        }
+        for (key, is_added) in [("toolsRemoved", false), ("toolsAdded", true)] {
+            for tool in message.elements_of(key).unwrap_or_default() {
+                let name = Object::within(tool).and_then(|tool| tool.text_of("name"));
+                set(&mut tools, name?, is_added.then_some(tool));
+            }
+        }
+    }
+    if texts.is_empty() && sections.is_empty() && tools.is_empty() {
+        return None;
+    }
+    let patch = sections.iter().fold(LineText::new(), |patch, (name, text)| patch.json(name, text));
+    let tools: Vec<String> = tools.iter().map(|(_, tool)| (*tool).to_owned()).collect();
+    let line = LineText::new()
+        .json("role", SYSTEM)
+        .text("content", &texts.join("\n\n"))
+        .json("sections", &patch.end())
+        .list("toolsAdded", &tools)
+        .json("timestamp", &milliseconds.to_string());
+    Some(line.end())
+}
+
+/// Replaces the value of `name`, or adds it at the end; `None` removes it.
+fn set<'a>(all: &mut Vec<(Cow<'a, str>, &'a str)>, name: Cow<'a, str>, value: Option<&'a str>) {
+    let at = all.iter().position(|(own, _)| *own == name);
+    match (at, value) {
+        (Some(at), Some(value)) => all[at].1 = value,
+        (Some(at), None) => drop(all.remove(at)),
+        (None, Some(value)) => all.push((name, value)),
+        (None, None) => {}
+    }
 }

@@ -1,10 +1,9 @@
 //! Writes session files of pi. The shapes are those of version 0.73.1, which writes version 3.
 
 use super::NO_USAGE;
-use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::reading::Session;
-use crate::convert::target::{Line, Notes, Target, lines_of, text_block};
+use crate::convert::report::LossKind;
+use crate::convert::target::{Line, Notes, Session, Target, lines_of, text_block};
 use crate::convert::turn::{Answer, Piece, Summary, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::entry;
 use super::entry::{Entry, EntryKind, new_content};
-use crate::dialect::kind_of;
+use crate::dialect::content::kind_of;
 use crate::log::links::{LineId, Tree, TreeAgent, TreeLine};
 use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Object, json};

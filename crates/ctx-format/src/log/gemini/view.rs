@@ -1,5 +1,7 @@
-//! The problems that the Gemini CLI 0.61.0 has with a session, each tested with its own loader and
-//! with what it sends.
+//! Finds the messages of a session that are in the context, and the session's flaws.
+//!
+//! The flaws are the problems that the Gemini CLI 0.61.0 has with a session, each tested with its
+//! own loader and with what it sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,13 +10,13 @@ use super::message::SentMessage;
 use crate::dialect::gemini as part;
 use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, View, ViewBuilder};
-use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
+use crate::log::{Effect, Flaw, Remedy};
 use crate::repair::MISSING_RESULT;
-use crate::{Edits, Object, counted, json};
+use crate::{Edits, Object, json};
 
 /// Calls without a result, which the client sends unanswered. Those at the end may still get
 /// results.
-pub(super) fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
+fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let (mut waiting, mut answered) = (Vec::new(), HashSet::new());
     for (place, turn) in turns {
@@ -43,29 +45,6 @@ fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Ef
         Flaw { id: Some((*id).clone()), ..flaw.repaired_by(Remedy::Change(Vec::new())) }
     });
     flaws.collect()
-}
-
-/// The flaw of a rewind to a message that is not in the file. `gone` is the number of messages that
-/// it undid.
-pub(super) fn rewound(record: usize, gone: usize) -> Flaw {
-    let gone = counted(gone, "message");
-    let what = format!(
-        "no message has the id of this rewind: the Gemini CLI removes all {gone} before it"
-    );
-    Flaw::new(record, "rewind-to-nowhere", Effect::Lost, what)
-}
-
-pub(super) fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what = "no line of the file is a header: the Gemini CLI does not recognize it as a session";
-    let time = first.text_of("timestamp");
-    let time = time.as_deref().unwrap_or(NO_TIME);
-    let (id, time) = (json::quoted(&session_id(time)), json::quoted(time));
-    // No line names the project. The client accepts any hash that is not empty.
-    let header = format!(
-        r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
-    );
-    Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
-        .repaired_by(Remedy::Before(header))
 }
 
 /// Adds a result for the call `id` to a record with these messages.

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use super::{Action, RepairKind, Salvage};
 use crate::log::{Effect, Flaw, Remedy};
 use crate::record::line_end;
-use crate::repair::{Action, RepairKind, Salvage};
+
 use crate::session::reread::show;
 use crate::{Dialect, Edits, MAX_LINE, Origin, Piece, Record};
 

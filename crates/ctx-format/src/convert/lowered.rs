@@ -1,0 +1,89 @@
+//! The format of a lowered session: Anthropic Messages, with additional members for facts that only
+//! the agent's own records have: which user messages the agent wrote, and which calls the user
+//! denied.
+
+use crate::dialect::anthropic::Anthropic;
+use crate::dialect::interface::{Dialect, Sniff};
+use crate::{Denial, Message, Object, Outline, Part, Rules, Unread};
+
+/// The member that is `false` in user messages that the agent wrote.
+pub(crate) const IS_REQUEST: &str = "_request";
+
+/// The member with the denied calls: `{"id": true}` where the denial is marked.
+pub(crate) const DENIALS: &str = "_denials";
+
+/// The dialect of a lowered session, which extends [`Anthropic`].
+pub struct Lowered;
+
+impl Dialect for Lowered {
+    fn name(&self) -> &'static str {
+        Anthropic.name()
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        Anthropic.sniff(object)
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let outline = Anthropic.outline(object)?;
+        let is_request = object.get(IS_REQUEST) != Some("false");
+        Some(Outline { begins_turn: outline.begins_turn && is_request, ..outline })
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        let mut message = Anthropic.message(object)?;
+        if let Some(denials) = object.object_of(DENIALS) {
+            for part in &mut message.parts {
+                if let Part::Result(result) = part {
+                    let marked = result.id.as_deref().and_then(|id| denials.get(id));
+                    result.denial = match marked {
+                        Some("true") => Denial::Marked,
+                        Some(_) => Denial::Reported,
+                        None => Denial::None,
+                    };
+                }
+            }
+        }
+        Some(message)
+    }
+
+    // Everything in a lowered session was read before it was written.
+    fn unread(&self, _: &Object<'_>) -> Option<Unread> {
+        None
+    }
+
+    fn rules(&self) -> Rules {
+        Anthropic.rules()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Denial, Dialect, Object};
+
+    use super::Lowered;
+
+    #[test]
+    fn a_denied_call_stays_denied() {
+        let result = |id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#);
+        let text = format!(
+            r#"{{"role":"user","content":[{},{}],"_denials":{{"b":true}}}}"#,
+            result("a"),
+            result("b")
+        );
+        let object = Object::parse(&text).expect("an object");
+        let message = Lowered.message(&object).expect("a message");
+        let denials: Vec<Denial> = message.results().map(|result| result.denial).collect();
+        assert_eq!(denials, [Denial::None, Denial::Marked]);
+    }
+
+    #[test]
+    fn what_an_agent_writes_for_the_user_begins_no_turn() {
+        for (member, begins) in [("", true), (",\"_request\":false", false)] {
+            let text = format!("{{\"role\":\"user\",\"content\":\"a\"{member}}}");
+            let object = Object::parse(&text).expect("an object");
+            let outline = Lowered.outline(&object).expect("a message");
+            assert_eq!(outline.begins_turn, begins);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Reads and changes the content of messages: texts, lists of blocks, calls.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::record::edit;
+use crate::{Call, Edits, Object, Part, Role, Slot, json, scan};
+
+/// The role of a record that is a message: it has `role` and either `content` or another member of
+/// a message.
+pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
+    object.text_of("role").map(|word| Role::from_word(&word))
+}
+
+/// The objects in the list `content`; empty if the content is a text.
+pub(crate) fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
+    let raw = object.elements_of("content").unwrap_or_default();
+    raw.into_iter().filter_map(Object::within).collect()
+}
+
+pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
+    block.text_of("type").unwrap_or_default()
+}
+
+/// The parts of a content, which is a text or a list of texts and blocks. `part` reads each block.
+pub(crate) fn parts<'a>(
+    content: Option<&'a str>,
+    part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
+) -> Vec<Part<'a>> {
+    let Some(content) = content.filter(|raw| *raw != "null") else {
+        return Vec::new();
+    };
+    let of_element = |raw| match Object::within(raw) {
+        Some(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
+        None => text_or_opaque(raw),
+    };
+    match scan::elements(content) {
+        Some(elements) => elements.into_iter().map(of_element).collect(),
+        None => vec![text_or_opaque(content)],
+    }
+}
+
+fn text_or_opaque(raw: &str) -> Part<'_> {
+    json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
+}
+
+/// The ranges to cut from the text of `record` to remove these blocks from the list `content` of
+/// `object`, a value within it.
+pub(crate) fn cut_blocks(
+    record: &Object<'_>,
+    object: &Object<'_>,
+    goes: impl Fn(&Object<'_>) -> bool,
+) -> Vec<Range<usize>> {
+    let elements = object.elements_of("content").unwrap_or_default();
+    let items = elements.into_iter().map(|raw| {
+        let gone = Object::within(raw).is_some_and(|block| goes(&block));
+        (record.place_of(raw), gone)
+    });
+    edit::cuts(record.text(), items)
+}
+
+/// Reads the call `block`, a value within `record`, whose arguments are JSON, not text.
+pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
+    let arguments = block.get(arguments);
+    Call {
+        id: Some(block.text_of("id").unwrap_or_default()),
+        name: block.text_of("name").unwrap_or_default(),
+        arguments: Cow::Borrowed(arguments.unwrap_or_default()),
+        slot: arguments.map(|raw| Slot::json(record, raw)),
+    }
+}
+
+/// The arguments `raw` of a call in `record`, which are a text or other JSON, and their slot.
+pub(crate) fn text_or_json<'a>(
+    record: &Object<'a>,
+    raw: Option<&'a str>,
+) -> (Cow<'a, str>, Option<Slot>) {
+    let Some(raw) = raw else {
+        return (Cow::Borrowed(""), None);
+    };
+    match json::text(raw) {
+        Some(text) => (text, Some(Slot::text(record, raw))),
+        None => (Cow::Borrowed(raw), Some(Slot::json(record, raw))),
+    }
+}
+
+/// Writes a record of a message with a single text.
+pub(crate) fn text_record(role: Role, text: &str) -> String {
+    let (role, text) = (role.as_str(), json::quoted(text));
+    format!("{{\"role\":\"{role}\",\"content\":{text}}}")
+}
+
+/// The text of `object` with the string `to` as the value of `key`, if that changes the value.
+pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
+    let mut edits = Edits::new();
+    if let Some(raw) = object.get(key)
+        && json::text(raw).is_some_and(|text| text != to)
+    {
+        edits.put(&Slot::text(object, raw), to);
+    }
+    edits.of_object(object)
+}

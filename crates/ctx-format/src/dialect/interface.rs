@@ -1,0 +1,234 @@
+//! What a dialect must answer, and the shapes of the answers.
+
+use std::borrow::Cow;
+
+use crate::dialect::content::text_record;
+use crate::dialect::repair::RepairDialect;
+use crate::dialect::summary::{SUMMARY_LINE, summary_text};
+use crate::dialect::unread::Unread;
+use crate::dialect::usage::Usage;
+use crate::log::Log;
+use crate::log::links::{Links, SecondCopy};
+use crate::record::Record;
+use crate::record::message::{Message, Outline, Role};
+use crate::record::object::Object;
+use crate::record::presence::{Outside, Presence};
+use crate::rules::Rules;
+
+/// A dialect's certainty that a record belongs to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sniff {
+    /// The record belongs to another dialect.
+    #[default]
+    No,
+    /// The record could belong to it: `{"role":"user","content":"hi"}` is legal in several.
+    Maybe,
+    /// The record can belong to no other dialect.
+    Yes,
+}
+
+/// The values in a record of the context without what wraps them: raw JSON within the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wrapped<'a> {
+    /// The values that the model receives.
+    pub sent: Vec<&'a str>,
+    /// Second copies for the agent's screen.
+    pub copies: Vec<&'a str>,
+}
+
+/// One of the messages in a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldMessage<'a> {
+    /// The message. Positions in it refer to the text of the whole record, as in
+    /// [`Dialect::message`].
+    pub message: Message<'a>,
+    /// The JSON object of the message, without what wraps it in a log. If the agent sends a
+    /// different object from the one that it stores, this is the sent one.
+    pub raw: Cow<'a, str>,
+    /// The text of a summary, if the message is one.
+    pub summary: Option<Cow<'a, str>>,
+    /// Whether the message is a request of the user, which begins a turn.
+    pub begins_turn: bool,
+}
+
+impl<'a> HeldMessage<'a> {
+    /// The only message of a record, which is `raw`; empty if the record is not a message.
+    pub(crate) fn alone<D: Dialect + ?Sized>(
+        dialect: &D,
+        object: &Object<'a>,
+        raw: Cow<'a, str>,
+    ) -> Vec<Self> {
+        let held = dialect.message(object).map(|message| Self {
+            message,
+            raw,
+            summary: dialect.summary_text(object),
+            begins_turn: dialect.outline(object).is_some_and(|outline| outline.begins_turn),
+        });
+        held.into_iter().collect()
+    }
+
+    /// The messages with these numbers in a record, raw; `None` if one of them is missing.
+    pub(crate) fn chosen(
+        dialect: &dyn Dialect,
+        object: &Object<'_>,
+        numbers: &[usize],
+    ) -> Option<Vec<String>> {
+        let held = dialect.held(object);
+        numbers.iter().map(|number| held.get(*number).map(|it| it.raw.to_string())).collect()
+    }
+}
+
+/// The parts of a record that only the vendor's server can read. Such a part is only valid with all
+/// earlier messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sealed {
+    /// The number of blocks of signed or encrypted reasoning.
+    pub reasoning: usize,
+    /// Whether there is a summary by the server, which replaces all earlier messages.
+    pub has_summary: bool,
+}
+
+/// Reads and writes the records of a file format. An agent's log, as opposed to a list of messages,
+/// also has a [`Log`].
+pub trait Dialect: Sync {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Returns how sure it is that `object` is a record of this format.
+    fn sniff(&self, object: &Object<'_>) -> Sniff;
+
+    /// The skeleton of the message, without decoding content; `None` if the record is not a
+    /// message.
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
+
+    /// The whole message; `None` if the record is not a message.
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
+
+    /// The first unreadable thing in a message: its role, its type, or a part. `None` for a record
+    /// that is not meant to be a message, such as progress in an agent's log, and for content that
+    /// the agent itself ignores.
+    fn unread(&self, object: &Object<'_>) -> Option<Unread>;
+
+    /// The parts of the record that only the vendor's server can read.
+    fn sealed(&self, _object: &Object<'_>) -> Sealed {
+        Sealed::default()
+    }
+
+    /// The tokens that the API counted for a reply; `None` if the record has no numbers, or only
+    /// placeholders.
+    fn usage(&self, _object: &Object<'_>) -> Option<Usage> {
+        None
+    }
+
+    /// The model that wrote the record, or that will write the next reply.
+    fn model<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
+
+    /// The API's requirements for a sequence of messages.
+    fn rules(&self) -> Rules;
+
+    /// How to repair a list of messages so that it obeys [`Self::rules`]; `None` if the format's
+    /// records cannot be repaired that way. Logs are repaired by the remedies of their flaws.
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        None
+    }
+
+    /// The messages of a record, in their order. [`Self::message`] joins them into one.
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
+        HeldMessage::alone(self, object, object.text().trim().into())
+    }
+
+    /// The values in a record of the context that the model receives, and their copies.
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }
+    }
+
+    /// The links of a line to other lines; only the lines of a log have links.
+    fn links<'a>(&self, _object: &Object<'a>) -> Links<'a> {
+        Links::default()
+    }
+
+    /// The second copies of the results in a record, which the agent shows on its screen.
+    fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
+        Vec::new()
+    }
+
+    /// The log, if the file is an agent's; `None` for a list of messages, which are all sent in
+    /// order.
+    fn log(&self) -> Option<&dyn Log> {
+        None
+    }
+
+    /// The role of a summary if `wanted` was requested. Every API accepts the user's role, and it
+    /// is the only safe one if a summary is only marked by its first line, because a model could be
+    /// made to write that line.
+    fn summary_role(&self, _wanted: Role) -> Role {
+        Role::User
+    }
+
+    /// Writes a record, without line end, that holds a summary. [`Self::summary_text`] recognizes
+    /// it.
+    fn summary_record(&self, _role: Role, text: &str) -> String {
+        text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
+    }
+
+    /// The text of a summary that [`Self::summary_record`] wrote. A record whose role no summary
+    /// has, such as a tool's, is not a summary, whatever it looks like.
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        summary_text(object)
+    }
+
+    /// Whether the session is certainly in this format. It is false for [`Plain`], which represents
+    /// several formats.
+    fn is_certain(&self) -> bool {
+        true
+    }
+
+    /// The rules for a tool's output: those of every format that the session could be in.
+    fn output_rules(&self) -> Rules {
+        self.rules()
+    }
+
+    /// Whether records depend on each other beyond calls and results, so that removing or inserting
+    /// one breaks others.
+    fn is_linked(&self) -> bool {
+        self.is_log()
+    }
+
+    /// Whether the file is an agent's log.
+    fn is_log(&self) -> bool {
+        self.log().is_some()
+    }
+}
+
+impl<'a> Record<'a> {
+    /// The outline in `dialect`; in an unknown format each object counts as a line. `None` if the
+    /// record is not a message, or not in the context.
+    pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
+        let (object, fragment) = self.in_context()?;
+        let Some(dialect) = dialect else {
+            return Some(Outline::of_line());
+        };
+        Some(Outline { fragment, ..dialect.outline(object)? })
+    }
+
+    /// The message, or the record's fragment of it. `None` as in [`Self::outline`], or if the
+    /// format is unknown.
+    pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
+        let (object, fragment) = self.in_context()?;
+        Some(Message {
+            continues: fragment.is_some_and(|fragment| !fragment.begins),
+            ..dialect?.message(object)?
+        })
+    }
+
+    /// The first part that looks like a message of `dialect` but cannot be read. Content outside
+    /// the context, on a branch or before a compaction, does not matter.
+    pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
+        match self.presence {
+            Some(Presence::Outside(why)) if why != Outside::NeverSent => None,
+            _ => dialect.unread(self.whole_object()?),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Finds the lines of a session that are in the context, and the session's flaws.
+//!
+//! The flaws are the problems that the client 2.1.197 has with a session when it loads it, each
+//! tested with the client. Only the path that the session continues from counts: a missing parent
+//! on an abandoned branch does no harm.
+
+use std::collections::HashSet;
+
+use super::context::{Context, Siblings};
+use super::line::{Line, Node};
+use super::tree::{Lines, LoadedTree};
+use crate::log::links::{ById, Tree, off_the_path};
+use crate::log::view::{Outside, View, ViewBuilder};
+use crate::log::{Effect, Flaw, Remedy};
+use crate::record::edit;
+use crate::{Edits, Object, counted, json};
+
+impl ViewBuilder for Lines {
+    fn push(&mut self, record: usize, object: &Object<'_>) {
+        self.add(Line::of(record, object));
+    }
+
+    /// If a line has several objects, the client reads only the first.
+    fn push_first_of(&mut self, record: usize, object: &Object<'_>) {
+        self.push(record, object);
+    }
+
+    fn view(&self) -> View {
+        let mut tree = LoadedTree::new(self);
+        let context = Context::of(&mut tree);
+        let mut view = outside(self, context.lines.first().copied());
+        for message in messages(context.lines.iter().map(|place| &self.nodes[*place])) {
+            view.add_message(&message);
+        }
+        view.flaws = flaws(&tree, &context);
+        view
+    }
+}
+
+/// Records why each record is outside the context that begins at `begin`.
+fn outside(lines: &Lines, begin: Option<usize>) -> View {
+    let mut view = View::default();
+    for node in lines.nodes.iter().filter(|node| is_in_context(node)) {
+        let why = if node.is_sidechain { Outside::OtherAgent } else { Outside::DeadBranch };
+        view.leave(node.record, why);
+    }
+    for place in begin.map_or_else(Vec::new, |begin| compacted(lines, begin)) {
+        let node = &lines.nodes[place];
+        if is_in_context(node) || node.is_boundary() {
+            view.leave(node.record, Outside::BeforeCompaction);
+        }
+    }
+    for record in &lines.superseded {
+        view.leave(*record, Outside::Superseded);
+    }
+    view
+}
+
+/// The indexes of the lines that were replaced by compactions before `begin`, the first line of the
+/// context.
+fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
+    let tree = LoadedTree::new(lines);
+    let siblings = Siblings::of(&tree);
+    let mut all = Vec::new();
+    let mut next = Some(begin);
+    while let Some(place) = next {
+        let Some(boundary) = lines.nodes[place].boundary() else {
+            break;
+        };
+        let named = lines.place(boundary.before).filter(|end| *end < place);
+        // Some boundaries name a line that is not in the file.
+        let is_of_main = |node: &Node| !node.is_sidechain && !node.is_boundary();
+        let end = named.or_else(|| lines.nodes[..place].iter().rposition(is_of_main));
+        let Some(end) = end else {
+            break;
+        };
+        let earlier = tree.path_to(end, &siblings, &mut Vec::new());
+        next = earlier.first().copied().filter(|first| *first < place);
+        all.extend(earlier);
+    }
+    all
+}
+
+fn is_in_context(node: &Node) -> bool {
+    node.is_sent && !node.is_boundary()
+}
+
+/// The records of each message. The blocks of a reply are one message, whatever is between them.
+fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
+    let mut messages: Vec<Vec<usize>> = Vec::new();
+    let mut replies: ById<usize> = ById::default();
+    for node in context.filter(|node| is_in_context(node)) {
+        if let Some(reply) = node.reply() {
+            let message = *replies.entry(reply).or_insert(messages.len());
+            if let Some(records) = messages.get_mut(message) {
+                records.push(node.record);
+                continue;
+            }
+        }
+        messages.push(vec![node.record]);
+    }
+    messages
+}
+
+/// The problems of a session with that context.
+fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
+    let nodes = &tree.lines.nodes;
+    let is_sent: HashSet<usize> = context.lines.iter().copied().collect();
+    let jumps = context.jumps.iter().filter(|(place, _)| is_sent.contains(place));
+    let mut flaws: Vec<Flaw> = jumps.map(|(place, to)| jump(tree, *place, *to)).collect();
+    let first = context.lines.first().copied();
+    match first.filter(|first| nodes[*first].is_boundary()) {
+        Some(boundary) => flaws.extend(kept_lines_missing(tree, boundary)),
+        None => flaws.extend(tree.breaks(&context.lines)),
+    }
+    let newest = nodes.iter().rposition(|node| node.is_boundary() && !node.is_sidechain);
+    if let (Some(first), Some(newest)) = (first, newest)
+        && first != newest
+    {
+        flaws.push(off_the_path(nodes[newest].record, "Claude Code", "a line"));
+    }
+    if let Some(record) = tree.lines.superseded.first() {
+        let lines = counted(tree.lines.superseded.len(), "line");
+        let what = format!("{lines} with the uuid of a later line, which Claude Code uses instead");
+        flaws.push(Flaw::new(*record, "repeated-id", Effect::Harmless, what));
+    }
+    flaws
+}
+
+/// The flaw of a line whose missing parent another line replaces.
+fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
+    let nodes = &tree.lines.nodes;
+    let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
+    let what =
+        format!("{why}: Claude Code continues from line {line}, the nearest within five seconds");
+    Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
+}
+
+/// The flaw of a compaction that keeps old lines which are not in the file.
+fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
+    let node: &Node = &tree.lines.nodes[boundary];
+    let preserved = node.boundary()?.preserved.as_ref()?;
+    let flaw = |what| Flaw::new(node.record, "kept-lines-missing", Effect::Lost, what);
+    if preserved.is_chain {
+        let what = "the first of the lines that it keeps is not above the last one";
+        let flaw = flaw(format!("{what}: Claude Code keeps none of them"));
+        return tree.preserved(preserved).is_none().then_some(flaw);
+    }
+    let ids = preserved.ids.iter().enumerate();
+    let missing = ids.filter(|(_, id)| tree.lines.place(Some(**id)).is_none());
+    let missing: Vec<usize> = missing.map(|(number, _)| number).collect();
+    let what = format!(
+        "{} of the {} lines that it keeps are not in the file: Claude Code keeps none of them",
+        missing.len(),
+        preserved.ids.len()
+    );
+    (!missing.is_empty()).then(|| flaw(what).repaired_by(Remedy::Change(missing)))
+}
+
+/// Removes these entries from the list of old lines that the compaction `object` keeps.
+pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
+    let mut edits = Edits::new();
+    let list = || {
+        let metadata = object.object_of("compactMetadata")?;
+        metadata.object_of("preservedMessages")?.elements_of("uuids")
+    };
+    // The view numbers only the texts.
+    let mut number = 0;
+    let mut items = Vec::new();
+    for raw in list().unwrap_or_default() {
+        let is_text = json::text(raw).is_some();
+        items.push((object.place_of(raw), is_text && numbers.binary_search(&number).is_ok()));
+        number += usize::from(is_text);
+    }
+    for place in edit::cuts(object.text(), items.into_iter()) {
+        edits.cut(place);
+    }
+    edits
+}
