@@ -15,7 +15,7 @@ use crate::convert::writing::Writing;
 use crate::convert::{ConvertError, Converter};
 use crate::convert::{pairing, reply};
 use crate::dialect::Format;
-use crate::record::json;
+use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
 use crate::{Dialect, Object, Portion, Record, Spool};
 
@@ -75,7 +75,7 @@ impl<'c> Reading<'c> {
         }
         let held = self.from.held(object);
         if held.is_empty() {
-            let kind = json::kind(object.text());
+            let kind = kind_of(object);
             self.report.count(LossKind::Record, &kind, record.line);
             return Ok(());
         }

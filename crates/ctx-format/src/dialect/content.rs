@@ -18,6 +18,11 @@ pub(crate) fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
     raw.into_iter().filter_map(Object::within).collect()
 }
 
+/// The type of a part, raw; empty if it has none.
+pub(crate) fn kind_of_raw(raw: &str) -> Cow<'_, str> {
+    Object::parse(raw).map_or(Cow::Borrowed(""), |object| kind_of(&object))
+}
+
 pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
     block.text_of("type").unwrap_or_default()
 }

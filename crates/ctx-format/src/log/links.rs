@@ -145,7 +145,7 @@ impl SecondCopy {
 }
 
 /// The hash of a line's id. A long log has many ids, and they are only compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct LineId(u64);
 
 /// A map by ids, which are already hashes.

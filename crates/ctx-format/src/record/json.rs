@@ -2,7 +2,6 @@
 //! number and any escape, and keeps its bytes.
 
 use super::unescape::unescaped;
-use crate::Object;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -80,19 +79,6 @@ pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(json)
     }
-}
-
-/// The raw object in `text`; `None` if it is something else.
-pub(crate) fn object(text: &str) -> Option<Cow<'_, str>> {
-    let object = Object::parse(text).ok()?;
-    object.rest().trim().is_empty().then(|| one_line(text))
-}
-
-/// The type of the part `raw`.
-pub(crate) fn kind(raw: &str) -> String {
-    let object = Object::parse(raw).ok();
-    let kind = object.and_then(|object| object.text_of("type"));
-    kind.map_or_else(String::new, Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use crate::compaction::{LineText, list, quoted};
 use crate::convert::media::DataLocation;
 use crate::convert::report::LossKind;
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
+use crate::dialect::content::kind_of_raw;
 use crate::dialect::items::{message, text};
 use crate::dialect::responses::Responses;
-use crate::record::json::{kind, one_line};
+use crate::record::json::one_line;
 use crate::{Dialect, Media, Object, Part, Role};
 
 /// The items that may be written.
@@ -120,7 +121,7 @@ impl Accepts {
                 let parts = item.elements_of("content");
                 let is_known = |parts: Vec<&str>| {
                     let mut parts = parts.into_iter();
-                    parts.all(|raw| kinds.contains(&&*kind(raw)))
+                    parts.all(|raw| kinds.contains(&&*kind_of_raw(raw)))
                 };
                 item.get("role") != Some("\"system\"") && parts.is_some_and(is_known)
             }

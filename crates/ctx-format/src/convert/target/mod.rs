@@ -5,8 +5,9 @@ use crate::convert::entry::Entry;
 use crate::convert::media::Data;
 use crate::convert::report::{LossKind, Report};
 use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
-use crate::record::json;
-use crate::{Dialect, Media, Part, Role, ToolResult};
+use crate::dialect::content::kind_of_raw;
+use crate::record::json::one_line;
+use crate::{Dialect, Media, Object, Part, Role, ToolResult};
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::sync::Arc;
 
@@ -198,8 +199,8 @@ impl Notes<'_> {
         if arguments.trim().is_empty() {
             return "{}".to_owned();
         }
-        if let Some(object) = json::object(arguments) {
-            return object.into_owned();
+        if Object::parse(arguments).is_ok_and(|object| object.rest().trim().is_empty()) {
+            return one_line(arguments).into_owned();
         }
         self.count(LossKind::Arguments, "");
         LineText::new().text("input", arguments).end()
@@ -230,7 +231,7 @@ impl Notes<'_> {
 
     /// Reports that a part of a result of an unknown kind is written as text.
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
-        self.count(LossKind::AsText, &json::kind(raw));
+        self.count(LossKind::AsText, &kind_of_raw(raw));
         raw
     }
 
@@ -249,7 +250,7 @@ impl Notes<'_> {
 
     /// Reports a part of an unknown kind, which is not carried.
     pub(crate) fn opaque(&mut self, raw: &str) {
-        match json::kind(raw).as_str() {
+        match &*kind_of_raw(raw) {
             "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),
             // Content that only the API can read has no type.
             "" if raw.starts_with('"') => self.count(LossKind::Reasoning, ""),

@@ -4,8 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::line::{Node, NodeKind};
-use super::tree::{LastUse, LoadedTree};
+use super::tree::{LastUse, LoadedTree, Node};
 use crate::log::links::{ById, LineId, Tree};
 
 /// The context, and the gaps on the path to it.
@@ -23,7 +22,7 @@ impl Context {
         if let Some(leaf) = tree.leaf(kept_end) {
             tree.is_sidechain = tree.lines.nodes[leaf].is_sidechain;
             let all = tree.path_to(leaf, &Siblings::of(tree), &mut context.jumps);
-            let begin = all.iter().rposition(|place| tree.lines.nodes[*place].is_boundary());
+            let begin = all.iter().rposition(|place| tree.lines.nodes[*place].boundary.is_some());
             context.lines = all[begin.unwrap_or(0)..].to_vec();
         }
         context
@@ -66,7 +65,7 @@ impl LoadedTree<'_> {
         for (place, node) in self.nodes() {
             if let Some(parent) = self.parent_id(place) {
                 named.insert(parent);
-                if node.is_said() {
+                if node.is_said {
                     answered.insert(parent);
                 }
             }
@@ -76,7 +75,7 @@ impl LoadedTree<'_> {
         for (end, _) in self.nodes().filter(|(_, node)| !named.contains(&node.id)) {
             // All ancestors of a known line are known as well.
             let mut up = self.ancestors(end).take_while(|place| known.insert(*place));
-            let said = up.find(|place| nodes[*place].is_said());
+            let said = up.find(|place| nodes[*place].is_said);
             leaves.extend(said.filter(|place| !answered.contains(&nodes[*place].id)));
         }
         if leaves.len() > 1 {
@@ -100,7 +99,7 @@ impl LoadedTree<'_> {
 
     /// Returns this line, or its nearest ancestor that is a user or assistant line.
     fn nearest_said(&self, place: usize) -> Option<usize> {
-        self.ancestors(place).find(|place| self.lines.nodes[*place].is_said())
+        self.ancestors(place).find(|place| self.lines.nodes[*place].is_said)
     }
 
     /// Returns the lines from the root to a line, with the siblings of the path and the client's
@@ -158,12 +157,12 @@ impl Siblings {
     pub(super) fn of(tree: &LoadedTree<'_>) -> Self {
         let mut siblings = Self::default();
         for (place, node) in tree.nodes() {
-            if let Some(reply) = node.reply() {
+            if let Some(reply) = node.reply {
                 siblings.blocks.entry(reply).or_default().push(place);
             }
-            let children = match node.kind {
-                NodeKind::User { has_result: true } => &mut siblings.results,
-                _ if !node.is_said() => &mut siblings.hung,
+            let children = match node {
+                Node { has_result: true, .. } => &mut siblings.results,
+                Node { is_said: false, .. } => &mut siblings.hung,
                 _ => continue,
             };
             if let Some(parent) = tree.parent_id(place) {
@@ -179,7 +178,7 @@ impl Siblings {
         let mut last_blocks: ById<usize> = ById::default();
         let mut replies = Vec::new();
         for place in &path {
-            if let Some(reply) = nodes[*place].reply()
+            if let Some(reply) = nodes[*place].reply
                 && last_blocks.insert(reply, *place).is_none()
             {
                 replies.push(reply);
@@ -261,19 +260,14 @@ impl EarlierLines {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::line::{Node, NodeKind};
-    use super::EarlierLines;
+    use super::{EarlierLines, Node};
     use crate::log::links::LineId;
 
     fn nodes(times: &[i64]) -> Vec<Node> {
         let nodes = times.iter().enumerate().map(|(record, time)| Node {
-            record,
             id: LineId::of(&record.to_string()),
-            parent: None,
-            kind: NodeKind::Client,
             time: Some(*time),
-            is_sidechain: false,
-            is_sent: false,
+            ..Node::default()
         });
         nodes.collect()
     }

@@ -3,7 +3,6 @@
 mod compaction;
 mod context;
 mod convert;
-mod line;
 #[cfg(test)]
 mod tests;
 mod tree;

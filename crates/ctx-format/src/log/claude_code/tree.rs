@@ -1,12 +1,75 @@
 //! The lines of a session as a tree, with the parents that a compaction gives them.
 //!
-//! The rules here, in `context.rs` and in `view.rs` come from the client's own loader in version 2.1.197, and
-//! were compared with what it sends.
+//! The rules here, in `context.rs` and in `view.rs` come from the client's own loader in version
+//! 2.1.197, and were compared with what it sends.
 
 use std::collections::{HashMap, HashSet};
 
-use super::line::{Line, Node, NodeKind, Preserved};
+use crate::dialect::content::{blocks, kind_of};
 use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
+use crate::{Object, json};
+
+/// A line of the tree.
+#[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
+#[derive(Default)]
+pub(super) struct Node {
+    /// The number of its record, from 0.
+    pub(super) record: usize,
+    pub(super) id: LineId,
+    pub(super) parent: Option<LineId>,
+    /// Milliseconds since 1970, if the line has a time.
+    pub(super) time: Option<i64>,
+    /// Whether the user, the model or a tool wrote it. The client added all other lines:
+    /// attachments, notes, boundaries.
+    pub(super) is_said: bool,
+    /// Whether it has the result of a tool.
+    pub(super) has_result: bool,
+    /// The reply that it has a block of.
+    pub(super) reply: Option<LineId>,
+    /// Set in the line with which the context begins after a compaction.
+    pub(super) boundary: Option<Box<Boundary>>,
+    /// Whether it belongs to a subagent, which has a context of its own.
+    pub(super) is_sidechain: bool,
+    /// Whether the client sends the line if it is in the context.
+    pub(super) is_sent: bool,
+}
+
+/// The links of a compaction to the lines before it.
+pub(super) struct Boundary {
+    /// The last line that it replaces.
+    pub(super) before: Option<LineId>,
+    pub(super) preserved: Option<Preserved>,
+}
+
+/// Old lines that stay in the context after the summary.
+pub(super) struct Preserved {
+    /// The line after which they are placed.
+    anchor: LineId,
+    /// The ids of all of them, or of the first and the last one of a chain of parents.
+    pub(super) ids: Vec<LineId>,
+    pub(super) is_chain: bool,
+}
+
+impl Preserved {
+    fn of(boundary: &Object<'_>) -> Option<Self> {
+        let metadata = boundary.object_of("compactMetadata")?;
+        Self::list(&metadata).or(Self::chain(&metadata))
+    }
+
+    fn list(metadata: &Object<'_>) -> Option<Self> {
+        let list = metadata.object_of("preservedMessages")?;
+        let ids = list.elements_of("uuids")?.into_iter().filter_map(json::text);
+        let ids = ids.map(|id| LineId::of(&id)).collect();
+        Some(Self { anchor: LineId::at(&list, "anchorUuid")?, ids, is_chain: false })
+    }
+
+    fn chain(metadata: &Object<'_>) -> Option<Self> {
+        let segment = metadata.object_of("preservedSegment")?;
+        let id = |key| LineId::at(&segment, key);
+        let ids = vec![id("headUuid")?, id("tailUuid")?];
+        Some(Self { anchor: id("anchorUuid")?, ids, is_chain: true })
+    }
+}
 
 /// The lines of a session, which name their parents.
 #[derive(Default)]
@@ -34,29 +97,59 @@ pub(super) struct LastUse {
 }
 
 impl Lines {
-    pub(super) fn add(&mut self, line: Line) {
-        match line {
-            Line::Node(node) => self.add_node(node),
-            Line::Progress { id, parent } => {
-                let parent = self.without_progress(parent);
-                self.progress.insert(id, parent);
-            }
-            Line::LastPrompt { leaf, is_explicit } => self.last.is_at(leaf, is_explicit),
-            Line::Other => {}
+    /// Adds the next record.
+    pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
+        let kind = kind_of(object);
+        if kind == "last-prompt" {
+            self.last.is_at(LineId::at(object, "leafUuid"), object.is_true("explicit"));
         }
+        let Some(id) = LineId::at(object, "uuid") else {
+            return;
+        };
+        let named = |key| self.without_progress(LineId::at(object, key));
+        let mut node = Node {
+            record,
+            id,
+            parent: named("parentUuid"),
+            is_sidechain: object.is_true("isSidechain"),
+            is_sent: true,
+            ..Node::default()
+        };
+        match &*kind {
+            "progress" => {
+                self.progress.insert(id, node.parent);
+                return;
+            }
+            "user" => (node.is_said, node.has_result) = (true, has_result(object)),
+            "assistant" => {
+                let message = object.object_of("message");
+                node.reply = message.and_then(|message| LineId::at(&message, "id"));
+                // If the server did not answer, the client writes the reply itself.
+                (node.is_said, node.is_sent) = (true, !object.is_true("isApiErrorMessage"));
+            }
+            "attachment" => {}
+            "system" => {
+                let subtype = object.text_of("subtype");
+                node.is_sent = subtype.as_deref() == Some("local_command");
+                if subtype.is_some_and(|subtype| subtype == "compact_boundary") {
+                    let before = named("logicalParentUuid");
+                    let preserved = Preserved::of(object);
+                    node.boundary = Some(Box::new(Boundary { before, preserved }));
+                }
+            }
+            _ => return,
+        }
+        node.time = object.time().map(|time| time.timestamp_millis());
+        self.add_node(node);
     }
 
-    fn add_node(&mut self, mut node: Node) {
-        node.parent = self.without_progress(node.parent);
-        if let NodeKind::Boundary(boundary) = &mut node.kind {
-            boundary.before = self.without_progress(boundary.before);
-        }
+    fn add_node(&mut self, node: Node) {
         if !node.is_sidechain {
             self.newest = Some(node.id);
             self.last.is_explicit = false;
             self.last.is_emptied = false;
         }
-        if node.is_boundary() {
+        if node.boundary.is_some() {
             self.last.leaf = None;
             self.last.is_explicit = false;
         }
@@ -78,6 +171,11 @@ impl Lines {
     pub(super) fn place(&self, id: Option<LineId>) -> Option<usize> {
         self.places.get(&id?).copied()
     }
+}
+
+fn has_result(object: &Object<'_>) -> bool {
+    let is_result = |block: &Object<'_>| kind_of(block) == "tool_result";
+    object.object_of("message").is_some_and(|message| blocks(&message).iter().any(is_result))
 }
 
 impl LastUse {
@@ -127,8 +225,8 @@ impl<'l> LoadedTree<'l> {
     /// lines before it. Returns the last kept line.
     pub(super) fn keep_preserved(&mut self) -> Option<LineId> {
         let nodes = &self.lines.nodes;
-        let preserved = |node: &'l Node| node.boundary()?.preserved.as_ref();
-        let last = nodes.iter().rposition(Node::is_boundary)?;
+        let preserved = |node: &'l Node| node.boundary.as_ref()?.preserved.as_ref();
+        let last = nodes.iter().rposition(|node| node.boundary.is_some())?;
         if !nodes.iter().any(|node| preserved(node).is_some()) {
             return None;
         }
@@ -142,7 +240,7 @@ impl<'l> LoadedTree<'l> {
         let end = nodes[*kept.last()?].id;
         for (place, node) in nodes.iter().enumerate() {
             let parent = self.lines.place(self.parent_id(place));
-            if node.is_said() && parent.is_some_and(|parent| self.gone.contains(&parent)) {
+            if node.is_said && parent.is_some_and(|parent| self.gone.contains(&parent)) {
                 self.parents.insert(place, end);
             }
         }
@@ -202,9 +300,9 @@ impl Tree for LoadedTree<'_> {
         TreeLine {
             record: node.record,
             names_parent: self.parent_id(place).is_some(),
-            is_boundary: node.is_boundary(),
-            is_sent: node.is_said() && node.is_sent,
-            may_be_parent: node.is_said() && node.is_sidechain == self.is_sidechain,
+            is_boundary: node.boundary.is_some(),
+            is_sent: node.is_said && node.is_sent,
+            may_be_parent: node.is_said && node.is_sidechain == self.is_sidechain,
         }
     }
 }

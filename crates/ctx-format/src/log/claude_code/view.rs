@@ -7,8 +7,7 @@
 use std::collections::HashSet;
 
 use super::context::{Context, Siblings};
-use super::line::{Line, Node};
-use super::tree::{Lines, LoadedTree};
+use super::tree::{Lines, LoadedTree, Node};
 use crate::log::links::{ById, Tree, off_the_path};
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw, Remedy};
@@ -17,7 +16,7 @@ use crate::{Edits, Object, counted, json};
 
 impl ViewBuilder for Lines {
     fn push(&mut self, record: usize, object: &Object<'_>) {
-        self.add(Line::of(record, object));
+        self.add(record, object);
     }
 
     /// If a line has several objects, the client reads only the first.
@@ -40,13 +39,13 @@ impl ViewBuilder for Lines {
 /// Records why each record is outside the context that begins at `begin`.
 fn outside(lines: &Lines, begin: Option<usize>) -> View {
     let mut view = View::default();
-    for node in lines.nodes.iter().filter(|node| is_in_context(node)) {
+    for node in lines.nodes.iter().filter(|node| node.is_sent) {
         let why = if node.is_sidechain { Outside::OtherAgent } else { Outside::DeadBranch };
         view.leave(node.record, why);
     }
     for place in begin.map_or_else(Vec::new, |begin| compacted(lines, begin)) {
         let node = &lines.nodes[place];
-        if is_in_context(node) || node.is_boundary() {
+        if node.is_sent || node.boundary.is_some() {
             view.leave(node.record, Outside::BeforeCompaction);
         }
     }
@@ -64,12 +63,12 @@ fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     let mut all = Vec::new();
     let mut next = Some(begin);
     while let Some(place) = next {
-        let Some(boundary) = lines.nodes[place].boundary() else {
+        let Some(boundary) = lines.nodes[place].boundary.as_ref() else {
             break;
         };
         let named = lines.place(boundary.before).filter(|end| *end < place);
         // Some boundaries name a line that is not in the file.
-        let is_of_main = |node: &Node| !node.is_sidechain && !node.is_boundary();
+        let is_of_main = |node: &Node| !node.is_sidechain && node.boundary.is_none();
         let end = named.or_else(|| lines.nodes[..place].iter().rposition(is_of_main));
         let Some(end) = end else {
             break;
@@ -81,16 +80,12 @@ fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     all
 }
 
-fn is_in_context(node: &Node) -> bool {
-    node.is_sent && !node.is_boundary()
-}
-
 /// The records of each message. The blocks of a reply are one message, whatever is between them.
 fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
     let mut replies: ById<usize> = ById::default();
-    for node in context.filter(|node| is_in_context(node)) {
-        if let Some(reply) = node.reply() {
+    for node in context.filter(|node| node.is_sent) {
+        if let Some(reply) = node.reply {
             let message = *replies.entry(reply).or_insert(messages.len());
             if let Some(records) = messages.get_mut(message) {
                 records.push(node.record);
@@ -109,11 +104,11 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     let jumps = context.jumps.iter().filter(|(place, _)| is_sent.contains(place));
     let mut flaws: Vec<Flaw> = jumps.map(|(place, to)| jump(tree, *place, *to)).collect();
     let first = context.lines.first().copied();
-    match first.filter(|first| nodes[*first].is_boundary()) {
+    match first.filter(|first| nodes[*first].boundary.is_some()) {
         Some(boundary) => flaws.extend(kept_lines_missing(tree, boundary)),
         None => flaws.extend(tree.breaks(&context.lines)),
     }
-    let newest = nodes.iter().rposition(|node| node.is_boundary() && !node.is_sidechain);
+    let newest = nodes.iter().rposition(|node| node.boundary.is_some() && !node.is_sidechain);
     if let (Some(first), Some(newest)) = (first, newest)
         && first != newest
     {
@@ -139,7 +134,7 @@ fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
 /// The flaw of a compaction that keeps old lines which are not in the file.
 fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let node: &Node = &tree.lines.nodes[boundary];
-    let preserved = node.boundary()?.preserved.as_ref()?;
+    let preserved = node.boundary.as_ref()?.preserved.as_ref()?;
     let flaw = |what| Flaw::new(node.record, "kept-lines-missing", Effect::Lost, what);
     if preserved.is_chain {
         let what = "the first of the lines that it keeps is not above the last one";
