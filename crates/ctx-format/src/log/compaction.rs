@@ -186,6 +186,14 @@ impl LineText {
         Self(object)
     }
 
+    /// Adds members that are JSON already, after at least one other member.
+    #[must_use]
+    pub(crate) fn members(mut self, json: &str) -> Self {
+        self.0.push(',');
+        self.0 += json;
+        self
+    }
+
     /// Adds a member whose value is JSON already.
     #[must_use]
     pub fn json(mut self, key: &str, json: &str) -> Self {

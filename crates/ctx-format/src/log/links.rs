@@ -81,10 +81,16 @@ impl<'a> Links<'a> {
         Self { id, ..Self::default() }
     }
 
-    /// Adds the line that the member `key` of `within` names. `within` is the object or a value in
+    /// Adds the lines that the members `keys` of `within` name. `within` is the object or a value in
     /// it.
-    pub(crate) fn name(&mut self, object: &Object<'a>, within: &Object<'a>, key: &str, bond: Bond) {
-        if let Some(raw) = within.get(key) {
+    pub(crate) fn name(
+        &mut self,
+        object: &Object<'a>,
+        within: &Object<'a>,
+        keys: &[&str],
+        bond: Bond,
+    ) {
+        for raw in keys.iter().filter_map(|key| within.get(key)) {
             self.name_at(object, raw, bond);
         }
     }
@@ -340,7 +346,7 @@ mod tests {
         let mut links = Links::of(&object, "id");
         for (key, bond) in [("parent", Bond::Parent), ("about", Bond::Mention), ("of", Bond::Needs)]
         {
-            links.name(&object, &object, key, bond);
+            links.name(&object, &object, &[key], bond);
         }
         assert_eq!((links.id.as_deref(), links.parent()), (Some("c"), Some("b")));
         let moved = |to: Option<&'static str>| {

@@ -9,8 +9,9 @@
 use std::collections::HashMap;
 
 use super::{NO_USAGE, kind_of};
+use crate::convert::target::anthropic;
 use crate::log::compaction::{
-    Compaction, CompactionError, CompactionWriter, Ids, LineText, Times, copy_with,
+    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times, copy_with,
 };
 use crate::{Object, json};
 
@@ -34,14 +35,6 @@ pub(super) struct Writer {
     times: Times,
 }
 
-/// The ways in which the boundary names the old lines that stay.
-struct Names {
-    /// Whether it lists them.
-    list: bool,
-    /// Whether it names the ends of their chain, for clients that cannot read the list.
-    chain: bool,
-}
-
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
         self.times.push(object);
@@ -59,19 +52,17 @@ impl CompactionWriter for Writer {
         }
         let mut ids = Ids::new(&compaction.seed);
         let (boundary, summary) = (ids.uuid(), ids.uuid());
-        let mut kept = Vec::new();
-        for line in &compaction.kept {
-            let object = line.object()?;
-            object.text_of("uuid").ok_or(CompactionError::Unreadable)?;
-            kept.push(object);
+        let kept = compaction.kept.iter().map(Kept::object);
+        let kept: Vec<Object<'_>> = kept.collect::<Result<_, _>>()?;
+        if kept.iter().any(|object| object.text_of("uuid").is_none()) {
+            return Err(CompactionError::Unreadable);
         }
-        let names = self.names(compaction, &kept);
-        let metadata = metadata(compaction, &names, &summary, &kept);
+        let names = self.names(compaction, &kept, &summary);
         let mut lines = vec![
-            self.boundary(compaction, &boundary, &metadata),
+            self.boundary(compaction, &boundary, &names),
             self.summary(compaction, &boundary, &summary),
         ];
-        if !names.list && !names.chain {
+        if names.is_empty() {
             lines.extend(self.copies(compaction, &kept, summary, &mut ids));
         }
         Ok(lines)
@@ -86,15 +77,38 @@ impl Writer {
         [(); 3].map(|()| numbers.next().unwrap_or(0))
     }
 
-    fn names(&self, compaction: &Compaction<'_>, kept: &[Object<'_>]) -> Names {
+    /// The members with which the boundary names the old lines that stay: the ends of their chain,
+    /// for clients that cannot read a list, and the list.
+    fn names(
+        &self,
+        compaction: &Compaction<'_>,
+        kept: &[Object<'_>],
+        anchor: &str,
+    ) -> Vec<(&'static str, String)> {
+        let ids = kept.iter().filter_map(|object| object.get("uuid"));
+        let ids: Vec<String> = ids.map(str::to_owned).collect();
+        let mut names = Vec::new();
+        let (Some(head), Some(tail)) = (ids.first(), ids.last()) else {
+            return names;
+        };
+        if compaction.kept.iter().any(|kept| kept.is_changed) {
+            return names;
+        }
         let version = self.version();
-        let is_same = !kept.is_empty() && compaction.kept.iter().all(|kept| !kept.is_changed);
-        let list = is_same && version >= READS_LIST;
+        let reads_list = version >= READS_LIST;
         let is_below =
             |pair: &[Object<'_>]| pair[1].text_of("parentUuid") == pair[0].text_of("uuid");
         let is_chain = || version >= READS_SEGMENT && kept.windows(2).all(is_below);
         // The ends are only correct if nothing between them is removed.
-        Names { list, chain: is_same && compaction.is_end && (list || is_chain()) }
+        if compaction.is_end && (reads_list || is_chain()) {
+            let ends = LineText::new().json("headUuid", head).text("anchorUuid", anchor);
+            names.push(("preservedSegment", ends.json("tailUuid", tail).end()));
+        }
+        if reads_list {
+            let list = LineText::new().text("anchorUuid", anchor).list("uuids", &ids);
+            names.push(("preservedMessages", list.list("allUuids", &ids).end()));
+        }
+        names
     }
 
     /// Begins a line with its `links`.
@@ -103,32 +117,37 @@ impl Writer {
         self.shared.iter().fold(line, |line, (key, raw)| line.json(key, raw))
     }
 
-    fn boundary(&mut self, compaction: &Compaction<'_>, id: &str, metadata: &str) -> String {
+    fn boundary(
+        &mut self,
+        compaction: &Compaction<'_>,
+        id: &str,
+        names: &[(&'static str, String)],
+    ) -> String {
         let last = Object::parse(compaction.last).ok();
         let last = last.as_ref().and_then(|last| last.get("uuid"));
         let links = LineText::new().json("parentUuid", "null");
+        let metadata = LineText::new()
+            .text("trigger", if compaction.is_automatic { "auto" } else { "manual" })
+            .json("preTokens", &compaction.tokens.0.to_string())
+            .json("postTokens", &compaction.tokens.1.to_string());
+        let metadata = names.iter().fold(metadata, |line, (key, json)| line.json(key, json));
         let time = self.times.next(compaction.now);
         self.begin(links.json("logicalParentUuid", last.unwrap_or("null")))
-            .text("type", "system")
-            .text("subtype", "compact_boundary")
-            .text("content", "Conversation compacted")
-            .json("isMeta", "false")
+            .members(r#""type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false"#)
             .text("timestamp", &time)
             .text("uuid", id)
             .text("level", "info")
-            .json("compactMetadata", metadata)
+            .json("compactMetadata", &metadata.end())
             .end()
     }
 
     fn summary(&mut self, compaction: &Compaction<'_>, boundary: &str, id: &str) -> String {
         let text = format!("{OPENING}\n\n{}", compaction.summary);
-        let message = LineText::new().text("role", "user").text("content", &text);
         let time = self.times.next(compaction.now);
         self.begin(LineText::new().text("parentUuid", boundary))
             .text("type", "user")
-            .json("message", &message.end())
-            .json("isVisibleInTranscriptOnly", "true")
-            .json("isCompactSummary", "true")
+            .json("message", &anthropic::message("user", &json::quoted(&text)))
+            .members(r#""isVisibleInTranscriptOnly":true,"isCompactSummary":true"#)
             .text("uuid", id)
             .text("timestamp", &time)
             .end()
@@ -172,32 +191,4 @@ impl Writer {
         }
         copies
     }
-}
-
-fn metadata(
-    compaction: &Compaction<'_>,
-    names: &Names,
-    summary: &str,
-    kept: &[Object<'_>],
-) -> String {
-    let trigger = if compaction.is_automatic { "auto" } else { "manual" };
-    let mut metadata = LineText::new()
-        .text("trigger", trigger)
-        .json("preTokens", &compaction.tokens.0.to_string())
-        .json("postTokens", &compaction.tokens.1.to_string());
-    let ids = kept.iter().map(|object| object.get("uuid").unwrap_or("null").to_owned());
-    let ids: Vec<String> = ids.collect();
-    if let ([head, ..], [.., last], true) = (&ids[..], &ids[..], names.chain) {
-        let segment = LineText::new()
-            .json("headUuid", head)
-            .text("anchorUuid", summary)
-            .json("tailUuid", last);
-        metadata = metadata.json("preservedSegment", &segment.end());
-    }
-    if names.list {
-        let list =
-            LineText::new().text("anchorUuid", summary).list("uuids", &ids).list("allUuids", &ids);
-        metadata = metadata.json("preservedMessages", &list.end());
-    }
-    metadata.end()
 }

@@ -32,8 +32,7 @@ impl Writer {
         let id = self.session.ids.uuid();
         let line = LineText::new()
             .json("parentUuid", &self.parent.as_deref().map_or("null".to_owned(), quoted))
-            .json("isSidechain", "false")
-            .text("userType", "external")
+            .members(r#""isSidechain":false,"userType":"external""#)
             .text("cwd", &self.session.cwd)
             .text("sessionId", &self.session.id)
             .text("version", VERSION)
@@ -61,8 +60,7 @@ impl Writer {
         let messages = blocks.into_iter().map(|block| {
             LineText::new()
                 .text("id", &id)
-                .text("type", "message")
-                .text("role", "assistant")
+                .members(r#""type":"message","role":"assistant""#)
                 .text("model", &self.model)
                 .json("content", &list(&[block]))
                 .text("stop_reason", stop)

@@ -164,20 +164,18 @@ impl Dialect for ClaudeCode {
     fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
         let mut links = Links { good_for: good_for(object), ..Links::of(object, "uuid") };
         links.belongs(object, object, "sessionId");
-        links.name(object, object, "parentUuid", Bond::Parent);
-        for key in ["logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"] {
-            links.name(object, object, key, Bond::Mention);
-        }
+        links.name(object, object, &["parentUuid"], Bond::Parent);
+        let mentions = ["logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"];
+        links.name(object, object, &mentions, Bond::Mention);
         // If one of the lines that a compaction keeps is missing, the client keeps none of them.
         let metadata = object.object_of("compactMetadata");
         let kept = |key| metadata.as_ref()?.object_of(key);
         if let Some(segment) = kept("preservedSegment") {
-            for key in ["headUuid", "anchorUuid", "tailUuid"] {
-                links.name(object, &segment, key, Bond::Needs);
-            }
+            let keys = ["headUuid", "anchorUuid", "tailUuid"];
+            links.name(object, &segment, &keys, Bond::Needs);
         }
         if let Some(list) = kept("preservedMessages") {
-            links.name(object, &list, "anchorUuid", Bond::Needs);
+            links.name(object, &list, &["anchorUuid"], Bond::Needs);
             let ids = list.elements_of("uuids").unwrap_or_default();
             for raw in ids.into_iter().filter(|raw| json::text(raw).is_some()) {
                 links.name_at(object, raw, Bond::Needs);

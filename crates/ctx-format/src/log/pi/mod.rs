@@ -169,14 +169,13 @@ impl Dialect for Pi {
             return links;
         }
         let mut links = Links::of(object, "id");
-        links.name(object, object, "parentId", Bond::Parent);
+        links.name(object, object, &["parentId"], Bond::Parent);
         // An edit that names the entry would not fit its parent.
         let is_edit = kind_of(object) == "context_edit";
         let bond = if is_edit { Bond::Needs } else { Bond::Mention };
-        links.name(object, object, "targetId", bond);
-        links.name(object, object, "appendParentId", Bond::Mention);
-        links.name(object, object, "fromId", Bond::Mention);
-        links.name(object, object, "firstKeptEntryId", Bond::Needs);
+        links.name(object, object, &["targetId"], bond);
+        links.name(object, object, &["appendParentId", "fromId"], Bond::Mention);
+        links.name(object, object, &["firstKeptEntryId"], Bond::Needs);
         links
     }
 
