@@ -23,10 +23,9 @@ const LOADS_NOTHING: &str = "Codex loads nothing of the file";
 /// Collects the problems line by line.
 #[derive(Default)]
 pub(super) struct Flaws {
-    /// The first line that is not blank, if it is not a header.
-    headless: Option<usize>,
-    has_lines: bool,
-    /// The first header after it.
+    /// The first line that is not blank, and whether it is a header.
+    first: Option<(usize, bool)>,
+    /// The first header.
     header: Option<usize>,
     /// Whether the file is paginated. Then the client needs a number in the last line.
     is_paginated: bool,
@@ -51,32 +50,26 @@ struct HeaderFacts {
 impl Flaws {
     /// Notes a line that does not parse.
     pub(super) fn push_bad(&mut self, record: usize) {
-        if !self.has_lines {
-            self.headless = Some(record);
-        }
-        self.has_lines = true;
+        self.first.get_or_insert((record, false));
     }
 
     pub(super) fn push(&mut self, record: usize, object: &Object<'_>, line: &Line) {
+        let payload = object.object_of("payload");
         let is_header = is_header(object);
-        if is_header {
-            self.header.get_or_insert(record);
-            let payload = object.object_of("payload");
-            let mode = payload.and_then(|payload| payload.text_of("history_mode"));
-            self.is_paginated |= mode.as_deref() == Some("paginated");
-        }
-        if !self.has_lines && !is_header {
-            self.headless = Some(record);
-        }
-        self.has_lines = true;
-        if self.headless.is_some() {
-            self.known.see(object);
+        let (_, begins_well) = *self.first.get_or_insert((record, is_header));
+        if !begins_well {
+            self.known.see(object, payload.as_ref());
         }
         if object.get("payload").is_none() {
             if is_old_head(object) || Entry::of(object).is_some() {
                 self.bare.push(record);
             }
             return;
+        }
+        if is_header {
+            self.header.get_or_insert(record);
+            let mode = payload.and_then(|payload| payload.text_of("history_mode"));
+            self.is_paginated |= mode.as_deref() == Some("paginated");
         }
         let kind = kind_of(object);
         if LOADED.split_ascii_whitespace().any(|loaded| kind == loaded) {
@@ -105,7 +98,7 @@ impl Flaws {
     /// The flaws of all lines so far.
     pub(super) fn all(&self) -> Vec<Flaw> {
         let mut flaws = self.found.clone();
-        if let Some(record) = self.headless {
+        if let Some((record, false)) = self.first {
             // The first of the bare lines becomes the header.
             if self.bare.first() != Some(&record) {
                 let what = format!("the first line is not a session_meta: {LOADS_NOTHING}");
@@ -130,15 +123,16 @@ impl Flaws {
     /// The flaws of items in files of before September 2025. The first flaw reports all of them;
     /// the others only repair their own lines.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
-        let all = format!(
-            "{} without an envelope, as before September 2025: {LOADS_NOTHING}",
-            counted(self.bare.len(), "line")
-        );
+        let lines = counted(self.bare.len(), "line");
         self.bare.iter().enumerate().map(move |(number, record)| {
-            let (effect, what) = if number == 0 {
-                (Effect::Refused, all.clone())
-            } else {
-                (Effect::Harmless, "no envelope".to_owned())
+            let (effect, what) = match number {
+                0 => (
+                    Effect::Refused,
+                    format!(
+                        "{lines} without an envelope, as before September 2025: {LOADS_NOTHING}"
+                    ),
+                ),
+                _ => (Effect::Harmless, "no envelope".to_owned()),
             };
             let flaw = Flaw::new(*record, "bare-items", effect, what);
             flaw.repaired_by(Remedy::Change(Vec::new()))
@@ -181,13 +175,11 @@ fn is_old_head(object: &Object<'_>) -> bool {
 }
 
 impl HeaderFacts {
-    fn see(&mut self, object: &Object<'_>) {
-        let payload = object.object_of("payload");
-        let in_payload = |key| payload.as_ref()?.text_of(key).map(Cow::into_owned);
-        self.id = self.id.take().or_else(|| in_payload("thread_id"));
-        self.cwd = self.cwd.take().or_else(|| in_payload("cwd"));
-        let time = || object.text_of("timestamp").map(Cow::into_owned);
-        self.time = self.time.take().or_else(time);
+    fn see(&mut self, object: &Object<'_>, payload: Option<&Object<'_>>) {
+        let text = |within: Option<&Object<'_>>, key| within?.text_of(key).map(Cow::into_owned);
+        self.id = self.id.take().or_else(|| text(payload, "thread_id"));
+        self.cwd = self.cwd.take().or_else(|| text(payload, "cwd"));
+        self.time = self.time.take().or_else(|| text(Some(object), "timestamp"));
         self.has_ordinals |= object.get("ordinal").is_some();
     }
 
@@ -231,12 +223,8 @@ fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let time = object.text_of("timestamp");
     let time = json::quoted(time.as_deref().unwrap_or(NO_TIME));
     let kind = if is_old_head(object) {
-        for key in OF_HEADER {
-            let value = match key {
-                "cwd" => "/",
-                "originator" => "codex_cli_rs",
-                _ => "0.0.0",
-            };
+        let missing = [("cwd", "/"), ("originator", "codex_cli_rs"), ("cli_version", "0.0.0")];
+        for (key, value) in missing {
             if object.text_of(key).is_none() {
                 edits.set(0, object, key, &json::quoted(value));
             }

@@ -117,7 +117,7 @@ pub(super) fn base(lines: &[Line]) -> Option<usize> {
     for (number, line) in lines.iter().enumerate().rev() {
         match line {
             Line::Began(id) => {
-                if let Some(turn) = open.take_if(|turn| turn.may_begin_as(*id))
+                if let Some(turn) = open.take_if(|turn| turn.id.is_none_or(|own| own == *id))
                     && let Some(compaction) = turn.close(&mut taken_back)
                 {
                     return Some(compaction);
@@ -134,21 +134,14 @@ pub(super) fn base(lines: &[Line]) -> Option<usize> {
 /// A turn, read backwards from its end.
 #[derive(Default)]
 struct Turn {
-    name: TurnName,
+    /// Whether it has an end. Then the nearest beginning before it is its own.
+    is_ended: bool,
+    /// The id of its beginning, if its settings name it.
+    id: Option<LineId>,
     /// Whether the turn has a request of the user: a rollback counts only such turns.
     has_request: bool,
     /// Its newest compaction.
     compaction: Option<usize>,
-}
-
-#[derive(Clone, Copy, Default)]
-enum TurnName {
-    #[default]
-    Unknown,
-    /// The turn has an end, so the nearest beginning before it is its own.
-    Ended,
-    /// Only the beginning with that id begins the turn.
-    Of(LineId),
 }
 
 impl Turn {
@@ -156,21 +149,10 @@ impl Turn {
         match line {
             Line::Item(item) => self.has_request |= item.begins_turn(),
             Line::UserEvent => self.has_request = true,
-            Line::Replacement(_) => {
-                self.compaction.get_or_insert(number);
-            }
-            Line::Ended if matches!(self.name, TurnName::Unknown) => self.name = TurnName::Ended,
-            Line::Settings(id) if matches!(self.name, TurnName::Unknown) => {
-                self.name = TurnName::Of(*id);
-            }
+            Line::Replacement(_) => self.compaction = self.compaction.or(Some(number)),
+            Line::Ended => self.is_ended = true,
+            Line::Settings(id) if !self.is_ended => self.id = self.id.or(Some(*id)),
             _ => {}
-        }
-    }
-
-    fn may_begin_as(&self, id: LineId) -> bool {
-        match self.name {
-            TurnName::Of(own) => own == id,
-            TurnName::Unknown | TurnName::Ended => true,
         }
     }
 
