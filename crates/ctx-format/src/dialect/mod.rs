@@ -47,55 +47,41 @@ pub(crate) struct Format {
     pub(crate) writer: fn(Session) -> Box<dyn Target>,
 }
 
-const CHAT: Format = Format {
-    dialect: &Chat,
-    session: "a session of the format chat",
-    family: Family::Other,
-    writer: |_| Box::new(target::chat::Writer),
-};
+const CHAT: Format = Format::new(&Chat, "a session of the format chat", Family::Other, |_| {
+    Box::new(target::chat::Writer)
+});
 
 /// The formats of APIs, then those of agents in alphabetical order.
 const FORMATS: [Format; 7] = [
     CHAT,
-    Format {
-        dialect: &Anthropic,
-        session: "a session of the format anthropic",
-        family: Family::Blocks,
-        writer: |_| Box::new(target::anthropic::Writer),
-    },
-    Format {
-        dialect: &Responses,
-        session: "a session of the format responses",
-        family: Family::Items,
-        writer: |_| Box::new(target::items::Writer),
-    },
-    Format {
-        dialect: &ClaudeCode,
-        session: "a Claude Code session",
-        family: Family::Blocks,
-        writer: |session| Box::new(claude_code::Writer::new(session)),
-    },
-    Format {
-        dialect: &Codex,
-        session: "a Codex session",
-        family: Family::Items,
-        writer: |session| Box::new(codex::Writer::new(session)),
-    },
-    Format {
-        dialect: &Gemini,
-        session: "a Gemini CLI session",
-        family: Family::Other,
-        writer: |session| Box::new(gemini_log::Writer::new(session)),
-    },
-    Format {
-        dialect: &Pi,
-        session: "a pi session",
-        family: Family::Other,
-        writer: |session| Box::new(pi::Writer::new(session)),
-    },
+    Format::new(&Anthropic, "a session of the format anthropic", Family::Blocks, |_| {
+        Box::new(target::anthropic::Writer)
+    }),
+    Format::new(&Responses, "a session of the format responses", Family::Items, |_| {
+        Box::new(target::items::Writer)
+    }),
+    Format::new(&ClaudeCode, "a Claude Code session", Family::Blocks, |session| {
+        Box::new(claude_code::Writer::new(session))
+    }),
+    Format::new(&Codex, "a Codex session", Family::Items, |session| {
+        Box::new(codex::Writer::new(session))
+    }),
+    Format::new(&Gemini, "a Gemini CLI session", Family::Other, |session| {
+        Box::new(gemini_log::Writer::new(session))
+    }),
+    Format::new(&Pi, "a pi session", Family::Other, |session| Box::new(pi::Writer::new(session))),
 ];
 
 impl Format {
+    const fn new(
+        dialect: &'static dyn Dialect,
+        session: &'static str,
+        family: Family,
+        writer: fn(Session) -> Box<dyn Target>,
+    ) -> Self {
+        Self { dialect, session, family, writer }
+    }
+
     /// Returns the format of sessions in that dialect. A plain session is written as a chat.
     pub(crate) fn of(dialect: &dyn Dialect) -> Self {
         let mut formats = FORMATS.into_iter();

@@ -11,7 +11,18 @@ use strum::{EnumString, IntoStaticStr};
 
 /// The speaker of a message.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    EnumString,
+    IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
@@ -29,6 +40,7 @@ pub enum Role {
     /// A function's result (`chat`, deprecated).
     Function,
     /// Any other word.
+    #[default]
     Other,
 }
 
@@ -74,7 +86,7 @@ impl From<SummaryRole> for Role {
 }
 
 /// The skeleton of a message: enough to find exchanges and turns without decoding any content.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
 pub struct Outline<'a> {
     /// The role.
@@ -102,16 +114,7 @@ pub struct Outline<'a> {
 impl Outline<'_> {
     /// The outline of a record in an unknown format, which is only a line.
     pub fn of_line() -> Self {
-        Self {
-            role: Role::Other,
-            begins_turn: false,
-            calls: Vec::new(),
-            results: Vec::new(),
-            results_late: false,
-            has_content: true,
-            is_summary: false,
-            fragment: None,
-        }
+        Self { has_content: true, ..Self::default() }
     }
 
     /// Copies it without borrowing from the record.

@@ -2,8 +2,9 @@
 
 use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, skip_serializing_none};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use strum::{EnumString, IntoStaticStr};
@@ -19,13 +20,13 @@ use thiserror::Error;
     Hash,
     PartialOrd,
     Ord,
-    Deserialize,
+    DeserializeFromStr,
     Serialize,
     EnumString,
     IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
-#[serde(rename_all = "lowercase", try_from = "String")]
+#[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Zone {
     /// System and developer messages
@@ -43,44 +44,27 @@ impl Zone {
     }
 }
 
-/// Only a string is a zone: serde would also accept `{"old":null}`.
-impl TryFrom<String> for Zone {
-    type Error = String;
-
-    fn try_from(word: String) -> Result<Self, String> {
-        word.parse().map_err(|_| word)
-    }
-}
-
 /// The members of `_ctx`. Unknown members are kept.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tag {
     /// The zone of the record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<Zone>,
     /// For a batch record, the zone of each of its messages.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<Vec<Zone>>,
     /// The line in the source, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The exchange: the number of its first record among all records, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u64>,
     /// The selector or the rule that pins the record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
     /// The length of the untagged record, without its line end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// The number of tokens, which is valid while `bytes` still matches.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// The encoding of `tokens`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// The number of records. Only the last record that can have a tag has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<u64>,
     /// Unknown members, raw: `"key":value`.
     #[serde(skip)]

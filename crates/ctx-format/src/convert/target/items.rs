@@ -21,21 +21,9 @@ pub(crate) enum Accepts {
 }
 
 /// Items other than messages that Codex 0.169.0 sends again.
-const OF_CODEX: [&str; 13] = [
-    "agent_message",
-    "reasoning",
-    "function_call",
-    "function_call_output",
-    "custom_tool_call",
-    "custom_tool_call_output",
-    "local_shell_call",
-    "tool_search_call",
-    "tool_search_output",
-    "web_search_call",
-    "image_generation_call",
-    "compaction",
-    "context_compaction",
-];
+const OF_CODEX: &str = "agent_message reasoning function_call function_call_output \
+    custom_tool_call custom_tool_call_output local_shell_call tool_search_call \
+    tool_search_output web_search_call image_generation_call compaction context_compaction";
 
 impl Accepts {
     /// The items of a message.
@@ -125,7 +113,7 @@ impl Accepts {
                 };
                 item.get("role") != Some("\"system\"") && parts.is_some_and(is_known)
             }
-            Some(kind) => OF_CODEX.contains(&kind),
+            Some(kind) => OF_CODEX.split_ascii_whitespace().any(|taken| taken == kind),
         };
         self == Self::All || has_shape()
     }

@@ -265,15 +265,11 @@ impl<'l> LoadedTree<'l> {
 
     /// Inserts kept lines between `anchor` and its children.
     fn put_behind(&mut self, anchor: LineId, kept: &[usize]) {
-        let Some(last) = kept.last() else {
-            return;
-        };
-        let mut parent = anchor;
+        let mut end = anchor;
         for place in kept {
-            self.parents.insert(*place, parent);
-            parent = self.lines.nodes[*place].id;
+            self.parents.insert(*place, end);
+            end = self.lines.nodes[*place].id;
         }
-        let end = self.lines.nodes[*last].id;
         for place in 0..self.lines.nodes.len() {
             if self.parent_id(place) == Some(anchor) && Some(&place) != kept.first() {
                 self.parents.insert(place, end);
