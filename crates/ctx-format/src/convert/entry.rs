@@ -8,7 +8,7 @@ use crate::view::Presence;
 use crate::{Denial, HeldMessage, Object, Record, Role};
 
 /// A message, or the fragment of one that a record holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     /// The record, or the message in a record, that the entry came from.
     pub(crate) origin: SourceId,
@@ -52,18 +52,14 @@ impl Entry {
             origin,
             line: record.line,
             message,
-            start: 0,
-            length: 0,
             role: held.message.role,
             begins_turn: held.begins_turn,
             time: time(record, held),
-            model: None,
-            summary: None,
             is_summary: held.summary.is_some(),
-            is_opaque: false,
             calls: held.message.calls().map(Key::of_call).collect(),
             results: held.message.results().map(Key::of_result).collect(),
             denials: denials.collect(),
+            ..Self::default()
         }
     }
 }

@@ -9,15 +9,13 @@ use crate::convert::entry::Entry;
 use crate::convert::turn::Key;
 
 /// Entries that are written together.
-pub(crate) enum Unit {
-    /// A message with the fragments that continue it, and the messages with its results.
-    Message {
-        /// The numbers of the entries.
-        said: Vec<usize>,
-        results: Vec<Answering>,
-    },
-    /// Entries that cannot form an exchange.
-    Blob(Vec<usize>),
+pub(crate) struct Unit {
+    /// The numbers of the entries of a message and of the fragments that continue it.
+    pub(crate) said: Vec<usize>,
+    /// The entries with the results of the message.
+    pub(crate) results: Vec<Answering>,
+    /// Whether the entries cannot form an exchange.
+    pub(crate) is_blob: bool,
 }
 
 /// An entry with results for a reply.
@@ -38,13 +36,8 @@ struct Node {
 impl Unit {
     /// The numbers of all entries, those with results last.
     pub(crate) fn entries(&self) -> Vec<usize> {
-        match self {
-            Self::Blob(all) => all.clone(),
-            Self::Message { said, results } => {
-                let results = results.iter().map(|answering| answering.entry);
-                said.iter().copied().chain(results).collect()
-            }
-        }
+        let results = self.results.iter().map(|answering| answering.entry);
+        self.said.iter().copied().chain(results).collect()
     }
 }
 
@@ -68,15 +61,14 @@ pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool)
     while let Some(node) = nodes.get(place) {
         if let Some((_, end)) = blobs.next_if(|(begin, _)| *begin == place) {
             let all = nodes[place..=end].iter().flat_map(|node| &node.entries);
-            units.push(Unit::Blob(all.copied().collect()));
+            let said = all.copied().collect();
+            units.push(Unit { said, results: Vec::new(), is_blob: true });
             place = end + 1;
             continue;
         }
         if node.answers.is_empty() {
-            units.push(Unit::Message {
-                said: node.entries.clone(),
-                results: results.remove(&place).unwrap_or_default(),
-            });
+            let results = results.remove(&place).unwrap_or_default();
+            units.push(Unit { said: node.entries.clone(), results, is_blob: false });
         }
         place += 1;
     }

@@ -64,21 +64,20 @@ impl Writing<'_> {
             is_whole: self.converter.whole_records,
             summary_comes,
         };
-        let turns = match unit {
-            Unit::Blob(_) => turn::blob(&held),
-            Unit::Message { said, results } => {
-                let family = Format::of(self.from).family;
-                let is_of_blocks = family == Family::Blocks;
-                let mut maker = Maker {
-                    family,
-                    keeps_blocks: is_of_blocks && Format::of(self.converter.to).family == family,
-                    ids: &mut self.ids,
-                    notes: &mut notes,
-                };
-                let (said, answering) = held.split_at(said.len());
-                let is_home = results.iter().map(|answering| answering.is_home);
-                maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
-            }
+        let turns = if unit.is_blob {
+            turn::blob(&held)
+        } else {
+            let family = Format::of(self.from).family;
+            let is_of_blocks = family == Family::Blocks;
+            let mut maker = Maker {
+                family,
+                keeps_blocks: is_of_blocks && Format::of(self.converter.to).family == family,
+                ids: &mut self.ids,
+                notes: &mut notes,
+            };
+            let (said, answering) = held.split_at(unit.said.len());
+            let is_home = unit.results.iter().map(|answering| answering.is_home);
+            maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
         };
         let lines = self.target.unit(&turns, &mut notes);
         self.report.messages += turns.len() as u64;

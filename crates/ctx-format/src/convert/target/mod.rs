@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
-pub(crate) mod gemini;
 pub(crate) mod items;
 
 /// A dialect that can be written. An implementation writes messages, results and summaries; the

@@ -147,7 +147,7 @@ struct Edit {
 }
 
 /// A call of the session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Call {
     id: String,
     /// The id in the record, before it was renamed.

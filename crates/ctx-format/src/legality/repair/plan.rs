@@ -81,9 +81,7 @@ impl Planner {
                 was: was.clone().into_owned(),
                 record,
                 line,
-                answered: false,
-                found: None,
-                exchange: None,
+                ..Call::default()
             });
         }
     }

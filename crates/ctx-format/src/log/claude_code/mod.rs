@@ -53,39 +53,25 @@ impl Dialect for ClaudeCode {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
-        match &*kind_of(object) {
-            "user" | "assistant" => {
-                let message = object.object_of("message")?;
-                let outline = anthropic::outline(&message)?;
-                let is_summary = object.is_true("isCompactSummary");
-                let is_request = !is_summary && !object.is_true("isMeta") && is_request(&message);
-                Some(Outline {
-                    is_summary,
-                    begins_turn: outline.begins_turn && is_request,
-                    ..outline
-                })
-            }
-            "attachment" | "system" => {
-                added_part(object)?;
-                Some(Outline { role: Role::User, ..Outline::of_line() })
-            }
-            _ => None,
-        }
+        let Some(message) = message_of(object) else {
+            return added_part(object).map(|_| Outline { role: Role::User, ..Outline::of_line() });
+        };
+        let outline = anthropic::outline(&message)?;
+        let is_summary = object.is_true("isCompactSummary");
+        let is_request = !is_summary && !object.is_true("isMeta") && is_request(&message);
+        Some(Outline { is_summary, begins_turn: outline.begins_turn && is_request, ..outline })
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
-        match &*kind_of(object) {
-            "user" | "assistant" => {
-                let mut message = anthropic::message(object, &object.object_of("message")?)?;
-                // The record reports the denial of the only call that it answers.
-                if let [Part::Result(result)] = message.parts.as_mut_slice() {
-                    result.denial = denial(object);
-                }
-                Some(message)
-            }
-            "attachment" | "system" => Some(Message::new(Role::User, vec![added_part(object)?])),
-            _ => None,
+        let Some(message) = message_of(object) else {
+            return added_part(object).map(|part| Message::new(Role::User, vec![part]));
+        };
+        let mut message = anthropic::message(object, &message)?;
+        // The record reports the denial of the only call that it answers.
+        if let [Part::Result(result)] = message.parts.as_mut_slice() {
+            result.denial = denial(object);
         }
+        Some(message)
     }
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
@@ -239,6 +225,14 @@ impl Log for ClaudeCode {
     }
 }
 
+/// The message in a line of the user or the model.
+fn message_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    match &*kind_of(object) {
+        "user" | "assistant" => object.object_of("message"),
+        _ => None,
+    }
+}
+
 /// Returns the message of a line that a model wrote. The client writes some replies itself, if the
 /// server did not answer or was not asked.
 fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
@@ -285,16 +279,18 @@ fn denial(object: &Object<'_>) -> Denial {
 
 /// Reads a text that the client adds to the conversation for the model.
 fn added_part<'a>(object: &Object<'a>) -> Option<Part<'a>> {
-    if let Some(attachment) = object.object_of("attachment") {
-        let mut keys = ["prompt", "content", "snippet"].into_iter();
-        let text = keys.find_map(|key| attachment.text_of(key));
-        let raw = object.get("attachment")?;
-        return Some(text.map_or(Part::Opaque(raw.into()), Part::Text));
+    let attachment = object.object_of("attachment");
+    match (&*kind_of(object), attachment) {
+        ("attachment" | "system", Some(attachment)) => {
+            let mut keys = ["prompt", "content", "snippet"].into_iter();
+            let text = keys.find_map(|key| attachment.text_of(key));
+            Some(text.map_or(Part::Opaque(attachment.text().into()), Part::Text))
+        }
+        ("system", None) if object.text_of("subtype")? == "local_command" => {
+            object.text_of("content").map(Part::Text)
+        }
+        _ => None,
     }
-    if object.text_of("subtype").as_deref() != Some("local_command") {
-        return None;
-    }
-    object.text_of("content").map(Part::Text)
 }
 
 fn good_for(object: &Object<'_>) -> Option<GoodFor> {

@@ -8,9 +8,6 @@ use crate::dialect::items;
 use crate::log::compaction::LineText;
 use crate::{Part, Role};
 
-/// The version that writes such files.
-const VERSION: &str = "0.169.0";
-
 pub(crate) struct Writer {
     session: Session,
     /// The items before a summary that follows later; the line of the summary includes them.
@@ -58,9 +55,7 @@ impl Target for Writer {
             .text("id", &self.session.id)
             .text("timestamp", &self.session.now())
             .text("cwd", &self.session.cwd)
-            .text("originator", "codex_exec")
-            .text("cli_version", VERSION)
-            .text("source", "exec");
+            .members(r#""originator":"codex_exec","cli_version":"0.169.0","source":"exec""#);
         vec![self.wrap("session_meta", &payload.end(), &[], None)]
     }
 

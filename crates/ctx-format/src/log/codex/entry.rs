@@ -54,13 +54,18 @@ impl AgentMessage<'_> {
 
     /// The item that the client sends instead.
     pub(super) fn item(&self) -> String {
-        let text = |text: &str| items::text("input_text", text);
+        let text = |key| self.0.text_of(key).unwrap_or_default();
         let sealed = self.0.get("encrypted_content").filter(|raw| json::text(raw).is_some());
         let content = if let Some(raw) = sealed {
+            // The client puts a text before encrypted content.
+            let kind = if self.0.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
+            let (task, sender) = (text("recipient"), text("author"));
+            let head =
+                format!("Message Type: {kind}\nTask name: {task}\nSender: {sender}\nPayload:\n");
             let sealed = LineText::of_type("encrypted_content").json("encrypted_content", raw);
-            vec![text(&self.head()), sealed.end()]
+            vec![items::text("input_text", &head), sealed.end()]
         } else {
-            vec![text(&self.0.text_of("content").unwrap_or_default())]
+            vec![items::text("input_text", &text("content"))]
         };
         let copy = |item: LineText, keys: &[&str]| {
             keys.iter().fold(item, |item, key| match self.0.get(key) {
@@ -72,17 +77,6 @@ impl AgentMessage<'_> {
         let item = item.list("content", &content);
         // The API's metadata has had two names.
         copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
-    }
-
-    /// The text that the client puts before encrypted content.
-    fn head(&self) -> String {
-        let kind = if self.0.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
-        let text = |key| self.0.text_of(key).unwrap_or_default();
-        format!(
-            "Message Type: {kind}\nTask name: {}\nSender: {}\nPayload:\n",
-            text("recipient"),
-            text("author")
-        )
     }
 }
 
@@ -135,19 +129,16 @@ impl<'a> Compacted<'a> {
     /// of the sequence; a call whose result comes later waits for it like any other.
     pub(super) fn outline(&self) -> Outline<'a> {
         let items = self.items().unwrap_or_default();
-        let ids = |kind| {
-            let of_kind = items.iter().filter(move |item| items::ItemType::of(item) == Some(kind));
-            of_kind.filter_map(items::pair_id)
-        };
-        let answered: HashSet<Cow<'_, str>> = ids(items::ItemType::Result).collect();
-        let calls = ids(items::ItemType::Call).filter(|id| !answered.contains(id));
+        let outlines: Vec<Outline<'_>> = items.iter().filter_map(items::outline).collect();
+        let answered: HashSet<_> = outlines.iter().flat_map(|it| &it.results).collect();
+        let calls = outlines.iter().flat_map(|it| &it.calls).filter(|id| !answered.contains(id));
         let is_summary = self.summary().is_some();
         Outline {
             role: Role::User,
             // Without the summary, the items are ordinary content and may include a request.
             begins_turn: !is_summary && items.iter().any(begins_turn),
             is_summary,
-            calls: calls.collect(),
+            calls: calls.cloned().collect(),
             ..Outline::of_line()
         }
     }

@@ -142,9 +142,7 @@ impl Flaws {
 
 /// The flaw of a line in the context whose items do not have the shape that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
-    let are_loaded = |items: Vec<Object<'_>>| items.iter().all(item::is_loaded);
     let (rule, effect, what) = match Entry::of(object) {
-        Some(Entry::Compacted(it)) if it.items().is_some_and(are_loaded) => return None,
         _ if kind_of(object) == "compacted" => (
             "compaction-not-read",
             Effect::Ignored,

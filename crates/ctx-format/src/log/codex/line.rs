@@ -82,14 +82,11 @@ impl ItemKind {
 
 /// Returns true if a message of the model is one that another agent sent, as JSON.
 fn is_of_agent(message: &Object<'_>) -> bool {
-    let texts = item::texts(message);
-    let [text] = texts.as_slice() else {
-        return false;
+    let keys = ["author", "recipient", "content", "trigger_turn"];
+    let is_sent = |text: &str| {
+        Object::parse(text).is_ok_and(|sent| keys.iter().all(|key| sent.get(key).is_some()))
     };
-    Object::parse(text).is_ok_and(|sent| {
-        let keys = ["author", "recipient", "content", "trigger_turn"];
-        keys.iter().all(|key| sent.get(key).is_some())
-    })
+    matches!(item::texts(message).as_slice(), [text] if is_sent(text))
 }
 
 impl Line {

@@ -13,33 +13,34 @@ const KEPT_TOKENS: usize = 20_000;
 
 /// The items of the context during the replay.
 #[derive(Default)]
-pub(super) struct Replay {
-    pub(super) items: Vec<Placed>,
-    /// The positions of items that are no longer in the context, and why.
-    pub(super) left: Vec<((usize, usize), Outside)>,
+struct Replay {
+    items: Vec<Placed>,
+    /// Why the other items are no longer in the context.
+    view: View,
     /// The indexes of the items that begin turns which a rollback can undo.
     begins: Vec<usize>,
 }
 
 /// An item and its position.
 #[derive(Clone, Copy)]
-pub(super) struct Placed {
+struct Placed {
     /// The number of its record.
-    pub(super) record: usize,
+    record: usize,
     /// Its number in the record.
-    pub(super) number: usize,
-    pub(super) item: Item,
+    number: usize,
+    item: Item,
 }
 
 impl Replay {
     /// Replays all lines. Line `base` begins the context.
-    pub(super) fn of(lines: &[Line], base: Option<usize>) -> Self {
+    fn of(lines: &[Line], base: Option<usize>) -> Self {
         let mut replay = Self::default();
         for (record, line) in lines.iter().enumerate() {
             match line {
                 Line::Item(item) => replay.add(Placed { record, number: 0, item: *item }),
                 Line::Replacement(items) if base == Some(record) => {
                     replay.leave(0, Outside::BeforeCompaction);
+                    replay.view.hold(record, items.len());
                     for (number, item) in items.iter().enumerate() {
                         replay.add(Placed { record, number, item: *item });
                     }
@@ -48,7 +49,7 @@ impl Replay {
                     let is_older = base.is_some_and(|base| record < base);
                     let why =
                         if is_older { Outside::BeforeCompaction } else { Outside::DeadBranch };
-                    replay.left.push(((record, 0), why));
+                    replay.view.leave(record, why);
                 }
                 Line::Summary(summary) => {
                     replay.keep_requests();
@@ -70,8 +71,9 @@ impl Replay {
 
     /// Removes the items from `from` on from the context.
     fn leave(&mut self, from: usize, why: Outside) {
-        let left = self.items.drain(from..);
-        self.left.extend(left.map(|it| ((it.record, it.number), why)));
+        for Placed { record, number, .. } in self.items.drain(from..) {
+            self.view.leave_message(record, number, why);
+        }
         self.begins.truncate(self.begins.partition_point(|begin| *begin < from));
     }
 
@@ -100,7 +102,8 @@ impl Replay {
                 kept.push(placed);
                 room = room.saturating_sub(placed.item.bytes.div_ceil(4));
             } else {
-                self.left.push(((placed.record, placed.number), Outside::BeforeCompaction));
+                let Placed { record, number, .. } = placed;
+                self.view.leave_message(record, number, Outside::BeforeCompaction);
             }
         }
         for placed in kept.into_iter().rev() {
@@ -111,7 +114,7 @@ impl Replay {
 
 /// The number of the line whose items begin the context: the newest compaction that no rollback
 /// undid. Like the client, it searches from the end of the file, turn by turn.
-pub(super) fn base(lines: &[Line]) -> Option<usize> {
+fn base(lines: &[Line]) -> Option<usize> {
     let mut taken_back: u64 = 0;
     let mut open: Option<Turn> = None;
     for (number, line) in lines.iter().enumerate().rev() {
@@ -191,17 +194,8 @@ impl ViewBuilder for Builder {
 
     fn view(&self) -> View {
         let base = base(&self.lines);
-        let replay = Replay::of(&self.lines, base);
-        let mut view = View::default();
-        if let Some(base) = base
-            && let Line::Replacement(items) = &self.lines[base]
-        {
-            view.hold(base, items.len());
-        }
-        for ((record, number), why) in &replay.left {
-            view.leave_message(*record, *number, *why);
-        }
-        view.add_messages(&messages(&replay, base));
+        let Replay { items, mut view, .. } = Replay::of(&self.lines, base);
+        view.add_messages(&messages(&items, base));
         view.flaws = self.flaws.all();
         view.flaws.extend(off_the_path(&self.lines, base));
         view
@@ -210,10 +204,10 @@ impl ViewBuilder for Builder {
 
 /// The items of each message. A reply is everything that the model wrote and called until results
 /// came; the items of a compaction are one message.
-fn messages(replay: &Replay, base: Option<usize>) -> Vec<ContextMessage> {
+fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
     let mut messages: Vec<ContextMessage> = Vec::new();
     let mut was_reply = false;
-    for placed in &replay.items {
+    for placed in items {
         let record = placed.record;
         let is_of_base = Some(record) == base;
         let is_reply = placed.item.kind == ItemKind::Reply && !is_of_base;

@@ -3,11 +3,12 @@
 use sha2::{Digest, Sha256};
 
 use super::message::{NOT_SENT, snapshot_of, written};
+use crate::convert::media::DataLocation;
 use crate::convert::report::LossKind;
-use crate::convert::target::{Line, Notes, Session, Target, gemini};
+use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
-use crate::{Call, Part, Role};
+use crate::{Call, Media, Part, Role, ToolResult};
 
 pub(crate) struct Writer {
     session: Session,
@@ -41,7 +42,7 @@ impl Writer {
                 Part::Call(call) => calls.push(self.call(call, answers, notes)),
                 // The client leaves out a reply with an empty part.
                 Part::Text(text) | Part::Refusal(text) if text.is_empty() => {}
-                part => texts.extend(gemini::part(part, notes)),
+                part => texts.extend(self::part(part, notes)),
             }
         }
         if texts.is_empty() && calls.is_empty() {
@@ -57,7 +58,7 @@ impl Writer {
     fn call(&mut self, call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> String {
         let id = call.id.as_deref().unwrap_or_default();
         let answer = answers.iter().find(|answer| answer.id == id);
-        let result = answer.map(|answer| gemini::response(id, &call.name, &answer.result, notes));
+        let result = answer.map(|answer| response(id, &call.name, &answer.result, notes));
         let status = match answer {
             Some(answer) if answer.result.is_error => "error",
             Some(_) => "success",
@@ -120,7 +121,7 @@ impl Target for Writer {
         if is_command(&said.pieces) {
             notes.count(LossKind::Command, "");
         }
-        let parts = said.pieces.iter().filter_map(|piece| gemini::part(&piece.part, notes));
+        let parts = said.pieces.iter().filter_map(|piece| part(&piece.part, notes));
         let parts: Vec<String> = parts.collect();
         if parts.is_empty() && !said.pieces.is_empty() {
             return Vec::new();
@@ -130,7 +131,7 @@ impl Target for Writer {
 
     /// A result that does not answer a call of the previous record.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        let part = gemini::response(&answer.id, &answer.name, &answer.result, notes);
+        let part = response(&answer.id, &answer.name, &answer.result, notes);
         self.message_of("user", notes.time_of(&[answer.origin]), &[part]).end()
     }
 
@@ -194,4 +195,50 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
         }
         _ => false,
     }
+}
+
+/// The part of the API; `None` if it cannot be carried, or is not part of the content.
+fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => {
+            return Some(LineText::new().text("text", text).end());
+        }
+        Part::Media(media) => return self::media(media, notes),
+        part => notes.left_out(part),
+    }
+    None
+}
+
+fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    let data = notes.data(media, |data| !data.mime.is_empty())?;
+    let inner = LineText::new().text("mimeType", &data.mime);
+    let (key, inner) = match &data.place {
+        DataLocation::Here(base64) => ("inlineData", inner.text("data", base64)),
+        DataLocation::At(url) => ("fileData", inner.text("fileUri", url)),
+    };
+    Some(LineText::new().json(key, &inner.end()).end())
+}
+
+/// Writes a result in the form of the API.
+fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>) -> String {
+    let (mut texts, mut media) = (Vec::new(), Vec::new());
+    for part in &result.parts {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
+            Part::Opaque(raw) => texts.push(notes.as_text(raw)),
+            part => media.extend(self::part(part, notes)),
+        }
+    }
+    if texts.len() > 1 {
+        // Several texts become the lines of one.
+        notes.count(LossKind::AsText, "text");
+    }
+    let key = if result.is_error { "error" } else { "output" };
+    let output = LineText::new().text(key, &texts.join("\n"));
+    let response = LineText::new()
+        .text("id", id)
+        .text("name", name)
+        .json("response", &output.end())
+        .some_list("parts", &media);
+    LineText::new().json("functionResponse", &response.end()).end()
 }
