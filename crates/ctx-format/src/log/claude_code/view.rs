@@ -85,14 +85,12 @@ fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
     let mut replies: ById<usize> = ById::default();
     for node in context.filter(|node| node.is_sent) {
-        if let Some(reply) = node.reply {
-            let message = *replies.entry(reply).or_insert(messages.len());
-            if let Some(records) = messages.get_mut(message) {
-                records.push(node.record);
-                continue;
-            }
+        let next = messages.len();
+        let message = node.reply.map_or(next, |reply| *replies.entry(reply).or_insert(next));
+        if message == next {
+            messages.push(Vec::new());
         }
-        messages.push(vec![node.record]);
+        messages[message].push(node.record);
     }
     messages
 }
@@ -160,14 +158,12 @@ pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
         metadata.object_of("preservedMessages")?.elements_of("uuids")
     };
     // The view numbers only the texts.
-    let mut number = 0;
-    let mut items = Vec::new();
-    for raw in list().unwrap_or_default() {
-        let is_text = json::text(raw).is_some();
-        items.push((object.place_of(raw), is_text && numbers.binary_search(&number).is_ok()));
-        number += usize::from(is_text);
-    }
-    for place in edit::cuts(object.text(), items.into_iter()) {
+    let mut texts = 0..;
+    let items = list().unwrap_or_default().into_iter().map(|raw| {
+        let number = json::text(raw).and_then(|_| texts.next());
+        (object.place_of(raw), number.is_some_and(|number| numbers.binary_search(&number).is_ok()))
+    });
+    for place in edit::cuts(object.text(), items) {
         edits.cut(place);
     }
     edits

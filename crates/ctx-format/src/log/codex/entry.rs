@@ -44,15 +44,8 @@ impl AgentMessage<'_> {
         is_flag && item::has_texts(&self.0, &["author", "recipient", "content"])
     }
 
-    /// The item as a message. If only the API can read the content, the message has only the text
-    /// before it.
-    pub(super) fn message(&self) -> Option<Message<'static>> {
-        let text = self.item();
-        let item = Object::parse(&text).ok()?;
-        Some(Message::new(Role::User, items::parts(&item, &item)).into_owned())
-    }
-
-    /// The item that the client sends instead.
+    /// The item that the client sends instead. If only the API can read the content, a text says
+    /// what it is.
     pub(super) fn item(&self) -> String {
         let text = |key| self.0.text_of(key).unwrap_or_default();
         let sealed = self.0.get("encrypted_content").filter(|raw| json::text(raw).is_some());

@@ -66,7 +66,9 @@ impl Dialect for Codex {
                 let role = items::outline(&item)?.role;
                 Some(Message::new(role, items::parts(object, &item)))
             }
-            Entry::Agent(agent) => agent.message(),
+            Entry::Agent(agent) => {
+                Some(self.message(&Object::parse(&agent.item()).ok()?)?.into_owned())
+            }
             Entry::Compacted(compacted) => Some(compacted.message(object)),
         }
     }

@@ -225,10 +225,8 @@ fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
 
 /// The flaw of a compaction that a rollback undid.
 fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
-    let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)))?;
-    if base == Some(newest) {
-        return None;
-    }
+    let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)));
+    let newest = newest.filter(|newest| base != Some(*newest))?;
     let what = "a rollback has undone this compaction: Codex sends the messages before it";
     Some(Flaw::new(newest, "compaction-off-path", Effect::Ignored, what.to_owned()))
 }
