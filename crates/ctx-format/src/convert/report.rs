@@ -1,7 +1,6 @@
 //! The report of a conversion: what was lost, and where each record comes from.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -16,7 +15,12 @@ pub struct SourceId {
 }
 
 impl SourceId {
-    /// Reads the JSON that [`fmt::Display`] writes.
+    /// The id as JSON.
+    pub(crate) fn json(self) -> String {
+        serde_json::to_string(&self).expect("a number or a text can be written")
+    }
+
+    /// Reads the JSON that serde writes.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let Some(inner) = inner else {
@@ -27,16 +31,7 @@ impl SourceId {
     }
 }
 
-/// Writes JSON: `12` for a record, `"12.3"` for a message in a record.
-impl fmt::Display for SourceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.message {
-            None => write!(f, "{}", self.record),
-            Some(message) => write!(f, "\"{}.{message}\"", self.record),
-        }
-    }
-}
-
+/// Writes `12` for a record, `"12.3"` for a message in a record.
 impl Serialize for SourceId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.message {
@@ -185,9 +180,8 @@ mod tests {
     fn a_mark_is_read_as_it_was_written() {
         for (message, json) in [(None, "12"), (Some(3), "\"12.3\"")] {
             let origin = SourceId { record: 12, message };
-            assert_eq!(origin.to_string(), json);
+            assert_eq!(origin.json(), json);
             assert_eq!(SourceId::parse(json), Some(origin));
-            assert_eq!(serde_json::to_string(&origin).expect("JSON"), json);
         }
         for odd in ["x", "\"12\"", "\"1.x\"", "-1"] {
             assert_eq!(SourceId::parse(odd), None, "{odd}");

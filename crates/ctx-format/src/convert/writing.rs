@@ -144,7 +144,7 @@ impl Writing<'_> {
             let mut seen = HashSet::new();
             let sources = origins.clone().map(|entry| entry.origin);
             let sources: Vec<SourceId> = sources.filter(|origin| seen.insert(*origin)).collect();
-            let numbers: Vec<String> = sources.iter().map(ToString::to_string).collect();
+            let numbers: Vec<String> = sources.iter().map(|source| source.json()).collect();
             record = record.list(mark, &numbers);
             self.report.sources.push(Source {
                 first_line: origins.map(|entry| entry.line).min().unwrap_or(0),

@@ -179,8 +179,8 @@ pub trait Dialect: Sync {
         summary_text(object)
     }
 
-    /// Whether the session is certainly in this format. It is false for [`super::Plain`], which represents
-    /// several formats.
+    /// Whether the session is certainly in this format. It is false for [`super::Plain`], which
+    /// represents several formats.
     fn is_certain(&self) -> bool {
         true
     }
