@@ -55,7 +55,7 @@ impl Flaws {
 
     pub(super) fn push(&mut self, record: usize, object: &Object<'_>, line: &Line) {
         let payload = object.object_of("payload");
-        let is_header = is_header(object);
+        let is_header = is_header(object, payload.as_ref());
         let (_, begins_well) = *self.first.get_or_insert((record, is_header));
         if !begins_well {
             self.known.see(object, payload.as_ref());
@@ -160,11 +160,10 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
 }
 
 /// Returns true if the client accepts the line as a header, without which it loads nothing.
-fn is_header(object: &Object<'_>) -> bool {
-    let payload = object.object_of("payload");
+fn is_header(object: &Object<'_>, payload: Option<&Object<'_>>) -> bool {
     kind_of(object) == "session_meta"
         && object.text_of("timestamp").is_some()
-        && payload.is_some_and(|payload| item::has_texts(&payload, &OF_HEADER))
+        && payload.is_some_and(|payload| item::has_texts(payload, &OF_HEADER))
 }
 
 /// Returns true if the line is a header of before September 2025.
