@@ -2,13 +2,12 @@
 
 use std::io;
 
-use crate::allocate::TooSmall;
 use ctx_format::compaction::CompactionError;
 use ctx_format::convert::ConvertError;
 use ctx_format::{Dialect, EarlyEnd, Foreign, Problem, Unread};
 use ctx_llm::TapeError;
 
-use crate::score::ExamError;
+use crate::allocate::TooSmall;
 
 /// The result of most functions here.
 pub type Result<T, E = PassError> = std::result::Result<T, E>;
@@ -173,6 +172,28 @@ pub enum ErrorKind {
     /// The agent would not read the new lines as intended.
     #[error("its agent would not read the compaction as intended; nothing was written")]
     OtherContext,
+}
+
+/// Why a file of questions cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ExamError {
+    /// The file has another format.
+    #[error("not a file of questions: {0}")]
+    Shape(serde_json::Error),
+    /// The file has no questions.
+    #[error("no questions")]
+    Empty,
+    /// The question needs no evidence, or its evidence cannot be found.
+    #[error("question {0}: no evidence, or an empty group of evidence")]
+    NoEvidence(String),
+    /// The quote would match everywhere.
+    #[error("question {id}: no word in the quote {quote:?}")]
+    NoWord {
+        /// The question.
+        id: String,
+        /// The quote.
+        quote: String,
+    },
 }
 
 /// Returns the dialect of a session whose records will be changed, removed or added. `line` is the

@@ -9,6 +9,7 @@ use ctx_summary::ledger::score::{Quotes, add_said, rounded_share};
 use ctx_text::hash;
 use serde::{Deserialize, Serialize};
 
+use crate::error::ExamError;
 use crate::{PassError, Result};
 
 /// A question, and the evidence for its answer.
@@ -30,28 +31,6 @@ pub struct Question {
 #[derive(Deserialize)]
 struct Questions {
     questions: Vec<Question>,
-}
-
-/// Why a file of questions cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ExamError {
-    /// The file has another format.
-    #[error("not a file of questions: {0}")]
-    Shape(serde_json::Error),
-    /// The file has no questions.
-    #[error("no questions")]
-    Empty,
-    /// The question needs no evidence, or its evidence cannot be found.
-    #[error("question {0}: no evidence, or an empty group of evidence")]
-    NoEvidence(String),
-    /// The quote would match everywhere.
-    #[error("question {id}: no word in the quote {quote:?}")]
-    NoWord {
-        /// The question.
-        id: String,
-        /// The quote.
-        quote: String,
-    },
 }
 
 /// Looks for the evidence in the old session and in the new one.

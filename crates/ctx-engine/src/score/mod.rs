@@ -20,7 +20,7 @@ use crate::summarize::recognizer;
 use crate::{ErrorKind, Result, Session};
 
 pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
-pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
+pub use exam::{Exam, Mark, Question, Recall, recall};
 pub use json::{BatchScoreJson, ScoreJson};
 
 /// A longer session is scored only on request, and a longer result is never scored, because its
