@@ -7,7 +7,7 @@ use ctx_format::files::Access;
 use ctx_format::{Role, ShortHash};
 use ctx_policy::Rule;
 
-use super::facts::{Facts, RecordFacts, Replacement, ResultFacts};
+use super::facts::{Facts, Reason, RecordFacts, Replacement, ResultFacts};
 use super::{Options, records_before};
 use crate::counter::MessageCounter;
 
@@ -170,39 +170,6 @@ impl Decider<'_> {
             Verdict::Change { reasoning, arguments }
         } else {
             Verdict::Keep
-        }
-    }
-}
-
-/// Why a note replaces a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// The result is old.
-    Old,
-    /// The file in the result was read again later.
-    ReadAgain,
-    /// The file in the result was written later.
-    Written,
-    /// A later result is the same.
-    Repeated,
-}
-
-impl Reason {
-    pub(super) fn rule(self) -> Rule {
-        match self {
-            Self::Old => Rule::Clear,
-            Self::ReadAgain | Self::Written => Rule::Superseded,
-            Self::Repeated => Rule::Duplicates,
-        }
-    }
-
-    /// Returns the note. The handle after it names the call.
-    pub(super) fn note(self, options: &Options) -> &str {
-        match self {
-            Self::Old => options.clear.as_deref().unwrap_or_default(),
-            Self::ReadAgain => "[Superseded: file read again later]",
-            Self::Written => "[Superseded: file written later]",
-            Self::Repeated => "[Repeated: a later result is the same]",
         }
     }
 }

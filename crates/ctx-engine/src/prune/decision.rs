@@ -6,15 +6,27 @@ use ctx_format::{Dialect, Edits, Record, counted};
 use ctx_policy::Rule;
 
 use super::facts::NewUsage;
-use super::log::{Leaving, LogCheck, Unsent};
-use super::pass::Waiting;
+use super::log::{Leaving, LogCheck, LogLines, Unsent};
 use super::verdicts::{changes_context, record_edits};
-use super::{Freed, Sums, Verdicts};
+use super::{Freed, Plan, Sums, Verdicts};
 use crate::checks::{BoundReasoning, Checks};
 use crate::estimate::CalibrationPass;
 use crate::note::Level;
-use crate::outlet::Outlet;
+use crate::outlet::{Announced, Outlet};
+use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result};
+
+/// The records that wait for their verdicts.
+pub(super) struct Waiting<'p> {
+    pub(super) plan: &'p Plan,
+    pub(super) dialect: Option<&'static dyn Dialect>,
+    pub(super) records: WaitingRecords,
+    /// Set for an agent's log.
+    pub(super) log: Option<LogLines>,
+    /// Whether the bytes of the records are stored, and not only their positions.
+    pub(super) has_bytes: bool,
+    pub(super) announced: Announced,
+}
 
 /// A session with the verdicts on its records.
 pub struct Decision<'p> {

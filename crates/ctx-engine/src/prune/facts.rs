@@ -13,8 +13,7 @@ use ctx_format::{
 use ctx_policy::Rule;
 use indexmap::IndexSet;
 
-use super::Freed;
-use super::decide::Reason;
+use super::{Freed, Options};
 use crate::counter::{MessageCounter, saturating_u32, sealed};
 use crate::estimate::Calibration;
 
@@ -105,6 +104,39 @@ pub(super) struct Replacement {
     /// Why a note replaces the text; `None` if the text is shortened.
     pub(super) reason: Option<Reason>,
     pub(super) size: TextSize,
+}
+
+/// Why a note replaces a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// The result is old.
+    Old,
+    /// The file in the result was read again later.
+    ReadAgain,
+    /// The file in the result was written later.
+    Written,
+    /// A later result is the same.
+    Repeated,
+}
+
+impl Reason {
+    pub(super) fn rule(self) -> Rule {
+        match self {
+            Self::Old => Rule::Clear,
+            Self::ReadAgain | Self::Written => Rule::Superseded,
+            Self::Repeated => Rule::Duplicates,
+        }
+    }
+
+    /// Returns the note. The handle after it names the call.
+    pub(super) fn note(self, options: &Options) -> &str {
+        match self {
+            Self::Old => options.clear.as_deref().unwrap_or_default(),
+            Self::ReadAgain => "[Superseded: file read again later]",
+            Self::Written => "[Superseded: file written later]",
+            Self::Repeated => "[Repeated: a later result is the same]",
+        }
+    }
 }
 
 /// The reasoning of a message.

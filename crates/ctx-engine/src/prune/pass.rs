@@ -6,7 +6,7 @@ use ctx_format::{Class, Dialect, Record, Role, Zone, ZoneReader};
 use ctx_policy::Rule;
 use serde::Serialize;
 
-use super::decision::Decision;
+use super::decision::{Decision, Waiting};
 use super::log::{LogLines, Unsent};
 use super::{LastCall, Plan, Pruner, Sum, is_cold};
 use crate::checks::Checks;
@@ -23,18 +23,6 @@ pub struct PrunePass<'p> {
     pruner: Pruner<'p>,
     checks: Option<Checks>,
     last_call: LastCall,
-}
-
-/// The records that wait for their verdicts.
-pub(super) struct Waiting<'p> {
-    pub(super) plan: &'p Plan,
-    pub(super) dialect: Option<&'static dyn Dialect>,
-    pub(super) records: WaitingRecords,
-    /// Set for an agent's log.
-    pub(super) log: Option<LogLines>,
-    /// Whether the bytes of the records are stored, and not only their positions.
-    pub(super) has_bytes: bool,
-    pub(super) announced: Announced,
 }
 
 impl<'p> PrunePass<'p> {
