@@ -17,8 +17,8 @@ use crate::counter::MessageCounter;
 use crate::estimate::CalibrationPass;
 use crate::parallel::{InTurn, Work};
 
-pub use repair::{RepairPass, RepairedSession};
-pub use report::{CheckJson, DueJson, Fault, Finding, Remark, RepairJson, Report};
+pub use repair::{RepairJson, RepairPass, RepairedSession};
+pub use report::{CheckJson, DueJson, Fault, Finding, Remark, Report};
 
 /// Options of a check.
 #[derive(Clone, Default)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ctx_format::repair::{Action, Planner, RepairedLog, repair_log};
 use ctx_format::{Dialect, Effect, Options, Record, Rule, Tag};
+use serde::Serialize;
 
 use super::{CheckPass, Finding, Plan};
 use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
@@ -45,6 +46,42 @@ impl RepairedSession {
             notes.add(Level::Warning, finding.line.as_slice(), text);
         }
     }
+
+    /// Returns the report on the file `name`, whose copy is `output`.
+    pub fn json<'a>(&'a self, name: Option<&'a str>, output: String) -> RepairJson<'a> {
+        let actions = self.actions.iter().map(|action| ActionJson {
+            line: action.line,
+            action: action.what.as_str(),
+            id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
+            message: action.say(),
+        });
+        RepairJson {
+            name,
+            dialect: self.dialect,
+            output,
+            actions: actions.collect(),
+            left: &self.left,
+        }
+    }
+}
+
+/// The result for a file whose repaired copy was written.
+#[derive(Serialize)]
+pub struct RepairJson<'a> {
+    name: Option<&'a str>,
+    dialect: &'static str,
+    output: String,
+    actions: Vec<ActionJson<'a>>,
+    /// The remaining findings.
+    left: &'a [Finding],
+}
+
+#[derive(Serialize)]
+struct ActionJson<'a> {
+    line: u64,
+    action: &'static str,
+    id: Option<&'a str>,
+    message: String,
 }
 
 impl RepairPass {

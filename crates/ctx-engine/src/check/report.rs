@@ -6,7 +6,7 @@ use ctx_format::{Problem, counted};
 use ctx_policy::trigger::{Due, Reading, Size, Step};
 use serde::Serialize;
 
-use super::{Plan, RepairedSession};
+use super::Plan;
 use crate::{BadLines, Level, Notes};
 
 /// The report on a session.
@@ -174,25 +174,6 @@ struct ReadingJson {
     step: &'static str,
 }
 
-/// The result for a file whose repaired copy was written.
-#[derive(Serialize)]
-pub struct RepairJson<'a> {
-    name: Option<&'a str>,
-    dialect: &'static str,
-    output: String,
-    actions: Vec<ActionJson<'a>>,
-    /// The remaining findings.
-    left: &'a [Finding],
-}
-
-#[derive(Serialize)]
-struct ActionJson<'a> {
-    line: u64,
-    action: &'static str,
-    id: Option<&'a str>,
-    message: String,
-}
-
 impl Report {
     /// Returns the result for the file `name`: the first problem, or all of them with `all`.
     pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
@@ -231,25 +212,6 @@ impl Report {
             held_back: due.held_back,
             size: &self.size,
             triggers: due.readings.iter().map(reading).collect(),
-        }
-    }
-}
-
-impl RepairedSession {
-    /// Returns the report on the file `name`, whose copy is `output`.
-    pub fn json<'a>(&'a self, name: Option<&'a str>, output: String) -> RepairJson<'a> {
-        let actions = self.actions.iter().map(|action| ActionJson {
-            line: action.line,
-            action: action.what.as_str(),
-            id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
-            message: action.say(),
-        });
-        RepairJson {
-            name,
-            dialect: self.dialect,
-            output,
-            actions: actions.collect(),
-            left: &self.left,
         }
     }
 }
