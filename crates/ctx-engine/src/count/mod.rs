@@ -1,7 +1,8 @@
 //! Counting: messages, tokens and bytes of a session.
 
+mod breakdown;
 mod json;
-mod slices;
+mod reach;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -17,9 +18,10 @@ use crate::outlet::{Announced, Outlet};
 use crate::parallel::{InTurn, Work};
 use crate::{BadLines, Invalid, Notes, Result, Session};
 
+pub use breakdown::{Breakdown, Row, Slice};
 pub use json::{Calibrated, CountFormat, CountJson, OfModel};
-pub use slices::{Reach, Slice, Volume};
-pub use tally::{Breakdown, Row, Share, Tally};
+pub use reach::{Reach, Volume};
+pub use tally::{Share, Tally};
 
 /// The counts of a session.
 #[derive(Clone, Debug, Default)]

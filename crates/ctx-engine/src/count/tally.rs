@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use ctx_format::{Message, Part, Role, ToolResult};
 use serde::Serialize;
 
-use super::{Counts, Volume};
 use crate::counter::{ByKind, MessageCounter, PRIMING};
 
 /// A number of occurrences, and their tokens.
@@ -175,86 +174,6 @@ impl Tally {
     }
 }
 
-/// The criterion of a breakdown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum Breakdown {
-    /// Messages by role
-    Role,
-    /// Parts of messages by kind: text, reasoning, calls, results, media, other; overhead
-    Kind,
-    /// Tool calls by tool, each with the tokens of its calls and of their results
-    Tool,
-    /// Bytes of the file: what is sent, what wraps it, and what is not sent and why
-    Reach,
-}
-
-/// The number and the size of something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// Its name.
-    pub key: String,
-    /// The number of occurrences.
-    pub count: u64,
-    /// Their tokens; `None` if the size is in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<u64>,
-    /// Their bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<u64>,
-}
-
-impl Row {
-    /// Returns the tokens, or the bytes if there are no tokens.
-    pub fn size(&self) -> u64 {
-        self.tokens.or(self.bytes).unwrap_or_default()
-    }
-}
-
-impl Breakdown {
-    /// The word in flags and reports.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    /// Returns true if the sizes are bytes, not tokens.
-    pub fn is_of_bytes(self) -> bool {
-        self == Self::Reach
-    }
-
-    /// Returns the rows, largest first. `(other)` is the rest.
-    pub fn rows(self, counts: &Counts) -> Vec<Row> {
-        let of_tokens = |(key, share): (String, Share)| Row {
-            key,
-            count: share.count,
-            tokens: Some(share.tokens),
-            bytes: None,
-        };
-        let mut rows: Vec<Row> = match self {
-            Self::Role => counts.tally.by_role().into_iter().map(of_tokens).collect(),
-            Self::Kind => counts.tally.by_kind().into_iter().map(of_tokens).collect(),
-            Self::Tool => counts.tally.by_tool().into_iter().map(of_tokens).collect(),
-            Self::Reach => {
-                let row = |(key, volume): (&str, Volume)| Row {
-                    key: key.to_owned(),
-                    count: volume.count,
-                    tokens: None,
-                    bytes: Some(volume.bytes),
-                };
-                counts.reach.rows().map(row).collect()
-            }
-        };
-        rows.sort_by(|a, b| b.size().cmp(&a.size()).then_with(|| a.key.cmp(&b.key)));
-        rows
-    }
-
-    /// Returns the sum of all rows.
-    pub fn total(self, counts: &Counts) -> u64 {
-        if self.is_of_bytes() { counts.bytes } else { counts.tally.tokens.total() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
@@ -345,34 +264,5 @@ mod tests {
         tally.message(&MessageCounter::new(Encoding::O200kBase), &result("a", None));
         assert_eq!(tally.conversations, 2);
         assert!(rows(&tally.by_tool()).contains(&("(unknown)", 0, 2)));
-    }
-}
-
-#[cfg(test)]
-mod breakdown_tests {
-    use crate::counter::MessageCounter;
-    use ctx_format::{Message, Part, Role};
-    use ctx_tokens::Encoding;
-
-    use super::Breakdown;
-    use crate::count::Counts;
-
-    #[test]
-    fn the_most_tokens_come_first_and_equal_ones_by_name() {
-        let counter = MessageCounter::new(Encoding::Chars4);
-        let mut counts = Counts::default();
-        let long = "x".repeat(400);
-        for (role, text) in
-            [(Role::User, "hi"), (Role::Tool, "hi"), (Role::Assistant, long.as_str())]
-        {
-            let message = Message::new(role, vec![Part::Text(text.into())]);
-            counts.tally.message(&counter, &message);
-        }
-        let rows = Breakdown::Role.rows(&counts);
-        let names: Vec<&str> = rows.iter().map(|row| row.key.as_str()).collect();
-        assert_eq!(names, ["assistant", "tool", "user"]);
-        let rows = Breakdown::Kind.rows(&counts);
-        assert_eq!(rows[0].key, "text");
-        assert_eq!(Breakdown::Tool.rows(&counts)[0].key, "(other)");
     }
 }
