@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_cli::{Io, Result};
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::Policy;
 use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
 use ctx_tokens::{Encoding, Model};

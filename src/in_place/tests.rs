@@ -7,7 +7,7 @@ use ctx_cli::Result;
 use ctx_engine::compact::{
     Content, Environment, Offloaded, Options, Outcome, Report, compact_stream,
 };
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::{Invalid, Notes};
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Triggers;

@@ -7,7 +7,7 @@ mod tests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::offload::{Change, FileFacts, Substitute, Template};
 use ctx_engine::{CallNames, Notes, PassError};
 use ctx_format::{Call, Part, ToolResult, counted};

@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use ctx_engine::PassError;
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::offload::{Change, ChangePass, FileFacts, Reading, Substitute, Template};
 use ctx_format::{Options, Problem, Records, Validator, dialect};
 use ctx_store::{Actor, SessionId, Store};

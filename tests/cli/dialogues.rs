@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctx_engine::counter::{MessageCounter, PER_MESSAGE, PRIMING};
+use ctx_engine::message_counter::{MessageCounter, PER_MESSAGE, PRIMING};
 use ctx_testkit::Case;
 use ctx_tokens::Encoding;
 

@@ -6,25 +6,25 @@
 //! tool. Tools only wrap the operations, and a compaction is a sequence of them.
 
 pub mod allocate;
+mod bound_reasoning;
 pub mod calls;
 pub mod check;
-mod checks;
 pub mod compact;
 pub mod convert;
 pub mod count;
-pub mod counter;
 mod error;
 pub mod estimate;
 pub mod ledger;
+pub mod message_counter;
 mod note;
 pub mod offload;
 mod outlet;
+mod output_check;
 mod parallel;
 pub mod pins;
 pub mod placeholder;
 pub mod prune;
 pub mod score;
-
 mod session;
 pub mod split;
 pub mod summarize;
@@ -33,7 +33,6 @@ mod waiting;
 pub mod zones;
 
 pub use calls::CallNames;
-pub use checks::Checks;
 pub use error::{ErrorKind, PassError, Result};
 pub use note::{Level, Note, Notes};
 pub use outlet::TaggedWriter;

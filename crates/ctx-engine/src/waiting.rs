@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ctx_format::{Origin, Piece, Presences, Record, Spool};
 
-use crate::counter::saturating_u32;
+use crate::message_counter::saturating_u32;
 use crate::{PassError, Result};
 
 /// Records in order, with indexes from 0.

@@ -4,7 +4,7 @@
 mod tree;
 
 use ctx_engine::count::{CountPass, Plan as CountPlan};
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::offload::{Change, ChangePass, Reading, Substitute};
 use ctx_engine::{BadLines, Invalid, Notes, PassError, Session};
 use ctx_format::{Dialect, Options, Record, ToolResult};

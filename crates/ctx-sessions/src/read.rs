@@ -10,8 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ctx_engine::counter::{MessageCounter, add_to_size};
 use ctx_engine::estimate::CalibrationPass;
+use ctx_engine::message_counter::{MessageCounter, add_to_size};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, FromStart, Object, Options, Part, Record, Records};
 use ctx_policy::trigger::Size;

@@ -9,7 +9,7 @@ use chrono::{DateTime, SecondsFormat};
 use ctx_cli::{
     Io, Listing, cut_to_width, json_line, percent, printable, short_bytes, short_count, short_time,
 };
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::{Step, Triggers};
 use serde::Serialize;
 

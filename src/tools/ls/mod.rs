@@ -5,7 +5,7 @@ use std::{fs, path};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{Failure, Io, Outcome, Result, Tool, report_failures};
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Form, Index, Query, Question};
 use ctx_store::Store;

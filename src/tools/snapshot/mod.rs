@@ -14,7 +14,7 @@ use ctx_cli::{
     is_stdin, json_line, printable,
 };
 use ctx_engine::count::tokens;
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
 use list::Scope;
 use serde::Serialize;

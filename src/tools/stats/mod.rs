@@ -15,7 +15,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable, report_failures,
 };
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Index, Query, Question};

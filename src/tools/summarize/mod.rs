@@ -8,7 +8,7 @@ use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
     printable,
 };
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::summarize::{
     Batch, BudgetPass, BudgetRequest, NewSession, Plan, Report, Summary, Summing, TellSizes,
     Writer, ZonePass, check_end, recognizer,

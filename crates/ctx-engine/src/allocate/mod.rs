@@ -13,7 +13,7 @@ mod tests;
 use ctx_policy::keep::Keep;
 use ctx_policy::share::Share;
 
-use crate::counter::saturating_u32;
+use crate::message_counter::saturating_u32;
 use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 
 /// The facts about a record that the allocation needs.

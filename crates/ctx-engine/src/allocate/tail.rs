@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSmall, Verdict};
-use crate::counter::saturating_u32;
+use crate::message_counter::saturating_u32;
 use ctx_policy::share::Share;
 
 /// A result in the tail may take this share of the available tokens, ...

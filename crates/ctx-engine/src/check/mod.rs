@@ -13,8 +13,8 @@ use understood::unread;
 
 use self::understood::Understood;
 use crate::Session;
-use crate::counter::MessageCounter;
 use crate::estimate::CalibrationPass;
+use crate::message_counter::MessageCounter;
 use crate::parallel::{InTurn, Work};
 
 pub use repair::{RepairJson, RepairPass, RepairedSession};
@@ -79,7 +79,12 @@ impl ConversationCheck {
         self.validator.push(line, outline);
         let counter = plan.counter.as_ref();
         if let Some((counter, message)) = counter.and_then(|it| Some((it, message()?))) {
-            return Some(crate::counter::add_to_size(&mut self.size, outline, &message, counter));
+            return Some(crate::message_counter::add_to_size(
+                &mut self.size,
+                outline,
+                &message,
+                counter,
+            ));
         }
         self.size.add_outline(outline);
         None

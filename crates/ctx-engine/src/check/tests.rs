@@ -1,4 +1,4 @@
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use ctx_format::Options;
 use ctx_format::dialect::by_name;
 use ctx_format::problems::rule;

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use crate::allocate::LEAST_SUMMARY;
-use crate::counter::PRIMING;
+use crate::message_counter::PRIMING;
 use ctx_format::{Message, Object, Record, Zone};
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, Calibrator};
+use crate::message_counter::MessageCounter;
 use chrono::{DateTime, Utc};
 use ctx_format::Saved;
 use ctx_policy::keep::Keep;

@@ -1,7 +1,7 @@
 //! Prunes by the policy: long results are trimmed and, if that is not enough, old results are
 //! cleared.
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use crate::prune::{
     self, Options, Verdicts, changed_record, changes_context, report_small_gain, report_sums,
 };
@@ -11,8 +11,9 @@ use ctx_policy::{Clear, When};
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::survey::Survey;
-use crate::checks::{BoundReasoning, Checks};
+use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::Outlet;
+use crate::output_check::OutputCheck;
 use crate::{Notes, Result};
 
 /// A session after pruning.
@@ -116,7 +117,7 @@ pub(super) fn carry_out(
     notes: &mut Notes,
 ) -> Result<(Content, BoundReasoning)> {
     let dialect = content.dialect;
-    let mut checks = Checks::new(dialect);
+    let mut checks = OutputCheck::new(dialect);
     let mut bound = BoundReasoning::default();
     let file = temporary(|output| {
         let mut outlet = Outlet::new(output, survey.announced, &plan.environment.temp);

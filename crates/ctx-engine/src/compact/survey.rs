@@ -1,7 +1,7 @@
 //! The first reading of a session, which gathers all facts about its records that the compaction
 //! needs for its decisions.
 
-use crate::counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes};
+use crate::message_counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes};
 use crate::prune::{LastCall, Options, Pruner, Verdicts};
 use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
 use ctx_format::{Class, Dialect, Message, Outline, Record, Zone};

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::ops::{Deref, DerefMut};
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use chrono::{DateTime, NaiveDate};
 use ctx_format::{Message, Watch};
 use ctx_policy::trigger::Step;

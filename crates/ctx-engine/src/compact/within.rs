@@ -3,7 +3,7 @@
 //! messages fit.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use ctx_format::Zone;
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;
@@ -228,7 +228,7 @@ pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Siz
     content.each(|record| {
         let dialect = Some(content.dialect);
         if let Some((outline, message)) = record.outline(dialect).zip(record.message(dialect)) {
-            crate::counter::add_to_size(&mut size, &outline, &message, counter);
+            crate::message_counter::add_to_size(&mut size, &outline, &message, counter);
         }
         Ok(())
     })?;

@@ -155,7 +155,7 @@ impl Breakdown {
 
 #[cfg(test)]
 mod slice_tests {
-    use crate::counter::MessageCounter;
+    use crate::message_counter::MessageCounter;
     use ctx_format::{Call, Denial, Message, Options, Part, Role, ToolResult};
     use ctx_testkit::chat_session;
     use ctx_tokens::Encoding;
@@ -248,7 +248,7 @@ mod slice_tests {
 
 #[cfg(test)]
 mod breakdown_tests {
-    use crate::counter::MessageCounter;
+    use crate::message_counter::MessageCounter;
     use ctx_format::{Message, Part, Role};
     use ctx_tokens::Encoding;
 

@@ -6,8 +6,8 @@ use ctx_tokens::{Encoding, Model};
 use serde::Serialize;
 
 use super::{Breakdown, Counts, Row};
-use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
+use crate::message_counter::MessageCounter;
 use crate::{ErrorKind, Result, Session};
 
 /// The counts of a file, or the total.

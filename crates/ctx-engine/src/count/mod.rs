@@ -12,8 +12,8 @@ use std::path::Path;
 
 use ctx_format::{Conversation, Dialect, Message, Object, Options, Record};
 
-use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass, Estimate};
+use crate::message_counter::MessageCounter;
 use crate::outlet::{Announced, Outlet};
 use crate::parallel::{InTurn, Work};
 use crate::{BadLines, Invalid, Notes, Result, Session};
@@ -308,7 +308,7 @@ impl Work for Counting {
 
 #[cfg(test)]
 mod of_session_tests {
-    use crate::counter::MessageCounter;
+    use crate::message_counter::MessageCounter;
     use ctx_format::Options;
     use ctx_tokens::Encoding;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ctx_format::{Message, Part, Role, ToolResult};
 use serde::Serialize;
 
-use crate::counter::{ByKind, MessageCounter, PRIMING};
+use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 
 /// A number of occurrences, and their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -180,7 +180,7 @@ mod tests {
     use ctx_tokens::Encoding;
 
     use super::{Share, Tally};
-    use crate::counter::MessageCounter;
+    use crate::message_counter::MessageCounter;
 
     fn call(id: &'static str, tool: &'static str) -> Message<'static> {
         Message::new(

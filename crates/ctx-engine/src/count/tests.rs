@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use ctx_format::Options;
 use ctx_tokens::Encoding;
 

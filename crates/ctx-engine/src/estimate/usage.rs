@@ -10,8 +10,8 @@
 
 use std::ops::RangeInclusive;
 
-use crate::counter::{MessageCounter, PRIMING};
 use crate::estimate::{Calibrator, Estimate, Request};
+use crate::message_counter::{MessageCounter, PRIMING};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Outline, Record, Role, Usage, UsageOf};
 use serde::ser::SerializeStruct;

@@ -9,7 +9,7 @@ use ctx_policy::Rule;
 
 use super::facts::{Facts, Reason, RecordFacts, Replacement, ResultFacts};
 use super::{Options, records_before};
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 
 /// The verdict on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

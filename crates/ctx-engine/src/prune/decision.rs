@@ -9,10 +9,11 @@ use super::facts::NewUsage;
 use super::log::{Leaving, LogCheck, LogLines, Unsent};
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Plan, Sums, Verdicts};
-use crate::checks::{BoundReasoning, Checks};
+use crate::bound_reasoning::BoundReasoning;
 use crate::estimate::CalibrationPass;
 use crate::note::Level;
 use crate::outlet::{Announced, Outlet};
+use crate::output_check::OutputCheck;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result};
 
@@ -68,7 +69,7 @@ impl<'p> Decision<'p> {
     /// Reports the decisions, and whether they free too little to be applied.
     pub(super) fn report_and_check(
         &mut self,
-        checks: Option<Checks>,
+        checks: Option<OutputCheck>,
         notes: &mut Notes,
     ) -> Result<()> {
         let plan = self.waiting.plan;
@@ -138,7 +139,7 @@ impl<'p> Decision<'p> {
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,
-        checks: &mut Checks,
+        checks: &mut OutputCheck,
         notes: &mut Notes,
     ) -> Result<()> {
         let plan = self.waiting.plan;

@@ -14,8 +14,8 @@ use ctx_policy::Rule;
 use indexmap::IndexSet;
 
 use super::{Freed, Options};
-use crate::counter::{MessageCounter, saturating_u32, sealed};
 use crate::estimate::Calibration;
+use crate::message_counter::{MessageCounter, saturating_u32, sealed};
 
 /// The facts about all records.
 #[derive(Debug, Default)]

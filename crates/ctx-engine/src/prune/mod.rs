@@ -30,7 +30,7 @@ use ctx_policy::share::Share;
 use ctx_policy::{Rule, ToolFilter};
 use facts::{Facts, RecordFacts};
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use crate::placeholder::{ReferencePattern, references};
 use crate::zones::{KnownFacts, KnownZones, MessageFacts};
 use crate::{Pin, Time};

@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::decision::{Decision, Waiting};
 use super::log::{LogLines, Unsent};
 use super::{LastCall, Plan, Pruner, Sum, is_cold};
-use crate::checks::Checks;
 use crate::error::rewritable;
 use crate::outlet::Announced;
+use crate::output_check::OutputCheck;
 use crate::session::FirstUnread;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result, pins};
@@ -21,7 +21,7 @@ pub struct PrunePass<'p> {
     waiting: Waiting<'p>,
     zones: ZoneReader,
     pruner: Pruner<'p>,
-    checks: Option<Checks>,
+    checks: Option<OutputCheck>,
     last_call: LastCall,
 }
 
@@ -41,7 +41,7 @@ impl<'p> PrunePass<'p> {
             },
             zones: ZoneReader::default(),
             pruner: Pruner::new(&plan.options, plan.counter, false),
-            checks: dialect.map(Checks::new),
+            checks: dialect.map(OutputCheck::new),
             last_call: LastCall::default(),
         }
     }

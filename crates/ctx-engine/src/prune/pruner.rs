@@ -12,7 +12,7 @@ use super::facts::{CallFacts, Facts, Reasoning, RecordFacts, Replacement, Result
 use super::shorten::{begins_with_error, shorten, shorten_arguments};
 use super::{Options, Verdicts};
 use crate::calls::{FoundCall, Latest, called_on, tool_of};
-use crate::counter::{ByKind, MessageCounter, result_bytes, saturating_u32};
+use crate::message_counter::{ByKind, MessageCounter, result_bytes, saturating_u32};
 use crate::placeholder::{is_placeholder, split_handle};
 use crate::zones::ExchangeFinder;
 

@@ -13,7 +13,7 @@ use regex::{Captures, Regex};
 
 use super::facts::TextSize;
 use super::{Freed, Options, Trim};
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 
 /// Limits the length of the note about rescued lines, and of the numbers in a trimmed text.

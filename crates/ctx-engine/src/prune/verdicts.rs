@@ -12,7 +12,7 @@ use super::Options;
 use super::decide::{Decisions, Verdict};
 use super::facts::{Facts, Replacement, ResultFacts};
 use super::shorten::{shorten, shorten_arguments};
-use crate::counter::{ByKind, MessageCounter, PRIMING};
+use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 use crate::placeholder::split_handle;
 
 /// The verdicts on all records, with indexes from 0.

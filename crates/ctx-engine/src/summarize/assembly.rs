@@ -4,13 +4,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use ctx_format::{Dialect, Message, Object, Outline, Problem, Record, Role, Spool, counted};
 
 use super::old::OldZone;
 use super::writer::Writer;
 use super::{Plan, Summary, clean, tell};
-use crate::checks::{BoundReasoning, Checks};
+use crate::bound_reasoning::BoundReasoning;
+use crate::output_check::OutputCheck;
 use crate::{BadLineOutcome, BadLines, Notes, PassError, Result};
 
 /// A session while it is built.
@@ -19,7 +20,7 @@ pub(super) struct Assembly<'p> {
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) kept: Kept,
     pub(super) place: Option<SummaryPlacement>,
-    checks: Option<Checks>,
+    checks: Option<OutputCheck>,
     /// The problems of the input, if the caller has already found them.
     pub(super) problems: Option<Vec<Problem>>,
     bound: BoundReasoning,
@@ -75,7 +76,7 @@ impl<'p> Assembly<'p> {
             dialect,
             kept: Kept::new(&plan.temp),
             place: None,
-            checks: dialect.map(Checks::new),
+            checks: dialect.map(OutputCheck::new),
             problems: None,
             bound: BoundReasoning::default(),
             bad: BadLines::default(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use ctx_format::dialect::Chat;
 use ctx_format::{Dialect, Object, Options, Record, Records, Role};
 use ctx_llm::{Client, Endpoint, Settings, Tape, Tries};

@@ -24,7 +24,7 @@ use ctx_summary::Recognizer;
 use old::OldZone;
 
 use crate::Notes;
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 
 pub use assembly::{Draft, Material, NewSession};
 pub use batch::Batch;

@@ -11,9 +11,9 @@ use ctx_tokens::TokenCounter;
 
 use super::assembly::{Assembly, Material};
 use super::{NewSession, Plan, Summary, Writer};
-use crate::counter::PER_MESSAGE;
 use crate::error::rewritable;
 use crate::ledger::LedgerReader;
+use crate::message_counter::PER_MESSAGE;
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, Result};
 

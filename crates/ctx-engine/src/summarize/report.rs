@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use ctx_llm::Usage;
 use ctx_policy::Method;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Shortens records that stay. A long tool result keeps its beginning and end, with a handle for
 //! the whole text. If that is not enough, long call arguments are cut as well.
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 use crate::prune::shorten_arguments;
 use ctx_format::{Dialect, Edits, Handle, Message, Part, Record, Role, Saved, Slot};
@@ -173,7 +173,7 @@ fn cut_before(text: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::counter::MessageCounter;
+    use crate::message_counter::MessageCounter;
     use ctx_format::dialect::Chat;
     use ctx_format::{Origin, Saved};
     use ctx_tokens::Encoding;

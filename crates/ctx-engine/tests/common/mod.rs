@@ -2,7 +2,7 @@
 
 use chrono::DateTime;
 use ctx_engine::compact::{Content, Environment, Options, Report, compact_stream};
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::{Notes, PassError};
 use ctx_policy::Policy;
 use ctx_tokens::Encoding;

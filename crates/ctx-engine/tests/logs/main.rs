@@ -7,7 +7,7 @@ mod pi;
 use std::collections::HashSet;
 use std::io::Cursor;
 
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::prune::{Options as PruneOptions, Plan, PrunePass};
 use ctx_engine::{ErrorKind, Invalid, Notes, PassError, Session};
 use ctx_format::view::Presence;

@@ -1,7 +1,7 @@
 //! However messages are cut and grouped, their tokens add up to the same total.
 
 use ctx_engine::count::{Share, Tally};
-use ctx_engine::counter::{ByKind, MessageCounter, PRIMING};
+use ctx_engine::message_counter::{ByKind, MessageCounter, PRIMING};
 use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 use ctx_tokens::Encoding;
 use proptest::prelude::*;

@@ -6,7 +6,7 @@ mod items;
 mod tree;
 
 use ctx_engine::count::Tally;
-use ctx_engine::counter::{MessageCounter, PER_MESSAGE};
+use ctx_engine::message_counter::{MessageCounter, PER_MESSAGE};
 use ctx_engine::prune::{Options as PruneOptions, Pruner, Trim};
 use ctx_engine::zones::Splitter;
 use ctx_format::{Dialect, Object, Options, Outline, Record, Records, Zone};
@@ -130,7 +130,7 @@ fn the_lines_of_a_reply_count_as_one_message() {
         let (outline, message) = (record.outline(Some(&Tree)), record.message(Some(&Tree)));
         if let (Some(outline), Some(message)) = (outline, message) {
             tally.message(&counter, &message);
-            ctx_engine::counter::add_to_size(&mut size, &outline, &message, &counter);
+            ctx_engine::message_counter::add_to_size(&mut size, &outline, &message, &counter);
             frames += counter.message(&message).overhead;
         }
     });

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use ctx_engine::counter::{ByKind, MessageCounter};
+use ctx_engine::message_counter::{ByKind, MessageCounter};
 use ctx_format::{Message, Part, Role};
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
@@ -136,7 +136,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Conte
 
 #[cfg(test)]
 mod tests {
-    use ctx_engine::counter::MessageCounter;
+    use ctx_engine::message_counter::MessageCounter;
     use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
     use ctx_tokens::Encoding;
 

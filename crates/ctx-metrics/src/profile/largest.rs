@@ -174,7 +174,7 @@ impl Calls {
 
 #[cfg(test)]
 mod tests {
-    use ctx_engine::counter::MessageCounter;
+    use ctx_engine::message_counter::MessageCounter;
     use ctx_format::{Message, Part, Role};
     use ctx_tokens::Encoding;
 

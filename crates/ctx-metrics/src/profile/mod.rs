@@ -13,7 +13,7 @@ mod timeline;
 use compaction_score::RecordedCompaction;
 use ctx_engine::calls::CallNames;
 use ctx_engine::count::{Share, Tally};
-use ctx_engine::counter::{MessageCounter, PRIMING};
+use ctx_engine::message_counter::{MessageCounter, PRIMING};
 use ctx_engine::prune::{Plan, PrunePass};
 use ctx_engine::{ErrorKind, Notes, PassError, Session};
 use ctx_format::view::{Outside, Presence};

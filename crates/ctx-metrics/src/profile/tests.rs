@@ -1,4 +1,4 @@
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::prune::{Options, Plan};
 use ctx_engine::{ErrorKind, Invalid, PassError, Session, count};
 use ctx_format::Options as ReadOptions;

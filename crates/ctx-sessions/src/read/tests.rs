@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::NamedTempFile;
 
-use ctx_engine::counter::MessageCounter;
+use ctx_engine::message_counter::MessageCounter;
 use ctx_tokens::Encoding;
 
 use super::{Reading, one_line, read};

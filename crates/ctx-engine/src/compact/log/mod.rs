@@ -26,9 +26,9 @@ use super::NewFile;
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::report::Report;
-use crate::checks::BoundReasoning;
-use crate::counter::MessageCounter;
+use crate::bound_reasoning::BoundReasoning;
 use crate::estimate::{Calibration, CalibrationPass};
+use crate::message_counter::MessageCounter;
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Result, Session};
 

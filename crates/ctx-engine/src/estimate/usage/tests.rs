@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::counter::{MessageCounter, PER_MESSAGE, PRIMING};
+use crate::message_counter::{MessageCounter, PER_MESSAGE, PRIMING};
 use ctx_format::Options;
 use ctx_tokens::Encoding;
 

@@ -12,7 +12,7 @@ use ctx_policy::{Clear, Rule};
 use ctx_tokens::Encoding;
 
 use super::{Cache, LastCall, Options, Plan, PrunePass, Trim, is_cold};
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use crate::{ErrorKind, Invalid, Notes, Result, Session, Time};
 
 pub(super) fn plan(options: Options) -> Plan {

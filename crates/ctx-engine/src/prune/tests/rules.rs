@@ -3,7 +3,7 @@ use ctx_format::{
 };
 use ctx_tokens::Encoding;
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use crate::placeholder::ReferencePattern;
 use crate::prune::{Freed, Options, Pruner, Trim, Verdicts, shorten_arguments};
 use ctx_policy::trigger::Size;
@@ -88,7 +88,7 @@ pub(super) fn pruned(
         let message = object.as_ref().and_then(|object| dialect.message(object));
         let outline = object.as_ref().and_then(|object| dialect.outline(object));
         if let (Some(message), Some(outline)) = (&message, &outline) {
-            crate::counter::add_to_size(&mut size, outline, message, &counter);
+            crate::message_counter::add_to_size(&mut size, outline, message, &counter);
         }
         let tokens = message.map_or(0, |message| counter.message(&message).total());
         assert_eq!(verdicts.tokens(index), tokens, "{line:?}");

@@ -5,7 +5,7 @@ mod output;
 mod refill;
 
 use crate::allocate::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict, decide};
-use crate::counter::{PRIMING, saturating_u32};
+use crate::message_counter::{PRIMING, saturating_u32};
 use crate::zones::ExchangeFinder;
 use ctx_format::{
     Class, Dialect, Message, Outline, Part, Problem, Record, Validator, Watch, Zone, ZoneReader,

@@ -2,7 +2,7 @@
 //! left.
 
 use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
-use crate::counter::PRIMING;
+use crate::message_counter::PRIMING;
 use ctx_format::{Dialect, Record};
 use ctx_summary::RECORD_HEADING;
 use ctx_summary::ledger::Ledger;
@@ -366,7 +366,7 @@ mod tests {
         let session = [(long.as_str(), Verdict::Old), (ASK, Verdict::Keep), (DONE, Verdict::Keep)];
         for budget in [90, 150, 400] {
             let mut new = output(&plan, budget, false, &session).expect("it fits");
-            let mut used = crate::counter::PRIMING;
+            let mut used = crate::message_counter::PRIMING;
             let written = lines(&mut new);
             let written: Vec<&str> = written.iter().map(String::as_str).collect();
             each(&written, |record| {

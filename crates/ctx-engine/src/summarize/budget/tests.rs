@@ -53,7 +53,7 @@ fn what_does_not_fit_is_old_and_lines_go_with_the_record_before_them() {
 /// Returns the tokens of the output, counted as a budget counts them.
 fn tokens(new: &[String]) -> u64 {
     let new: Vec<&str> = new.iter().map(String::as_str).collect();
-    let mut tokens = crate::counter::PRIMING;
+    let mut tokens = crate::message_counter::PRIMING;
     each(&new, |record| {
         let message = record.message(Some(&Chat)).expect("a message");
         tokens += plan().counter.message(&message).total();

@@ -530,7 +530,7 @@ mod size_tests {
     use ctx_tokens::Encoding;
 
     use crate::count::Tally;
-    use crate::counter::MessageCounter;
+    use crate::message_counter::MessageCounter;
     use ctx_policy::trigger::Size;
 
     fn measured(dialect: &dyn Dialect, records: &[&str]) -> Size {

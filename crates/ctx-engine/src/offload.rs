@@ -11,7 +11,7 @@ use ctx_format::{
 };
 use regex::{Captures, Regex};
 
-use crate::checks::BoundReasoning;
+use crate::bound_reasoning::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
 use crate::{ErrorKind, Notes, PassError, Result};
 

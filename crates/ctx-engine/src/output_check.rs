@@ -1,15 +1,11 @@
-//! Checks that the output has no problem that the input does not have, and whether a change breaks
-//! signed reasoning. Newer models bind each block of reasoning to all messages before it. If one of
-//! these messages changes, the API refuses or drops the block.
+//! Checks that the output has no problem that the input does not have.
 
-use std::collections::BTreeSet;
-
-use ctx_format::{Dialect, Outline, Problem, Record, Role, Rule, Rules, Validator, counted};
+use ctx_format::{Dialect, Outline, Problem, Role, Rule, Rules, Validator, counted};
 
 use crate::{ErrorKind, Notes, PassError, Result};
 
 /// The problems of the input and the output.
-pub struct Checks {
+pub(crate) struct OutputCheck {
     input: Validator,
     output: Validator,
     /// The rules that the output must keep if the input keeps them.
@@ -20,9 +16,9 @@ pub struct Checks {
     begun: bool,
 }
 
-impl Checks {
+impl OutputCheck {
     /// Creates the checks for a dialect.
-    pub fn new(dialect: &dyn Dialect) -> Self {
+    pub(crate) fn new(dialect: &dyn Dialect) -> Self {
         let rules = dialect.output_rules();
         Self {
             input: Validator::new(rules),
@@ -34,18 +30,18 @@ impl Checks {
     }
 
     /// Adds a message of the input.
-    pub fn input(&mut self, line: u64, outline: &Outline<'_>) {
+    pub(crate) fn input(&mut self, line: u64, outline: &Outline<'_>) {
         self.input.push(line, outline);
     }
 
     /// Adds a message of the output.
-    pub fn output(&mut self, line: u64, outline: &Outline<'_>) {
+    pub(crate) fn output(&mut self, line: u64, outline: &Outline<'_>) {
         self.begun |= !outline.role.is_system();
         self.output.push(line, outline);
     }
 
     /// Adds the summary to the output, and returns the role that it may have there.
-    pub fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
+    pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {
             role = Role::User;
@@ -57,7 +53,7 @@ impl Checks {
 
     /// Returns an error if the output has a problem that the input does not have. Problems of the
     /// input cause a warning, or an error if `strict`.
-    pub fn finish(mut self, strict: bool, notes: &mut Notes) -> Result<()> {
+    pub(crate) fn finish(mut self, strict: bool, notes: &mut Notes) -> Result<()> {
         let input = std::mem::take(&mut self.input).finish();
         self.compare(input, strict, notes)
     }
@@ -89,105 +85,12 @@ impl Checks {
     }
 }
 
-/// The first version of each model family that binds its reasoning. Claude refuses a block after a
-/// change (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops it
-/// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
-const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
-    ("fable-", [5, 1]),
-    ("mythos-", [5, 1]),
-    ("opus-", [5, 5]),
-    ("sonnet-", [5, 5]),
-    ("haiku-", [5, 5]),
-    ("gpt-", [6, 2]),
-];
-
-/// Counts the signed reasoning after the first change of a session.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct BoundReasoning {
-    /// Whether a message has been changed or dropped so far.
-    pub(crate) changed: bool,
-    blocks: usize,
-    first_line: u64,
-    /// The current model, if the session names it.
-    model: Option<String>,
-    models: BTreeSet<Option<String>>,
-}
-
-impl BoundReasoning {
-    /// Adds the next record, with the new bytes if it changes. `changes` says whether anything but
-    /// its own reasoning changes.
-    pub(crate) fn write(
-        &mut self,
-        record: &Record<'_>,
-        new: Option<&[u8]>,
-        dialect: &dyn Dialect,
-        changes: bool,
-    ) {
-        match new {
-            Some(bytes) if self.changed => self.keep(&record.origin().record(bytes), dialect),
-            _ => self.keep(record, dialect),
-        }
-        self.changed |= changes;
-    }
-
-    /// Adds a record that stays unchanged.
-    pub(crate) fn keep(&mut self, record: &Record<'_>, dialect: &dyn Dialect) {
-        let Some(object) = record.whole_object().filter(|_| self.changed) else {
-            return;
-        };
-        if let Some(model) = dialect.model(object) {
-            self.model = Some(model.into_owned());
-        }
-        let blocks = dialect.sealed(object).reasoning;
-        let is_bound = self.model.as_deref().is_none_or(binds);
-        if blocks == 0 || !is_bound || record.is_outside() {
-            return;
-        }
-        if self.blocks == 0 {
-            self.first_line = record.line;
-        }
-        self.blocks += blocks;
-        self.models.insert(self.model.clone());
-    }
-
-    /// Warns about the blocks that were found.
-    pub(crate) fn warn(&self, notes: &mut Notes) {
-        if self.blocks == 0 {
-            return;
-        }
-        let blocks = counted(self.blocks, "signed block");
-        let name = |model: &Option<String>| {
-            model.clone().unwrap_or_else(|| "a model that is not recorded".to_owned())
-        };
-        let models = self.models.iter().map(name).collect::<Vec<_>>().join(", ");
-        let text = format_args!(
-            "{blocks} of reasoning after a changed message, by {models}: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
-        );
-        notes.warn_at(self.first_line, text);
-    }
-}
-
-/// Returns true if a model binds its reasoning to the messages before it.
-fn binds(model: &str) -> bool {
-    BINDING_SINCE.iter().any(|(family, since)| {
-        let Some((_, version)) = model.split_once(family) else {
-            return false;
-        };
-        let numbers = version.split(|c: char| !c.is_ascii_alphanumeric());
-        let numbers = numbers.map_while(|number| number.parse().ok());
-        // A release date is not a version.
-        let mut numbers = numbers.filter(|number: &u64| *number < 1000);
-        let mut next = || numbers.next().unwrap_or(0);
-        [next(), next()] >= *since
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::dialect::Plain;
     use ctx_format::{Dialect, Object, Outline, Role, dialect};
 
-    use super::Checks;
+    use super::OutputCheck;
     use crate::{ErrorKind, Notes, Result};
 
     fn dialect(name: &str) -> &'static dyn Dialect {
@@ -200,7 +103,7 @@ mod tests {
     /// Checks an input of these records, and an output of some of them.
     fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<()>, Vec<String>) {
         let chat = dialect("chat");
-        let mut checks = Checks::new(chat);
+        let mut checks = OutputCheck::new(chat);
         for (line, text) in (1..).zip(input) {
             let object = Object::parse(text).expect("an object");
             let outline = chat.outline(&object).expect("a message");
@@ -234,11 +137,11 @@ mod tests {
 
     #[test]
     fn the_summary_has_the_role_that_the_dialect_allows_there() {
-        let chat = Checks::new(dialect("chat")).summary(dialect("chat"), Role::Assistant);
+        let chat = OutputCheck::new(dialect("chat")).summary(dialect("chat"), Role::Assistant);
         assert_eq!(chat, Role::Assistant);
         // A summary that is marked only by its text never has the model's role.
         for dialect in [dialect("anthropic"), &Plain] {
-            let mut checks = Checks::new(dialect);
+            let mut checks = OutputCheck::new(dialect);
             for _ in 0..2 {
                 assert_eq!(checks.summary(dialect, Role::Assistant), Role::User);
             }
@@ -251,7 +154,7 @@ mod tests {
     fn a_session_of_texts_begins_with_the_user_where_it_did() {
         let outline = |role| Outline { role, ..Outline::of_line() };
         let check = |input: &[Role], output: &[Role]| {
-            let mut checks = Checks::new(&Plain);
+            let mut checks = OutputCheck::new(&Plain);
             for (line, role) in (1..).zip(input) {
                 checks.input(line, &outline(*role));
             }
@@ -265,34 +168,5 @@ mod tests {
         assert!(check(&[assistant, user], &[assistant]).is_ok());
         let error = check(&[user, assistant], &[assistant]).expect_err("no user");
         assert!(matches!(error.kind, ErrorKind::NewProblem(_)));
-    }
-}
-
-#[cfg(test)]
-mod bound_tests {
-    use super::binds;
-
-    #[test]
-    fn reasoning_is_bound_since_a_version_of_each_family() {
-        for (model, expected) in [
-            ("claude-fable-5-1", true),
-            ("claude-fable-5", false),
-            ("claude-fable-5-20260301", false),
-            ("claude-opus-5-5-20260831", true),
-            ("anthropic/claude-opus-6", true),
-            ("claude-opus-5-5@20260831", true),
-            ("anthropic/claude-opus-5.5:thinking", true),
-            ("claude-opus-5-5[1m]", true),
-            ("us.anthropic.claude-opus-5-5-v1:0", true),
-            ("claude-opus-4-5-20251101", false),
-            ("claude-3-5-sonnet-20241022", false),
-            ("gpt-6.2-codex", true),
-            ("gpt-6.1", false),
-            ("gpt-5-mini", false),
-            ("gemini-3-pro", false),
-            ("", false),
-        ] {
-            assert_eq!(binds(model), expected, "{model}");
-        }
     }
 }

@@ -8,7 +8,7 @@ use ctx_format::{Class, Conversation, Dialect, Outline, Record, Splice, Spool, T
 use ctx_policy::keep::Keep;
 use serde::Serialize;
 
-use crate::counter::MessageCounter;
+use crate::message_counter::MessageCounter;
 use crate::zones::{Reason, Splitter};
 use crate::{PassError, Pin, Result, TaggedWriter, pins};
 
@@ -260,7 +260,7 @@ impl ZoneCounts {
 
 #[cfg(test)]
 mod tests {
-    use crate::counter::MessageCounter;
+    use crate::message_counter::MessageCounter;
     use ctx_format::{Options, Zone};
     use ctx_policy::keep::Keep;
     use ctx_tokens::Encoding;
