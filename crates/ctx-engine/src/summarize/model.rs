@@ -9,7 +9,7 @@ use ctx_summary::{Job, ModelSummary, Template, missing_headings, summarize};
 use ctx_tokens::TokenCounter;
 
 use super::old::ModelInput;
-use super::{ModelSource, Window};
+use super::source::{ModelSource, Window};
 use crate::Notes;
 
 /// A model, its instructions, and the requirements for its answer.

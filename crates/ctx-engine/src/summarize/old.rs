@@ -1,21 +1,15 @@
 //! Gathers the old records of a session as they pass, for the summary that replaces them.
 
-use std::borrow::Cow;
-
-use ctx_format::{Class, Dialect, Message, Record, Zone, ZoneReader};
+use ctx_format::{Message, Zone};
 use ctx_redact::redact;
 use ctx_summary::check::Source;
 use ctx_summary::ledger::{Ledger, Reading};
 use ctx_summary::{RuleSummary, Transcript};
 use ctx_tokens::TokenCounter;
 
-use super::assembly::{Assembly, Material};
-use super::{NewSession, Plan, Summary, Writer};
-use crate::error::rewritable;
+use super::{Plan, Summary};
 use crate::ledger::LedgerReader;
 use crate::message_counter::PER_MESSAGE;
-use crate::session::FirstUnread;
-use crate::{ErrorKind, Notes, Result};
 
 /// The data that a writer needs about the old records before it can write their summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +106,11 @@ impl OldZone {
             shortened: 0,
             counter: plan.counter.encoding().counter(),
         }
+    }
+
+    /// Returns true if messages that stay must be added, too.
+    pub(super) fn reads_kept(&self) -> bool {
+        self.reader.is_some() || self.input.is_some()
     }
 
     /// Adds a message that stays. The summary need not repeat it, but a model's answer may.
@@ -254,116 +253,6 @@ impl ModelInput {
     }
 }
 
-/// Takes the records of a session together with their zones.
-pub struct ZonePass<'p> {
-    assembly: Assembly<'p>,
-    /// The tags so far.
-    pub zones: ZoneReader,
-    has_old: bool,
-    unread: FirstUnread,
-}
-
-/// A record that was read, and perhaps changed, before it reaches this pass.
-pub struct ReadRecord<'m> {
-    /// Its new bytes without a tag, or `None` if it did not change.
-    pub bytes: Option<Vec<u8>>,
-    /// Its message.
-    pub message: Message<'m>,
-}
-
-impl<'p> ZonePass<'p> {
-    /// Creates a pass that gathers the data that a writer `needs`.
-    pub fn new(plan: &'p Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
-        Self {
-            assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, None)),
-            zones: ZoneReader::default(),
-            has_old: false,
-            unread: FirstUnread::default(),
-        }
-    }
-
-    /// Adds the next record, whose tag names its zone.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
-        let zone = self.zones.read(record);
-        self.push_to(zone, record)
-    }
-
-    /// Adds the next record with this zone.
-    pub(super) fn push_to(&mut self, zone: Zone, record: &Record<'_>) -> Result<()> {
-        self.unread.look_at(record, self.assembly.dialect.map(|it| it as &dyn Dialect));
-        self.push_in(zone, record, None)
-    }
-
-    /// Adds the next record of a session that is known to be understood. The record may have been
-    /// read or changed before.
-    pub fn push_in(
-        &mut self,
-        zone: Zone,
-        record: &Record<'_>,
-        read: Option<ReadRecord<'_>>,
-    ) -> Result<()> {
-        let assembly = &mut self.assembly;
-        let is_old = zone == Zone::Old;
-        if is_old {
-            rewritable(assembly.dialect, "summarized", Some(record.line))?;
-        }
-        self.has_old |= is_old;
-        let outline = record.outline(assembly.dialect);
-        if assembly.input(record, outline.as_ref(), is_old) {
-            return Ok(());
-        }
-        let is_read = is_old || assembly.old.reader.is_some() || assembly.old.input.is_some();
-        let (bytes, message) = match read {
-            Some(read) => (read.bytes, Some(read.message)),
-            None => (None, record.message(assembly.dialect.filter(|_| is_read))),
-        };
-        let bytes = bytes.map_or_else(|| record.untagged(), Cow::Owned);
-        if is_old {
-            if message.is_none() && record.class != Class::Blank && record.piece.begins() {
-                assembly.old.other_lines += 1;
-            }
-            assembly.leave(record, message.as_ref());
-            return Ok(());
-        }
-        if let Some(message) = &message {
-            assembly.old.push_kept(record.line, message, record.bytes.len());
-        }
-        assembly.stay(record, outline.as_ref(), &bytes)
-    }
-
-    /// Leaves out the next record, whatever its zone.
-    pub fn drop(&mut self, record: &Record<'_>) {
-        self.assembly.input(record, record.outline(self.assembly.dialect).as_ref(), false);
-    }
-
-    /// Ends the input and checks the output.
-    pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>> {
-        if self.has_old {
-            self.unread.refuse("summarized")?;
-        }
-        self.assembly.finish(notes)
-    }
-
-    /// Checks the whole output and writes the summary, before any byte of it leaves.
-    pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession> {
-        let material = self.gather(notes)?;
-        let draft = material.draft(writer, notes)?;
-        Ok(material.with(draft))
-    }
-}
-
-/// Checks that the stream is complete and was split. Sessions whose lines belong together are
-/// refused, because the lines that stay need the lines that would leave.
-pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
-    if zones.records() > 0 && !zones.zoned() {
-        if dialect.is_some() {
-            rewritable(dialect, "summarized", None)?;
-        }
-        return Err(ErrorKind::NoZones.into());
-    }
-    Ok(zones.finish()?)
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::Object;
@@ -471,108 +360,5 @@ mod tests {
         let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
         let zone = old(&plan, LEDGER, &[&long]);
         assert_eq!((zone.sizes("so"), zone.most_tokens()), (None, None));
-    }
-}
-
-#[cfg(test)]
-mod zones_tests {
-    use ctx_format::dialect::Chat;
-    use ctx_format::{Dialect, Zone};
-
-    use super::super::Plan;
-    use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
-    use super::{NewSession, ReadRecord, ZonePass};
-    use crate::{ErrorKind, Notes, Result};
-
-    /// Returns the new session for tagged lines.
-    fn pass(
-        plan: &Plan,
-        dialect: Option<&'static dyn Dialect>,
-        session: &[&str],
-        notes: &mut Notes,
-    ) -> Result<NewSession> {
-        let mut pass = ZonePass::new(plan, by_rule().needs(), dialect);
-        let mut pushed = Ok(());
-        each(session, |record| {
-            if pushed.is_ok() {
-                pushed = pass.push(record);
-            }
-        });
-        pushed?;
-        assert_eq!(pass.zones.records(), session.len() as u64);
-        pass.finish(&by_rule(), notes)
-    }
-
-    #[test]
-    fn the_tags_say_what_is_old() {
-        let session = [
-            tagged(r#""zone":"old","line":1"#, ASK),
-            tagged(r#""zone":"old""#, DONE),
-            tagged(r#""zone":"keep","end":3"#, THANKS),
-        ];
-        let session = session.each_ref().map(String::as_str);
-        let mut new = pass(&plan(), Some(&Chat), &session, &mut Notes::new()).expect("legal");
-        let lines = lines(&mut new);
-        assert!(lines[0].contains("User messages: 1"), "{}", lines[0]);
-        assert_eq!(lines[1..], [THANKS]);
-    }
-
-    #[test]
-    fn without_a_format_nothing_can_be_old() {
-        let old = tagged(r#""zone":"old""#, ASK);
-        let new = pass(&plan(), None, &[THANKS, &old], &mut Notes::new());
-        let error = new.err().expect("the format is not known");
-        assert!(matches!(error.kind, ErrorKind::UnknownFormat("summarized")));
-        assert_eq!(error.lines, [2]);
-        let mut new = pass(&plan(), None, &[THANKS], &mut Notes::new()).expect("nothing is old");
-        assert_eq!(lines(&mut new), [THANKS]);
-    }
-
-    /// A record that is not understood may belong to removed records, wherever it is.
-    #[test]
-    fn what_is_not_understood_is_not_summed_up() {
-        let critic = tagged(r#""zone":"keep""#, r#"{"role":"critic","content":"x"}"#);
-        let old = tagged(r#""zone":"old""#, ASK);
-        let pass = |session: &[&str]| pass(&plan(), Some(&Chat), session, &mut Notes::new());
-        let error = pass(&[&old, &critic]).err().expect("it is not understood");
-        assert!(matches!(error.kind, ErrorKind::Unread { .. }), "{error}");
-        assert_eq!(error.lines, [2]);
-        assert!(pass(&[THANKS, &critic]).is_ok(), "nothing is old");
-    }
-
-    #[test]
-    fn lines_that_are_no_messages_leave_with_the_old_ones_and_are_told() {
-        let session = [
-            tagged(r#""zone":"old""#, ASK),
-            tagged(r#""zone":"old""#, r#"{"n":1}"#),
-            tagged(r#""zone":"keep""#, THANKS),
-        ];
-        let session = session.each_ref().map(String::as_str);
-        let mut notes = Notes::new();
-        let mut new = pass(&plan(), Some(&Chat), &session, &mut notes).expect("legal");
-        assert_eq!(lines(&mut new).len(), 2);
-        assert_eq!(
-            texts(&mut notes),
-            ["1 line without a message removed with the summarized part"]
-        );
-    }
-
-    #[test]
-    fn records_may_change_or_be_left_out_on_their_way() {
-        let plan = plan();
-        let mut pass = ZonePass::new(&plan, by_rule().needs(), Some(&Chat));
-        each(&[ASK, DONE, THANKS], |record| {
-            if record.line == 1 {
-                return pass.drop(record);
-            }
-            let read = ReadRecord {
-                bytes: Some([THANKS.as_bytes(), b"\n"].concat()),
-                message: record.message(Some(&Chat)).expect("a message"),
-            };
-            let read = Some(read).filter(|_| record.line == 2);
-            pass.push_in(Zone::Keep, record, read).expect("it stays");
-        });
-        let material = pass.gather(&mut Notes::new()).expect("legal");
-        assert_eq!(lines(&mut material.with(None)), [THANKS, THANKS]);
     }
 }
