@@ -1,18 +1,18 @@
 //! Compacts one session, from its survey to its new content.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
-use chrono::NaiveDate;
-use ctx_format::{Message, Zone};
+use ctx_format::Zone;
 use ctx_llm::Usage;
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::{Size, Step};
 use ctx_summary::ledger::Ledger;
 
+use super::attempts::{Attempts, Candidate, Ended};
 use super::content::Content;
 use super::forecast::Forecast;
-use super::ladder::{Candidate, Ended, Ladder};
 use super::options::SizeBefore;
+use super::reading::{Flush, MessageReader, Reading};
 use super::report::{Attempt, Outcome, PRUNED_FIRST, Report, ratio};
 use super::survey::Survey;
 use super::{Offloaded, Originals, Source, pruning};
@@ -44,22 +44,6 @@ pub struct Compacted {
     pub content: Content,
     /// The summary among the messages.
     pub summary: Option<Summary>,
-}
-
-/// Reads messages for the caller, such as for a memory.
-pub trait MessageReader {
-    /// Reads the next message, in the order of the session.
-    fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>);
-}
-
-/// Calls [`MessageReader::read`] of a shared reader.
-pub(super) type ReadMessage<'r> = dyn Fn(&Message<'_>, u64, Option<NaiveDate>) + 'r;
-
-/// Reads all messages during the first reading of a compaction.
-#[derive(Clone, Copy)]
-pub(super) struct Flush<'f> {
-    pub(super) read: &'f ReadMessage<'f>,
-    pub(super) is_done: &'f Cell<bool>,
 }
 
 /// The step before summarizing that makes a session smaller.
@@ -195,7 +179,7 @@ impl<'c> Compaction<'c> {
             }
         }
         let pruned = self.survey.pruned.take();
-        let read = self.ladder(None).read_old(&zones, reader);
+        let read = self.reading(&Flush::default()).read_old(&zones, reader);
         self.survey.pruned = pruned;
         read
     }
@@ -210,23 +194,11 @@ impl<'c> Compaction<'c> {
         memory: Option<&mut dyn MessageReader>,
         notes: &mut Notes,
     ) -> Result<Option<Compacted>> {
-        let mut attempts = Vec::new();
-        let ended = match flush {
-            None => self.compacted(has_store, None, memory, &mut attempts, notes)?,
-            Some(reader) => {
-                let is_done = Cell::new(false);
-                let reader = RefCell::new(reader);
-                let read: &ReadMessage<'_> = &|message, line, date| {
-                    reader.borrow_mut().read(message, line, date);
-                };
-                let flush = Some(Flush { read, is_done: &is_done });
-                let ended = self.compacted(has_store, flush, memory, &mut attempts, notes)?;
-                if !is_done.get() {
-                    self.read_all(reader.into_inner())?;
-                }
-                ended
-            }
-        };
+        let (mut attempts, flush) = (Vec::new(), Cell::new(flush));
+        let ended = self.compacted(has_store, &flush, memory, &mut attempts, notes)?;
+        if let Some(reader) = flush.take() {
+            self.read_all(reader)?;
+        }
         self.report.attempts = attempts;
         if let Err(outcome) = &ended {
             self.report.end(*outcome);
@@ -239,7 +211,7 @@ impl<'c> Compaction<'c> {
     fn compacted(
         &mut self,
         has_store: bool,
-        flush: Option<Flush<'_>>,
+        flush: &Flush<'_>,
         memory: Option<&mut dyn MessageReader>,
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
@@ -255,10 +227,11 @@ impl<'c> Compaction<'c> {
         if !plan.drops_old() {
             return Ok(Err(Outcome::NothingToDo));
         }
-        let ladder = self.ladder(flush);
+        let session = self.reading(flush);
+        let possible = Attempts { session, before: &self.before, due: self.is_due };
         let candidate = match plan.budget() {
-            Some(request) => ladder.budget(&request, attempts, notes),
-            None => ladder.climb(attempts, notes),
+            Some(request) => possible.budget(&request, attempts, notes),
+            None => possible.climb(attempts, notes),
         };
         let candidate = match candidate {
             Err(error) if error.kind.is_of_the_model() => return self.without_summary(error),
@@ -272,7 +245,7 @@ impl<'c> Compaction<'c> {
         if let Some(memory) = memory
             && extracts
         {
-            ladder.read_old(&candidate.zones, memory)?;
+            possible.session.read_old(&candidate.zones, memory)?;
         }
         self.describe(&candidate, has_store)?;
         Ok(Ok(Compacted { content: candidate.content, summary: candidate.summary }))
@@ -302,13 +275,11 @@ impl<'c> Compaction<'c> {
         self.offloaded.and_then(|it| it.originals)
     }
 
-    fn ladder<'l>(&'l self, flush: Option<Flush<'l>>) -> Ladder<'l, 'c> {
-        Ladder {
+    fn reading<'r, 'f>(&'r self, flush: &'r Flush<'f>) -> Reading<'r, 'f> {
+        Reading {
             plan: &self.source.plan,
             content: self.content,
             survey: &self.survey,
-            before: &self.before,
-            due: self.is_due,
             originals: self.originals(),
             flush,
         }

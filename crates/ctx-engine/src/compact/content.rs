@@ -6,8 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use ctx_format::{Dialect, FixedFile, Frame, Options, Record, Watch, dialect, dialect_of_lines};
+use ctx_policy::trigger::Size;
 
 use crate::error::rewritable;
+use crate::message_counter::{MessageCounter, add_to_size};
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 
@@ -152,6 +154,19 @@ impl Content {
     /// Passes each record to `handle`.
     pub fn each(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         self.session()?.each(handle)
+    }
+
+    /// Counts the tokens and messages.
+    pub(super) fn size(&self, counter: &MessageCounter) -> Result<Size> {
+        let mut size = Size::default();
+        self.each(|record| {
+            let dialect = Some(self.dialect);
+            if let Some((outline, message)) = record.outline(dialect).zip(record.message(dialect)) {
+                add_to_size(&mut size, &outline, &message, counter);
+            }
+            Ok(())
+        })?;
+        Ok(size)
     }
 
     /// Like [`Self::each`], for a session that was read before. An exchange in another dialect is

@@ -4,6 +4,7 @@
 //! the second applies the decisions. If a result is not small enough, the next attempt shortens
 //! more.
 
+mod attempts;
 mod batch;
 mod compaction;
 mod content;
@@ -13,11 +14,12 @@ mod ladder;
 mod log;
 mod options;
 mod pruning;
+mod reading;
 mod report;
 mod survey;
 #[cfg(test)]
 mod tests;
-mod within;
+mod within_budget;
 
 use std::collections::BTreeMap;
 
@@ -30,10 +32,11 @@ use pruning::{Rules, prune};
 use crate::{Notes, Result};
 
 pub use batch::{BatchLine, BatchPass, TakeLine};
-pub use compaction::{Compacted, Compaction, MessageReader};
+pub use compaction::{Compacted, Compaction};
 pub use content::{Content, temporary};
 pub use forecast::{Forecast, Leaving, ZoneCount};
 pub use options::{Environment, MakeWriter, Options};
+pub use reading::MessageReader;
 pub use report::{Attempt, Attention, Outcome, PRUNED_FIRST, Report, Survivors};
 
 /// A session whose large results are in files.

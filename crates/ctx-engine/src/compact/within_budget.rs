@@ -3,13 +3,12 @@
 //! messages fit.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
-use crate::message_counter::MessageCounter;
 use ctx_format::Zone;
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;
 
-use super::content::{Content, temporary};
-use super::ladder::{AttemptKind, Candidate, Ended, Ladder};
+use super::attempts::{AttemptKind, Attempts, Candidate, Ended};
+use super::content::temporary;
 use super::report::{Attempt, Outcome};
 use super::survey::Zones;
 use crate::split::ZoneCounts;
@@ -19,7 +18,7 @@ use crate::{ErrorKind, Notes, PassError, Result};
 /// How many times a budget that is too small is raised.
 const RAISES: usize = 3;
 
-impl Ladder<'_, '_> {
+impl Attempts<'_, '_> {
     /// Uses the target as a budget, and keeps as much of what the policy keeps as fits. If the
     /// target is too small for the records that must stay, uses the smallest budget that is large
     /// enough. Returns `None` if the result is not smaller than the session.
@@ -28,8 +27,8 @@ impl Ladder<'_, '_> {
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
-        let (summary, writer) = (self.plan.summary(), self.plan.by_code(None));
-        let request = self.plan.budget_of(0, Keep::default());
+        let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
+        let request = self.session.plan.budget_of(0, Keep::default());
         let pass = self.read_for_budget(&summary, &writer, &request)?;
         self.share_of(pass, (&summary, &writer), attempts, notes)
     }
@@ -42,7 +41,7 @@ impl Ladder<'_, '_> {
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
-        let (plan, before) = (self.plan, self.before.size.tokens);
+        let (plan, before) = (self.session.plan, self.before.size.tokens);
         // A session that is due below its target must become clearly smaller, because the model
         // refused it.
         let target = plan.limits.target.filter(|target| *target < before);
@@ -86,20 +85,20 @@ impl Ladder<'_, '_> {
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
         let mut least: Option<(Keep, Size)> = None;
-        for keep in self.plan.smaller_keeps(self.before) {
-            let size = self.survey.kept(&self.survey.zones(keep)?)?;
+        for keep in self.session.plan.smaller_keeps(self.before) {
+            let size = self.session.survey.kept(&self.session.survey.zones(keep)?)?;
             let before = least.map_or(self.before.size.tokens, |(_, size)| size.tokens);
             if size.tokens < before {
                 least = Some((keep, size));
             }
-            if self.plan.limits.fits(size.tokens) {
+            if self.session.plan.limits.fits(size.tokens) {
                 break;
             }
         }
         let Some((keep, _)) = least else {
             return Ok(None);
         };
-        let zones = self.survey.zones(keep)?;
+        let zones = self.session.survey.zones(keep)?;
         let mut read = self.read(keep, zones, Needs::default(), summary, notes)?;
         let built = self.sized(AttemptKind::Policy, &mut read, None, notes)?;
         let (what, tokens) = ("fewer-kept", built.size.tokens);
@@ -113,7 +112,7 @@ impl Ladder<'_, '_> {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
         let is_new = !summary.is_some_and(Summary::is_only_earlier);
-        tokens < self.before.size.tokens && (is_new || self.plan.limits.fits(tokens))
+        tokens < self.before.size.tokens && (is_new || self.session.plan.limits.fits(tokens))
     }
 
     /// Uses one budget for the whole context instead of the policy's attempts. Nothing else is
@@ -124,8 +123,8 @@ impl Ladder<'_, '_> {
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
     ) -> Result<Ended<Candidate>> {
-        let (summary, by_code) = (self.plan.summary(), self.plan.by_code(None));
-        let writer = self.plan.writer_within(notes)?;
+        let (summary, by_code) = (self.session.plan.summary(), self.session.plan.by_code(None));
+        let writer = self.session.plan.writer_within(notes)?;
         let mut pass = self.read_for_budget(&summary, &writer, request)?;
         let (error, pass) = match pass.fits(request.tokens, request.keep) {
             Err(error) => (error, Some(pass)),
@@ -138,10 +137,10 @@ impl Ladder<'_, '_> {
                 }
             },
         };
-        if self.plan.needs_model() {
+        if self.session.plan.needs_model() {
             return Err(ErrorKind::TooSmall(error).into());
         }
-        if !self.plan.options.strict_target {
+        if !self.session.plan.options.strict_target {
             let mut pass = match pass {
                 Some(pass) => pass,
                 None => self.read_for_budget(&summary, &by_code, request)?,
@@ -159,7 +158,7 @@ impl Ladder<'_, '_> {
     fn judged(&self, candidate: Candidate) -> Ended<Candidate> {
         let after = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
-        if !self.plan.limits.fits(after) && self.plan.options.strict_target {
+        if !self.session.plan.limits.fits(after) && self.session.plan.options.strict_target {
             Err(Outcome::Unreachable)
         } else if after < self.before.size.tokens {
             Ok(candidate)
@@ -177,13 +176,18 @@ impl Ladder<'_, '_> {
         writer: &'s Writer,
         request: &BudgetRequest,
     ) -> Result<BudgetPass<'s>> {
-        let mut pass = BudgetPass::new(summary, writer, request, Some(self.content.dialect));
-        let all =
-            Zones { of: vec![Zone::Keep; self.survey.records()], counts: ZoneCounts::default() };
-        self.each(&all, |zone, record, read| match (zone, read.and_then(|read| read.bytes)) {
-            (None, _) => Ok(()),
-            (Some(_), None) => pass.push(record),
-            (Some(_), Some(bytes)) => pass.push(&record.origin().record(&bytes)),
+        let mut pass =
+            BudgetPass::new(summary, writer, request, Some(self.session.content.dialect));
+        let all = Zones {
+            of: vec![Zone::Keep; self.session.survey.records()],
+            counts: ZoneCounts::default(),
+        };
+        self.session.each(&all, |zone, record, read| {
+            match (zone, read.and_then(|read| read.bytes)) {
+                (None, _) => Ok(()),
+                (Some(_), None) => pass.push(record),
+                (Some(_), Some(bytes)) => pass.push(&record.origin().record(&bytes)),
+            }
         })?;
         Ok(pass)
     }
@@ -196,9 +200,9 @@ impl Ladder<'_, '_> {
             finished => finished?,
         };
         let file = temporary(|output| session.write(output))?;
-        let content = self.content.with(file);
+        let content = self.session.content.with(file);
         Ok(Ok(Candidate {
-            size: measure(&content, &self.plan.environment.counter)?,
+            size: content.size(&self.session.plan.environment.counter)?,
             content,
             zones: self.spread(&zones),
             summary: session.draft.map(|draft| draft.summary),
@@ -209,8 +213,8 @@ impl Ladder<'_, '_> {
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();
-        let of = (0..self.survey.records()).map(|record| {
-            if self.survey.is_dropped(record) {
+        let of = (0..self.session.survey.records()).map(|record| {
+            if self.session.survey.is_dropped(record) {
                 return Zone::Keep;
             }
             let zone = zones.next().copied().unwrap_or(Zone::Keep);
@@ -220,17 +224,4 @@ impl Ladder<'_, '_> {
         let of = of.collect();
         Zones { of, counts }
     }
-}
-
-/// Counts the tokens and messages of a session.
-pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Size> {
-    let mut size = Size::default();
-    content.each(|record| {
-        let dialect = Some(content.dialect);
-        if let Some((outline, message)) = record.outline(dialect).zip(record.message(dialect)) {
-            crate::message_counter::add_to_size(&mut size, &outline, &message, counter);
-        }
-        Ok(())
-    })?;
-    Ok(size)
 }

@@ -1,0 +1,251 @@
+//! One attempt to make a session smaller: what it keeps, who writes its summary, and its result.
+
+use ctx_format::Object;
+use ctx_policy::When;
+use ctx_policy::keep::Keep;
+use ctx_policy::trigger::Size;
+
+use super::content::{Content, temporary};
+use super::options::{SizeBefore, scaled};
+use super::pruning::prune;
+use super::reading::Reading;
+use super::report::Outcome;
+use super::survey::Zones;
+use crate::message_counter::PRIMING;
+use crate::summarize::{self, Draft, Material, Needs, Summary, Writer, ZonePass};
+use crate::{Notes, Result};
+
+/// A new content for the session that has passed its checks.
+pub(super) struct Candidate {
+    pub(super) content: Content,
+    pub(super) size: Size,
+    /// The zones of the records. Old records were summarized or left out.
+    pub(super) zones: Zones,
+    /// The summary.
+    pub(super) summary: Option<Summary>,
+}
+
+/// The result, or how the compaction ended without one.
+pub(super) type Ended<T> = Result<T, Outcome>;
+
+/// The session to make smaller, and the attempts that are possible.
+pub(super) struct Attempts<'a, 'f> {
+    pub(super) session: Reading<'a, 'f>,
+    /// The size before any change.
+    pub(super) before: &'a SizeBefore,
+    /// Whether a trigger fired.
+    pub(super) due: bool,
+}
+
+/// The session, read with its zones. Attempts that keep the same amount share it.
+pub(super) struct Read<'l> {
+    keep: Keep,
+    needs: Needs,
+    zones: Zones,
+    /// The kept part without a summary.
+    pub(super) kept: Size,
+    material: Material<'l>,
+}
+
+/// The result of an attempt: the kept records, with a summary if there is one.
+pub(super) struct Built {
+    draft: Option<Draft>,
+    pub(super) size: Size,
+    /// Set if the kept part was pruned, because then it is already written.
+    content: Option<Content>,
+}
+
+impl Attempts<'_, '_> {
+    /// Makes an attempt and returns its result, or `None` if there is nothing to summarize.
+    pub(super) fn attempt<'l>(
+        &self,
+        kind: AttemptKind,
+        known: Option<Read<'l>>,
+        summary: &'l summarize::Plan,
+        notes: &mut Notes,
+    ) -> Result<Option<(Read<'l>, Built)>> {
+        let keep = self.keep(kind);
+        let known = known.filter(|read| read.keep == keep);
+        let zones = self.session.survey.zones(keep)?;
+        // The model is not asked.
+        if zones.counts.old == 0 && known.is_none() && !kind.prunes() {
+            return Ok(None);
+        }
+        let writer = self.writer(kind, notes)?;
+        let mut read = match known.filter(|read| read.needs.cover(writer.needs())) {
+            Some(same) => same,
+            None => self.read(keep, zones, writer.needs(), summary, notes)?,
+        };
+        let built = self.build(kind, &mut read, &writer, notes)?;
+        Ok(built.map(|built| (read, built)))
+    }
+
+    /// Reads the session with zones that were decided before.
+    pub(super) fn read<'l>(
+        &self,
+        keep: Keep,
+        zones: Zones,
+        needs: Needs,
+        plan: &'l summarize::Plan,
+        notes: &mut Notes,
+    ) -> Result<Read<'l>> {
+        let mut pass = ZonePass::new(plan, needs, Some(self.session.content.dialect));
+        self.session.each(&zones, |zone, record, read| {
+            if let Some(zone) = zone {
+                return pass.push_in(zone, record, read);
+            }
+            pass.drop(record);
+            Ok(())
+        })?;
+        Ok(Read {
+            keep,
+            needs,
+            kept: self.session.survey.kept(&zones)?,
+            zones,
+            material: pass.gather(notes)?,
+        })
+    }
+
+    /// Builds the result of an attempt. Returns `None` if only an earlier summary would be
+    /// summarized.
+    fn build(
+        &self,
+        kind: AttemptKind,
+        read: &mut Read<'_>,
+        writer: &Writer,
+        notes: &mut Notes,
+    ) -> Result<Option<Built>> {
+        if !self.session.plan.summarizes() {
+            return self.sized(kind, read, None, notes).map(Some);
+        }
+        match read.material.draft(writer, notes)? {
+            Some(draft) if !draft.summary.is_only_earlier() => {
+                self.sized(kind, read, Some(draft), notes).map(Some)
+            }
+            // The kept part may be too long by itself.
+            _ if kind.prunes() && read.zones.counts.old == 0 => {
+                self.sized(kind, read, None, notes).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the kept part with a summary, and its size. The attempt may prune the kept part.
+    pub(super) fn sized(
+        &self,
+        kind: AttemptKind,
+        read: &mut Read<'_>,
+        draft: Option<Draft>,
+        notes: &mut Notes,
+    ) -> Result<Built> {
+        let mut size = read.kept;
+        size.tokens = size.tokens.max(PRIMING);
+        if let Some(draft) = &draft {
+            self.add_summary(draft, &mut size);
+        }
+        let mut times = [When::Fallback, When::Before].into_iter();
+        let mut content = None;
+        if let Some(when) = times.find(|when| kind.prunes() && self.session.plan.prunes(*when)) {
+            let unpruned = self.content_of(read, draft.as_ref())?;
+            content = Some(match prune(self.session.plan, when, &unpruned, &size, notes)? {
+                Some(pruned) => {
+                    size = pruned.size;
+                    pruned.content
+                }
+                None => unpruned,
+            });
+        }
+        Ok(Built { draft, size, content })
+    }
+
+    fn add_summary(&self, draft: &Draft, size: &mut Size) {
+        let dialect = self.session.content.dialect;
+        let text = std::str::from_utf8(&draft.record).unwrap_or_default();
+        let object = Object::parse(text.trim_end()).ok();
+        let message = object.as_ref().and_then(|object| dialect.message(object));
+        if let Some(message) = message {
+            size.tokens += self.session.plan.environment.counter.message(&message).total();
+            size.messages += u64::from(!message.role.is_system());
+        }
+    }
+
+    /// The kept records, with a summary if there is one.
+    fn content_of(&self, read: &mut Read<'_>, draft: Option<&Draft>) -> Result<Content> {
+        let file = temporary(|output| read.material.write(draft, output))?;
+        Ok(self.session.content.with(file))
+    }
+
+    /// Writes the result of an attempt to a file.
+    pub(super) fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate> {
+        Ok(Candidate {
+            content: match built.content {
+                Some(content) => content,
+                None => self.content_of(read, built.draft.as_ref())?,
+            },
+            size: built.size,
+            zones: read.zones.clone(),
+            summary: built.draft.map(|draft| draft.summary),
+        })
+    }
+
+    /// Returns how much an attempt keeps.
+    pub(super) fn keep(&self, kind: AttemptKind) -> Keep {
+        let keep = self.session.plan.keep(self.before);
+        if kind == AttemptKind::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }
+    }
+
+    /// Returns the writer of an attempt. A preview asks no model.
+    fn writer(&self, kind: AttemptKind, notes: &mut Notes) -> Result<Writer> {
+        let tokens = self.session.plan.summary_length(self.before);
+        let by_model = match kind {
+            AttemptKind::Policy => self.session.plan.by_model(Some(tokens), notes)?,
+            _ => None,
+        };
+        let tokens = match kind {
+            AttemptKind::Policy | AttemptKind::LessKept => tokens,
+            AttemptKind::Smaller | AttemptKind::Pruned => (tokens / 2).max(1),
+        };
+        Ok(by_model.unwrap_or_else(|| self.session.plan.by_code(Some(tokens))))
+    }
+}
+
+/// The kinds of attempts, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub(super) enum AttemptKind {
+    /// As the policy says.
+    Policy,
+    /// Keeps half as much as the policy, after a model's summary failed its check.
+    LessKept,
+    /// Asks code for a summary of half the length.
+    #[strum(serialize = "smaller-summary")]
+    Smaller,
+    /// Like `Smaller`, but also prunes the tool results that stay.
+    Pruned,
+}
+
+impl AttemptKind {
+    pub(super) fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns true if the attempt prunes the tool results that stay.
+    fn prunes(self) -> bool {
+        self == Self::Pruned
+    }
+}
+
+impl Candidate {
+    /// Returns true if messages leave. A compaction within a budget may only shorten them.
+    pub(super) fn leaves(&self) -> bool {
+        self.summary.is_some() || self.zones.counts.old > 0
+    }
+}
+
+impl Built {
+    /// Returns true if a model's summary failed its check.
+    pub(super) fn failed_check(&self) -> bool {
+        let draft = self.draft.as_ref();
+        draft.is_some_and(|draft| draft.summary.failed_check)
+    }
+}
