@@ -11,6 +11,7 @@
 mod decide;
 mod decision;
 mod facts;
+mod freed;
 mod log;
 mod pass;
 mod pruner;
@@ -37,11 +38,12 @@ use crate::{Pin, Time};
 
 pub use decision::Decision;
 pub(crate) use decision::{report_small_gain, report_sums};
+pub use freed::{Freed, Sum, Sums};
 pub use log::Unsent;
 pub use pass::{PrunePass, PruneReport};
 pub use pruner::Pruner;
 pub(crate) use shorten::shorten_arguments;
-pub use verdicts::{Freed, Sum, Sums, Verdicts};
+pub use verdicts::Verdicts;
 pub(crate) use verdicts::{changed_record, changes_context};
 
 /// The rules to apply; none by default.

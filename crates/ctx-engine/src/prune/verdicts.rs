@@ -1,16 +1,15 @@
 //! The verdicts on all records of a session: what they free, and how they are applied.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use ctx_format::{Call, Dialect, Edits, Message, Object, Part, Record, ToolResult};
 use ctx_policy::Rule;
 use ctx_policy::trigger::Size;
-use serde::Serialize;
 
 use super::Options;
 use super::decide::{Decisions, Verdict};
 use super::facts::{Facts, Replacement, ResultFacts};
+use super::freed::{Freed, Sums};
 use super::shorten::{shorten, shorten_arguments};
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 use crate::placeholder::split_handle;
@@ -172,85 +171,6 @@ impl<'p> Verdicts<'p> {
     fn replacements(&self, record: usize) -> impl Iterator<Item = (usize, Replacement)> {
         let results = self.facts.results_of(record);
         results.filter_map(|result| Some((result, self.decisions.results[result]?)))
-    }
-}
-
-/// The savings of one change, in tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freed {
-    /// The rule that made the change.
-    pub rule: Rule,
-    /// The tokens before.
-    pub before: u64,
-    /// The tokens after.
-    pub after: u64,
-}
-
-/// The sum of several changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Sum {
-    /// The number of changes.
-    pub changes: u64,
-    /// The tokens before.
-    #[serde(rename = "tokens_before")]
-    pub before: u64,
-    /// The tokens after.
-    #[serde(rename = "tokens_after")]
-    pub after: u64,
-}
-
-impl Sum {
-    /// Returns the tokens that are freed.
-    pub fn gain(&self) -> u64 {
-        self.before.saturating_sub(self.after)
-    }
-
-    /// Adds the changes of another sum.
-    pub fn add(&mut self, other: Self) {
-        self.changes += other.changes;
-        self.before += other.before;
-        self.after += other.after;
-    }
-}
-
-impl From<Freed> for Sum {
-    fn from(freed: Freed) -> Self {
-        Self { changes: 1, before: freed.before, after: freed.after }
-    }
-}
-
-/// Sums by rule.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sums(BTreeMap<Rule, Sum>);
-
-impl FromIterator<Freed> for Sums {
-    fn from_iter<I: IntoIterator<Item = Freed>>(changes: I) -> Self {
-        let mut sums = Self::default();
-        for freed in changes {
-            sums.0.entry(freed.rule).or_default().add(freed.into());
-        }
-        sums
-    }
-}
-
-impl Sums {
-    /// Returns true if there are no changes.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the sum of each rule that changes something, in the order of [`Rule`].
-    pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
-        self.0.iter().map(|(rule, sum)| (*rule, *sum))
-    }
-
-    /// Returns the sum of all changes.
-    pub fn total(&self) -> Sum {
-        let mut total = Sum::default();
-        for sum in self.0.values() {
-            total.add(*sum);
-        }
-        total
     }
 }
 
