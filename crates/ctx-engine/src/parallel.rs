@@ -93,29 +93,19 @@ impl<I: Send, W> Line<I, W> {
         let (done, results) = channel();
         let start = |_: &usize| {
             let done = done.clone();
-            let thread = builder().spawn_scoped(scope, move || self.run(&done));
+            let thread = builder().spawn_scoped(scope, move || {
+                run(&self.waiting, |number, item| {
+                    // The receiver must not wait forever for this result.
+                    !self.stopped.load(Ordering::Relaxed) && {
+                        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(item)));
+                        done.send((number, result)).is_ok()
+                    }
+                });
+            });
             thread.is_ok()
         };
         let threads = (0..jobs.get()).take_while(start).count();
         (threads > 0).then_some(results)
-    }
-
-    /// Runs one thread, which takes the next available item.
-    fn run<O>(&self, done: &Sender<Numbered<Ended<O>>>)
-    where
-        W: Fn(I) -> O,
-    {
-        let next = || lock(&self.waiting).recv().ok();
-        while let Some((number, item)) = next() {
-            if self.stopped.load(Ordering::Relaxed) {
-                return;
-            }
-            // The receiver must not wait forever for this result.
-            let result = catch_unwind(AssertUnwindSafe(|| (self.work)(item)));
-            if done.send((number, result)).is_err() {
-                return;
-            }
-        }
     }
 }
 
@@ -301,8 +291,10 @@ impl<I: Send + 'static> Threads<I> {
         let waiting = Arc::new(Mutex::new(waiting));
         let worker = |_| {
             let (work, waiting, done) = (work.clone(), waiting.clone(), done.clone());
-            let worker = builder().spawn(move || run(work.as_ref(), &waiting, &done));
-            worker.ok()
+            let worker = move || {
+                run(&waiting, |number, portion| done.send((number, work.work(portion))).is_ok());
+            };
+            builder().spawn(worker).ok()
         };
         handles.extend((0..threads).map_while(worker));
         if handles.len() == 1 {
@@ -336,15 +328,12 @@ fn join(thread: JoinHandle<()>) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// Runs one worker, which takes the next available portion.
-fn run<W: Work>(
-    work: &W,
-    waiting: &Mutex<Receiver<Numbered<Vec<W::Item>>>>,
-    done: &SyncSender<Numbered<W::Done>>,
-) {
+/// Runs one thread, which takes the next available item until there are no more, or until `handle`
+/// returns false.
+fn run<I>(waiting: &Mutex<Receiver<Numbered<I>>>, handle: impl Fn(usize, I) -> bool) {
     let next = || lock(waiting).recv().ok();
-    while let Some((number, portion)) = next() {
-        if done.send((number, work.work(portion))).is_err() {
+    while let Some((number, item)) = next() {
+        if !handle(number, item) {
             return;
         }
     }

@@ -100,14 +100,13 @@ impl ReplacedResults {
         let Some(message) = dialect.message(object) else {
             return 0;
         };
-        message.results().filter(|result| self.was_replaced(result)).count() as u64
-    }
-
-    fn was_replaced(&self, result: &ToolResult<'_>) -> bool {
-        let Some(Part::Text(text)) = result.parts.last() else {
-            return false;
+        let was_replaced = |result: &&ToolResult<'_>| match result.parts.last() {
+            Some(Part::Text(text)) => {
+                Handle::split(text).is_some() || self.references.iter().any(|it| it.matches(text))
+            }
+            _ => false,
         };
-        Handle::split(text).is_some() || self.references.iter().any(|it| it.matches(text))
+        message.results().filter(was_replaced).count() as u64
     }
 }
 

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::sync::Arc;
 
 use ctx_format::{
-    Conversation, Dialect, Flaw, Foreign, Object, Options, Record, Records, Unread, UnreadRule,
-    counted, dialect,
+    Conversation, Dialect, Flaw, Foreign, Options, Record, Records, Unread, UnreadRule, counted,
+    dialect,
 };
 
 use crate::{ErrorKind, Notes, Result};
@@ -248,32 +248,32 @@ impl BadLines {
     }
 }
 
-/// The first part of a session that claims to be a message but is not understood.
+/// The first part of a session that claims to be a message but is not understood: its line, what it
+/// is, and its format if that is known.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FirstUnread(Option<UnreadRecord>);
-
-#[derive(Clone, Debug)]
-struct UnreadRecord {
-    line: u64,
-    unread: Unread,
-    foreign: Option<Foreign>,
-}
+pub(crate) struct FirstUnread(Option<(u64, Unread, Option<Foreign>)>);
 
 impl FirstUnread {
     /// Examines the next record, unless something was found already.
     pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
-        if let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) {
-            let unread = record.unread(dialect);
-            let is_summary = || holds_vendor_summary(record, dialect);
-            let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
-            self.0 =
-                unread.and_then(|unread| UnreadRecord::of(record.line, unread, object, dialect));
+        let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) else {
+            return;
+        };
+        let is_summary = || holds_vendor_summary(record, dialect);
+        let unread = record.unread(dialect);
+        if let Some(unread) = unread.or_else(|| is_summary().then(Unread::vendor_summary)) {
+            let foreign = Foreign::of(object, Some(dialect));
+            // An unknown line in a list of messages leaves with the lines around it, and is counted.
+            let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked();
+            if !is_line || foreign.is_some() {
+                self.0 = Some((record.line, unread, foreign));
+            }
         }
     }
 
     /// Returns an error if something was found, because then nothing can be `done`.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
-        let Some(UnreadRecord { line, unread, foreign }) = &self.0 else {
+        let Some((line, unread, foreign)) = &self.0 else {
             return Ok(());
         };
         let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
@@ -289,16 +289,6 @@ pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -
     object.is_some_and(|object| {
         object.text().contains("compaction") && dialect.sealed(object).has_summary
     })
-}
-
-impl UnreadRecord {
-    /// Returns `None` for an unknown line in a list of messages. Such a line leaves with the lines
-    /// around it, and is counted.
-    fn of(line: u64, unread: Unread, object: &Object<'_>, dialect: &dyn Dialect) -> Option<Self> {
-        let foreign = Foreign::of(object, Some(dialect));
-        let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked() && foreign.is_none();
-        (!is_line).then_some(Self { line, unread, foreign })
-    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(super) struct Read<'l> {
 
 /// The result of an attempt: the kept records, with a summary if there is one.
 pub(super) struct Built {
-    draft: Option<Draft>,
+    pub(super) draft: Option<Draft>,
     pub(super) size: Size,
     /// Set if the kept part was pruned, because then it is already written.
     content: Option<Content>,
@@ -225,10 +225,6 @@ pub(super) enum AttemptKind {
 }
 
 impl AttemptKind {
-    pub(super) fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns true if the attempt prunes the tool results that stay.
     fn prunes(self) -> bool {
         self == Self::Pruned
@@ -239,13 +235,5 @@ impl Candidate {
     /// Returns true if messages leave. A compaction within a budget may only shorten them.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0
-    }
-}
-
-impl Built {
-    /// Returns true if a model's summary failed its check.
-    pub(super) fn failed_check(&self) -> bool {
-        let draft = self.draft.as_ref();
-        draft.is_some_and(|draft| draft.summary.failed_check)
     }
 }

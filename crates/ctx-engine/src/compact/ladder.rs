@@ -48,9 +48,9 @@ impl Attempts<'_, '_> {
                 }
                 continue;
             };
-            let (what, tokens) = (kind.as_str(), built.size.tokens);
-            attempts.push(Attempt { what, tokens });
-            if built.failed_check() {
+            let tokens = built.size.tokens;
+            attempts.push(Attempt { what: kind.into(), tokens });
+            if built.draft.as_ref().is_some_and(|draft| draft.summary.failed_check) {
                 failed_check = true;
             } else if tokens < smallest.as_ref().map_or(before, |it| it.size.tokens)
                 || tokens < before && plan.limits.fits(tokens)

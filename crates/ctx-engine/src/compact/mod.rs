@@ -137,16 +137,6 @@ impl<'a> Source<'a> {
     fn into_original(self) -> Content {
         self.log.unwrap_or(self.content)
     }
-
-    /// Returns the content of the new file.
-    fn new_content(&self, new: NewFile) -> Result<Content> {
-        match new {
-            NewFile::Appended(lines) => {
-                log::with_lines(self.log.as_ref().unwrap_or(&self.content), &lines)
-            }
-            NewFile::Whole(content) => Ok(content),
-        }
-    }
 }
 
 /// Returns the compacted session, or the unchanged session if there is nothing to do or nothing
@@ -161,13 +151,16 @@ pub fn compact_stream(
     content.watch = notes.watch().clone();
     let source = Source::open(options, environment, content, notes)?;
     let (mut report, new) = compact(&source, notes)?;
-    if source.log.is_some() {
+    if let Some(log) = &source.log {
         settle(options, &mut report);
         let Some(new) = new else {
             return Ok((report, source.into_original()));
         };
-        let new = source.new_file(new, &report, notes)?;
-        return Ok((report, source.new_content(new)?));
+        let new = match source.new_file(new, &report, notes)? {
+            NewFile::Appended(lines) => log::with_lines(log, &lines)?,
+            NewFile::Whole(content) => content,
+        };
+        return Ok((report, new));
     }
     let unpruned = new.as_ref().unwrap_or(&source.content);
     let pruned = prune_sent(&source.plan, unpruned, &mut report, notes)?;

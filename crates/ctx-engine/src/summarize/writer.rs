@@ -74,11 +74,6 @@ impl Writer {
         Needs { ledger: self.offline == Method::Extractive, model: self.model.is_some() }
     }
 
-    /// Returns true if the pass fails without a usable answer of the model.
-    pub(super) fn must_answer(&self) -> bool {
-        self.model.as_ref().is_some_and(|model| model.must_answer)
-    }
-
     /// Returns how many tokens of `room` to reserve for a model's summary, or `None` if there is no
     /// model.
     pub(super) fn share(&self, room: u64) -> Option<u64> {

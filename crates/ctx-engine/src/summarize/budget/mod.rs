@@ -15,13 +15,15 @@ use ctx_policy::share::Share;
 use ctx_summary::ledger::Ledger;
 use ctx_summary::{is_talk, needed_tokens};
 
-use super::old::{COMPARED, MessageSize, Needs};
+use super::assembly::Assembly;
+use super::old::{COMPARED, MessageSize, Needs, OldZone};
 use super::shorten::observation;
 use super::writer::{ReusedSummary, Writer};
 use super::{NewSession, Plan};
+use crate::calls::CallNames;
 use crate::error::rewritable;
 use crate::ledger::LedgerReader;
-use crate::pins::Pin;
+use crate::pins::{self, Pin};
 use crate::session::FirstUnread;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
@@ -139,12 +141,11 @@ impl<'p> BudgetPass<'p> {
         }
         let outline =
             Outline { is_summary, begins_turn: outline.begins_turn && !is_summary, ..outline };
-        let mut pins = self.request.pins.iter();
-        let pinned = pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())));
+        let pin = pins::first(&self.request.pins, record, outline.role, || Some(message.clone()));
         let number = self.entries.len() as u64 + 1;
         let entry = Entry {
             exchange: self.exchanges.as_mut().and_then(|it| it.push(number, &outline)),
-            pinned,
+            pinned: pin.is_some(),
             begins_message: outline.begins_message(),
             ..self.message(record, &outline, &message)
         };
@@ -312,15 +313,16 @@ impl<'p> BudgetPass<'p> {
         let needs = self.writer.needs();
         let needs = Needs { model: needs.model && given.is_none(), ..needs };
         let cut_only = needs.ledger && cut_only(&self.entries, &decision);
-        let mut output = Output::new(
-            self.plan,
-            self.writer,
-            self.dialect,
-            ledger,
-            self.request.tokens,
+        let old = OldZone::new(self.plan, needs, Some(ledger));
+        let mut output = Output {
+            assembly: Assembly::new(self.plan, self.dialect, old),
+            writer: self.writer,
+            budget: self.request.tokens,
             cut_only,
-            needs,
-        );
+            used: PRIMING,
+            cuts: Vec::new(),
+            calls: CallNames::default(),
+        };
         output.assembly.problems = Some(self.problems.clone());
         let is_old = |at: &usize| decision.verdicts[*at] == Verdict::Old;
         let old = (0..self.sizes.len()).filter(is_old).filter_map(|at| self.sizes[at]);

@@ -2,13 +2,11 @@
 //! left.
 
 use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
-use crate::message_counter::PRIMING;
 use ctx_format::{Dialect, Record};
 use ctx_summary::RECORD_HEADING;
-use ctx_summary::ledger::Ledger;
 
 use super::super::assembly::{Assembly, Draft, Material, SummaryPlacement};
-use super::super::old::{MessageSize, Needs, OldZone};
+use super::super::old::MessageSize;
 use super::super::shorten::{Limits, Shortener};
 use super::super::writer::{ReusedSummary, Writer};
 use super::super::{NewSession, Plan, clean, tell};
@@ -24,41 +22,21 @@ const LEAST_OF_CUT: u64 = 60;
 /// Takes the records together with the verdicts on them.
 pub(super) struct Output<'p> {
     pub(super) assembly: Assembly<'p>,
-    writer: &'p Writer,
+    pub(super) writer: &'p Writer,
     /// The budget for the whole output, in tokens.
-    budget: u64,
+    pub(super) budget: u64,
     /// Whether all messages stay and only results are shortened. If there is space, a summary
     /// before the first message then says what the results lost.
-    cut_only: bool,
+    pub(super) cut_only: bool,
     /// Tokens of the records that stay.
-    used: u64,
+    pub(super) used: u64,
     /// The shortened records.
-    cuts: Vec<Cut>,
+    pub(super) cuts: Vec<Cut>,
     /// The names of calls, for the handles of results.
-    calls: CallNames,
+    pub(super) calls: CallNames,
 }
 
 impl<'p> Output<'p> {
-    pub(super) fn new(
-        plan: &'p Plan,
-        writer: &'p Writer,
-        dialect: Option<&'static dyn Dialect>,
-        ledger: Ledger,
-        budget: u64,
-        cut_only: bool,
-        needs: Needs,
-    ) -> Self {
-        Self {
-            assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, Some(ledger))),
-            writer,
-            budget,
-            cut_only,
-            used: PRIMING,
-            cuts: Vec::new(),
-            calls: CallNames::default(),
-        }
-    }
-
     /// Removes a message of which only the size matters. Returns false if its record is needed,
     /// because the summary will be in its place.
     pub(super) fn leave(&mut self, size: MessageSize) -> bool {
@@ -281,8 +259,9 @@ impl SummaryBudget<'_> {
                 list: self.given.map_or(0, |given| given.list),
             };
             let shorter = match self.writer.again(&given, old, room) {
-                None if self.writer.must_answer() => {
-                    return Err(ErrorKind::NoAnswer(TOO_LONG.to_owned()).into());
+                None if self.writer.model.as_ref().is_some_and(|model| model.must_answer) => {
+                    let why = "no summary: the model's answer is too long for the budget";
+                    return Err(ErrorKind::NoAnswer(why.to_owned()).into());
                 }
                 shorter => shorter.unwrap_or_else(|| self.writer.by_code(old, Some(room))),
             };
@@ -290,8 +269,6 @@ impl SummaryBudget<'_> {
         }
     }
 }
-
-const TOO_LONG: &str = "no summary: the model's answer is too long for the budget";
 
 /// Returns the fixed text of the shortest summary. The extractive summary states itself that it is
 /// a record.
@@ -307,9 +284,12 @@ mod tests {
     use ctx_policy::Method;
     use ctx_summary::RECORD_HEADING;
 
+    use super::super::super::assembly::Assembly;
     use super::super::super::fixtures::{ASK, DONE, THANKS, each, lines, plan};
+    use super::super::super::old::OldZone;
     use super::super::super::{NewSession, Plan, Writer};
     use super::{Output, around};
+    use crate::calls::CallNames;
     use crate::ledger::LedgerReader;
     use crate::waiting::WaitingRecords;
     use crate::{ErrorKind, Notes, Result};
@@ -333,8 +313,16 @@ mod tests {
             }
         });
         let ledger = reader.finish();
-        let needs = writer.needs();
-        let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only, needs);
+        let zone = OldZone::new(plan, writer.needs(), Some(ledger));
+        let mut output = Output {
+            assembly: Assembly::new(plan, Some(&Chat), zone),
+            writer: &writer,
+            budget,
+            cut_only,
+            used: crate::message_counter::PRIMING,
+            cuts: Vec::new(),
+            calls: CallNames::default(),
+        };
         let mut verdicts = session.iter().map(|(_, verdict)| *verdict).enumerate();
         each(&texts, |record| {
             let message = record.message(Some(&Chat)).expect("a message");
