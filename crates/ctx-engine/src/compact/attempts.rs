@@ -9,7 +9,7 @@ use super::content::{Content, temporary};
 use super::options::{SizeBefore, scaled};
 use super::pruning::prune;
 use super::reading::Reading;
-use super::report::Outcome;
+use super::report::{Attempt, Outcome};
 use super::survey::Zones;
 use crate::message_counter::PRIMING;
 use crate::summarize::{self, Draft, Material, Needs, Summary, Writer, ZonePass};
@@ -35,6 +35,8 @@ pub(super) struct Attempts<'a, 'f> {
     pub(super) before: &'a SizeBefore,
     /// Whether a trigger fired.
     pub(super) due: bool,
+    /// The attempts so far, in order.
+    pub(super) made: Vec<Attempt>,
 }
 
 /// The session, read with its zones. Attempts that keep the same amount share it.

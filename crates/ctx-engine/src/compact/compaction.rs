@@ -194,12 +194,11 @@ impl<'c> Compaction<'c> {
         memory: Option<&mut dyn MessageReader>,
         notes: &mut Notes,
     ) -> Result<Option<Compacted>> {
-        let (mut attempts, flush) = (Vec::new(), Cell::new(flush));
-        let ended = self.compacted(has_store, &flush, memory, &mut attempts, notes)?;
+        let flush = Cell::new(flush);
+        let ended = self.compacted(has_store, &flush, memory, notes)?;
         if let Some(reader) = flush.take() {
             self.read_all(reader)?;
         }
-        self.report.attempts = attempts;
         if let Err(outcome) = &ended {
             self.report.end(*outcome);
         }
@@ -213,13 +212,12 @@ impl<'c> Compaction<'c> {
         has_store: bool,
         flush: &Flush<'_>,
         memory: Option<&mut dyn MessageReader>,
-        attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
     ) -> Result<Ended<Compacted>> {
         let plan = &self.source.plan;
         if let Some(step) = self.first_step(notes) {
             let (what, tokens) = (step.what, step.size.tokens);
-            attempts.push(Attempt { what, tokens });
+            self.report.attempts.push(Attempt { what, tokens });
             if step.is_enough {
                 return self.end_first(&step.size, notes);
             }
@@ -227,12 +225,14 @@ impl<'c> Compaction<'c> {
         if !plan.drops_old() {
             return Ok(Err(Outcome::NothingToDo));
         }
+        let made = std::mem::take(&mut self.report.attempts);
         let session = self.reading(flush);
-        let possible = Attempts { session, before: &self.before, due: self.is_due };
+        let mut possible = Attempts { session, before: &self.before, due: self.is_due, made };
         let candidate = match plan.budget() {
-            Some(request) => possible.budget(&request, attempts, notes),
-            None => possible.climb(attempts, notes),
+            Some(tokens) => possible.budget(tokens, notes),
+            None => possible.climb(notes),
         };
+        self.report.attempts = possible.made;
         let candidate = match candidate {
             Err(error) if error.kind.is_of_the_model() => return self.without_summary(error),
             candidate => candidate?,
@@ -245,7 +245,7 @@ impl<'c> Compaction<'c> {
         if let Some(memory) = memory
             && extracts
         {
-            possible.session.read_old(&candidate.zones, memory)?;
+            self.reading(flush).read_old(&candidate.zones, memory)?;
         }
         self.describe(&candidate, has_store)?;
         Ok(Ok(Compacted { content: candidate.content, summary: candidate.summary }))

@@ -11,11 +11,7 @@ use crate::{Notes, Result};
 impl Attempts<'_, '_> {
     /// Makes attempts until a result is smaller than the session and not above the target. If none
     /// is, keeps as much of what the policy keeps as fits the target.
-    pub(super) fn climb(
-        &self,
-        attempts: &mut Vec<Attempt>,
-        notes: &mut Notes,
-    ) -> Result<Ended<Candidate>> {
+    pub(super) fn climb(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
         // Keeps less than the policy only if nothing else helps.
         let in_need = self.due || !plan.limits.fits(before);
@@ -23,7 +19,7 @@ impl Attempts<'_, '_> {
         let can_share =
             in_need && plan.summarizes() && !plan.needs_model() && !plan.options.strict_target;
         let is_hopeless = !plan.limits.fits(self.before.system_tokens + LEAST_SUMMARY);
-        let first = attempts.len();
+        let first = self.made.len();
         let mut failed_check = false;
         // The smallest of the results that are too large.
         let mut smallest: Option<Candidate> = None;
@@ -49,7 +45,7 @@ impl Attempts<'_, '_> {
                 continue;
             };
             let tokens = built.size.tokens;
-            attempts.push(Attempt { what: kind.into(), tokens });
+            self.made.push(Attempt { what: kind.into(), tokens });
             if built.draft.as_ref().is_some_and(|draft| draft.summary.failed_check) {
                 failed_check = true;
             } else if tokens < smallest.as_ref().map_or(before, |it| it.size.tokens)
@@ -66,8 +62,8 @@ impl Attempts<'_, '_> {
         let shared = match in_need {
             // That summary would be written by code.
             true if plan.needs_model() => None,
-            true if plan.summarizes() => self.share(attempts, notes)?,
-            true => self.keep_fewer(attempts, &summary, notes)?,
+            true if plan.summarizes() => self.share(notes)?,
+            true => self.keep_fewer(&summary, notes)?,
             false => None,
         };
         let least = smallest.as_ref().map_or(u64::MAX, |it| it.size.tokens);
@@ -78,7 +74,7 @@ impl Attempts<'_, '_> {
             Some(best) if plan.limits.fits(best.size.tokens) || !plan.options.strict_target => {
                 Ok(best)
             }
-            None if attempts.len() == first && !in_need => Err(Outcome::NothingToDo),
+            None if self.made.len() == first && !in_need => Err(Outcome::NothingToDo),
             None if plan.limits.fits(before) || !plan.options.strict_target => Err(Outcome::NoGain),
             Some(_) | None => Err(Outcome::Unreachable),
         })
@@ -130,11 +126,11 @@ mod tests {
         let flush = Flush::default();
         let session =
             Reading { plan, content: &content, survey: &survey, originals: None, flush: &flush };
-        let possible = Attempts { session, before: &before, due };
-        let (mut attempts, mut notes) = (Vec::new(), Notes::new());
+        let mut possible = Attempts { session, before: &before, due, made: Vec::new() };
+        let mut notes = Notes::new();
         let ended = match plan.budget() {
-            Some(request) => possible.budget(&request, &mut attempts, &mut notes),
-            None => possible.climb(&mut attempts, &mut notes),
+            Some(tokens) => possible.budget(tokens, &mut notes),
+            None => possible.climb(&mut notes),
         };
         let ended = ended.expect("no failure");
         if let Ok(candidate) = &ended {
@@ -142,7 +138,7 @@ mod tests {
             assert_eq!(candidate.size.tokens, measured.tokens);
             assert_eq!(candidate.size.messages, measured.messages);
         }
-        let tried = attempts.iter().map(|attempt: &Attempt| attempt.what);
+        let tried = possible.made.iter().map(|attempt: &Attempt| attempt.what);
         (ended, tried.collect())
     }
 
@@ -269,7 +265,7 @@ mod tests {
         let flush = Flush::default();
         let session =
             Reading { plan, content: &content, survey: &survey, originals: None, flush: &flush };
-        let possible = Attempts { session, before: &before, due: false };
+        let possible = Attempts { session, before: &before, due: false, made: Vec::new() };
         let zones = survey.zones(possible.keep(AttemptKind::Policy)).expect("from memory");
         let mut texts = Texts::default();
         possible.session.read_old(&zones, &mut texts).expect("from a file");
@@ -290,7 +286,7 @@ mod tests {
         let before = &SizeBefore::default();
         let flush = &Flush::default();
         let session = Reading { plan, content, survey, originals: None, flush };
-        let possible = Attempts { session, before, due: false };
+        let possible = Attempts { session, before, due: false, made: Vec::new() };
         let kinds =
             [AttemptKind::Policy, AttemptKind::LessKept, AttemptKind::Pruned, AttemptKind::Smaller];
         assert_eq!(possible.kinds(), kinds);

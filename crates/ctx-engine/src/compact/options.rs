@@ -13,7 +13,7 @@ use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
 use ctx_summary::{Recognizer, USUAL_PERCENT};
 
 use crate::prune::Cache;
-use crate::summarize::{self, BudgetRequest, TellSizes, Writer, recognizer};
+use crate::summarize::{self, TellSizes, Writer, recognizer};
 use crate::{Notes, Pin, Result, Time};
 
 /// The caller's options.
@@ -252,14 +252,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the requested budget, in our tokens.
-    pub(super) fn budget(&self) -> Option<BudgetRequest> {
-        let tokens = self.options.budget?;
-        Some(self.budget_of(self.limits.target.unwrap_or(tokens), self.options.keep))
-    }
-
-    /// Returns a budget of `tokens` that keeps at least `keep`.
-    pub(super) fn budget_of(&self, tokens: u64, keep: Keep) -> BudgetRequest {
-        BudgetRequest { tokens, keep, pins: self.options.pins.clone() }
+    pub(super) fn budget(&self) -> Option<u64> {
+        self.options.budget.map(|tokens| self.limits.target.unwrap_or(tokens))
     }
 
     /// Returns how much the policy keeps.

@@ -22,23 +22,17 @@ impl Attempts<'_, '_> {
     /// Uses the target as a budget, and keeps as much of what the policy keeps as fits. If the
     /// target is too small for the records that must stay, uses the smallest budget that is large
     /// enough. Returns `None` if the result is not smaller than the session.
-    pub(super) fn share(
-        &self,
-        attempts: &mut Vec<Attempt>,
-        notes: &mut Notes,
-    ) -> Result<Option<Candidate>> {
+    pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
         let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
-        let request = self.session.plan.budget_of(0, Keep::default());
-        let pass = self.read_for_budget(&summary, &writer, &request)?;
-        self.share_of(pass, (&summary, &writer), attempts, notes)
+        let pass = self.read_for_budget(&summary, &writer)?;
+        self.share_of(pass, (&summary, &writer), notes)
     }
 
     /// Does the same for a session that has already been read.
     fn share_of<'s>(
-        &self,
+        &mut self,
         mut pass: BudgetPass<'s>,
         (summary, writer): (&'s summarize::Plan, &'s Writer),
-        attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
@@ -56,16 +50,11 @@ impl Attempts<'_, '_> {
             let limit = if number < first_raise { tokens } else { more };
             let too_small = match pass.fits(limit, keep) {
                 Err(error) => error,
-                Ok(()) => match self.made(pass, notes)? {
-                    Ok(candidate) => {
-                        let tokens = candidate.size.tokens;
-                        attempts.push(Attempt { what: "budget", tokens });
-                        return Ok(self.is_gain(&candidate).then_some(candidate));
-                    }
+                Ok(()) => match self.within(pass, notes)? {
+                    Ok(candidate) => return Ok(self.is_gain(&candidate).then_some(candidate)),
                     // The summary could not be made short enough.
                     Err(error) => {
-                        let request = plan.budget_of(0, Keep::default());
-                        pass = self.read_for_budget(summary, writer, &request)?;
+                        pass = self.read_for_budget(summary, writer)?;
                         error
                     }
                 },
@@ -79,8 +68,7 @@ impl Attempts<'_, '_> {
 
     /// Without a summary, keeps as much of what the policy keeps as fits the target.
     pub(super) fn keep_fewer(
-        &self,
-        attempts: &mut Vec<Attempt>,
+        &mut self,
         summary: &summarize::Plan,
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
@@ -102,7 +90,7 @@ impl Attempts<'_, '_> {
         let mut read = self.read(keep, zones, Needs::default(), summary, notes)?;
         let built = self.sized(AttemptKind::Policy, &mut read, None, notes)?;
         let (what, tokens) = ("fewer-kept", built.size.tokens);
-        attempts.push(Attempt { what, tokens });
+        self.made.push(Attempt { what, tokens });
         self.write(&mut read, built).map(Some)
     }
 
@@ -117,24 +105,15 @@ impl Attempts<'_, '_> {
 
     /// Uses one budget for the whole context instead of the policy's attempts. Nothing else is
     /// tried, unless the records that must stay need more.
-    pub(super) fn budget(
-        &self,
-        request: &BudgetRequest,
-        attempts: &mut Vec<Attempt>,
-        notes: &mut Notes,
-    ) -> Result<Ended<Candidate>> {
+    pub(super) fn budget(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (summary, by_code) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let writer = self.session.plan.writer_within(notes)?;
-        let mut pass = self.read_for_budget(&summary, &writer, request)?;
-        let (error, pass) = match pass.fits(request.tokens, request.keep) {
+        let mut pass = self.read_for_budget(&summary, &writer)?;
+        let (error, pass) = match pass.fits(tokens, self.session.plan.options.keep) {
             Err(error) => (error, Some(pass)),
-            Ok(()) => match self.made(pass, notes)? {
+            Ok(()) => match self.within(pass, notes)? {
                 Err(error) => (error, None),
-                Ok(candidate) => {
-                    let tokens = candidate.size.tokens;
-                    attempts.push(Attempt { what: "budget", tokens });
-                    return Ok(self.judged(candidate));
-                }
+                Ok(candidate) => return Ok(self.judged(candidate)),
             },
         };
         if self.session.plan.needs_model() {
@@ -143,15 +122,14 @@ impl Attempts<'_, '_> {
         if !self.session.plan.options.strict_target {
             let mut pass = match pass {
                 Some(pass) => pass,
-                None => self.read_for_budget(&summary, &by_code, request)?,
+                None => self.read_for_budget(&summary, &by_code)?,
             };
             pass.writer = &by_code;
-            let shared = self.share_of(pass, (&summary, &by_code), attempts, notes)?;
-            if let Some(candidate) = shared {
+            if let Some(candidate) = self.share_of(pass, (&summary, &by_code), notes)? {
                 return Ok(Ok(candidate));
             }
         }
-        attempts.push(Attempt { what: "budget", tokens: error.needed });
+        self.made.push(Attempt { what: "budget", tokens: error.needed });
         Ok(Err(Outcome::Unreachable))
     }
 
@@ -169,15 +147,16 @@ impl Attempts<'_, '_> {
         }
     }
 
-    /// Reads the session for a budget.
+    /// Reads the session for a budget that is decided later.
     fn read_for_budget<'s>(
         &self,
         summary: &'s summarize::Plan,
         writer: &'s Writer,
-        request: &BudgetRequest,
     ) -> Result<BudgetPass<'s>> {
-        let mut pass =
-            BudgetPass::new(summary, writer, request, Some(self.session.content.dialect));
+        let pins = self.session.plan.options.pins.clone();
+        let request = BudgetRequest { pins, ..BudgetRequest::default() };
+        let dialect = Some(self.session.content.dialect);
+        let mut pass = BudgetPass::new(summary, writer, &request, dialect);
         let all = Zones {
             of: vec![Zone::Keep; self.session.survey.records()],
             counts: ZoneCounts::default(),
@@ -194,16 +173,22 @@ impl Attempts<'_, '_> {
 
     /// Builds the session within the decided budget. The inner error says that its summary does not
     /// fit.
-    fn made(&self, pass: BudgetPass<'_>, notes: &mut Notes) -> Result<Result<Candidate, TooSmall>> {
+    fn within(
+        &mut self,
+        pass: BudgetPass<'_>,
+        notes: &mut Notes,
+    ) -> Result<Result<Candidate, TooSmall>> {
         let (mut session, zones) = match pass.finish(notes) {
             Err(PassError { kind: ErrorKind::TooSmall(error), .. }) => return Ok(Err(error)),
             finished => finished?,
         };
         let file = temporary(|output| session.write(output))?;
         let content = self.session.content.with(file);
+        let size = content.size(&self.session.plan.environment.counter)?;
+        self.made.push(Attempt { what: "budget", tokens: size.tokens });
         Ok(Ok(Candidate {
-            size: content.size(&self.session.plan.environment.counter)?,
             content,
+            size,
             zones: self.spread(&zones),
             summary: session.draft.map(|draft| draft.summary),
         }))
@@ -213,15 +198,15 @@ impl Attempts<'_, '_> {
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();
-        let of = (0..self.session.survey.records()).map(|record| {
+        let zone = |record| {
             if self.session.survey.is_dropped(record) {
                 return Zone::Keep;
             }
             let zone = zones.next().copied().unwrap_or(Zone::Keep);
             counts.add(zone);
             zone
-        });
-        let of = of.collect();
+        };
+        let of = (0..self.session.survey.records()).map(zone).collect();
         Zones { of, counts }
     }
 }
