@@ -51,20 +51,16 @@ impl OutputCheck {
         role
     }
 
-    /// Returns an error if the output has a problem that the input does not have. Problems of the
-    /// input cause a warning, or an error if `strict`.
-    pub(crate) fn finish(mut self, strict: bool, notes: &mut Notes) -> Result<()> {
-        let input = std::mem::take(&mut self.input).finish();
-        self.compare(input, strict, notes)
-    }
-
-    /// Does the same if the problems of the input are already known.
-    pub(crate) fn compare(
+    /// Returns an error if the output has a problem that the input does not have. `known` are the
+    /// problems of the input, if the caller has already found them; they cause a warning, or an
+    /// error if `strict`.
+    pub(crate) fn finish(
         self,
-        mut input: Vec<Problem>,
+        known: Option<Vec<Problem>>,
         strict: bool,
         notes: &mut Notes,
     ) -> Result<()> {
+        let mut input = known.unwrap_or_else(|| self.input.finish());
         let is_new = |problem: &Problem| !input.contains(problem);
         if let Some(problem) = self.output.finish().into_iter().find(is_new) {
             let line = problem.line;
@@ -113,7 +109,7 @@ mod tests {
             }
         }
         let mut notes = Notes::new();
-        let checked = checks.finish(strict, &mut notes);
+        let checked = checks.finish(None, strict, &mut notes);
         let notes = notes.take().into_iter();
         (checked, notes.map(|note| note.text).collect())
     }
@@ -161,7 +157,7 @@ mod tests {
             for (line, role) in (1..).zip(output) {
                 checks.output(line, &outline(*role));
             }
-            checks.finish(true, &mut Notes::new())
+            checks.finish(None, true, &mut Notes::new())
         };
         let (user, assistant) = (Role::User, Role::Assistant);
         assert!(check(&[user, assistant], &[user]).is_ok());

@@ -58,7 +58,8 @@ pub(super) struct Built {
 }
 
 impl Attempts<'_, '_> {
-    /// Makes an attempt and returns its result, or `None` if there is nothing to summarize.
+    /// Makes an attempt and returns its result, or `None` if there is nothing to summarize but an
+    /// earlier summary.
     pub(super) fn attempt<'l>(
         &self,
         kind: AttemptKind,
@@ -78,8 +79,16 @@ impl Attempts<'_, '_> {
             Some(same) => same,
             None => self.read(keep, zones, writer.needs(), summary, notes)?,
         };
-        let built = self.build(kind, &mut read, &writer, notes)?;
-        Ok(built.map(|built| (read, built)))
+        let summarizes = self.session.plan.summarizes();
+        let draft = if summarizes { read.material.draft(&writer, notes)? } else { None };
+        let draft = draft.filter(|draft| !draft.summary.is_only_earlier());
+        // The kept part may be too long by itself.
+        let only_prunes = kind.prunes() && read.zones.counts.old == 0;
+        if summarizes && draft.is_none() && !only_prunes {
+            return Ok(None);
+        }
+        let built = self.sized(kind, &mut read, draft, notes)?;
+        Ok(Some((read, built)))
     }
 
     /// Reads the session with zones that were decided before.
@@ -106,30 +115,6 @@ impl Attempts<'_, '_> {
             zones,
             material: pass.gather(notes)?,
         })
-    }
-
-    /// Builds the result of an attempt. Returns `None` if only an earlier summary would be
-    /// summarized.
-    fn build(
-        &self,
-        kind: AttemptKind,
-        read: &mut Read<'_>,
-        writer: &Writer,
-        notes: &mut Notes,
-    ) -> Result<Option<Built>> {
-        if !self.session.plan.summarizes() {
-            return self.sized(kind, read, None, notes).map(Some);
-        }
-        match read.material.draft(writer, notes)? {
-            Some(draft) if !draft.summary.is_only_earlier() => {
-                self.sized(kind, read, Some(draft), notes).map(Some)
-            }
-            // The kept part may be too long by itself.
-            _ if kind.prunes() && read.zones.counts.old == 0 => {
-                self.sized(kind, read, None, notes).map(Some)
-            }
-            _ => Ok(None),
-        }
     }
 
     /// Returns the kept part with a summary, and its size. The attempt may prune the kept part.

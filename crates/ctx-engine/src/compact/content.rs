@@ -15,18 +15,18 @@ use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 
 /// A session in a file, whose format is known.
 pub struct Content {
-    file: FixedFile,
+    pub(super) file: FixedFile,
     /// The dialect, which also applies to the new content.
     pub dialect: &'static dyn Dialect,
     /// Whether the dialect was detected instead of named by the user.
     pub(super) is_detected: bool,
-    invalid: Invalid,
+    pub(super) invalid: Invalid,
     /// Whether it is one JSON document whose messages are the records.
     pub is_document: bool,
     /// The time of the last change of its file, if known.
     pub last_change: Option<Time>,
     /// For a session lowered from a log: the line in the log of each record.
-    lines: Option<Arc<[u64]>>,
+    pub(super) lines: Option<Arc<[u64]>>,
     /// The first message of that log that is not understood.
     pub(super) unread: FirstUnread,
     /// Observes the progress of reading.
@@ -113,19 +113,6 @@ impl Content {
             })
         })?;
         Ok(self.with(file))
-    }
-
-    /// Returns the context of this log in another dialect. `lines` has the line in the log of each
-    /// record.
-    #[must_use]
-    pub(super) fn lowered(
-        &self,
-        dialect: &'static dyn Dialect,
-        file: File,
-        lines: Arc<[u64]>,
-        unread: FirstUnread,
-    ) -> Self {
-        Self { dialect, is_detected: false, lines: Some(lines), unread, ..self.with(file) }
     }
 
     /// Returns true if the last line has a line end.

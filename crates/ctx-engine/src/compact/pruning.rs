@@ -3,7 +3,7 @@
 
 use crate::message_counter::MessageCounter;
 use crate::prune::{
-    self, Options, Verdicts, changed_record, changes_context, report_small_gain, report_sums,
+    self, Options, Verdicts, changes_context, record_edits, report_small_gain, report_sums,
 };
 use ctx_policy::trigger::Size;
 use ctx_policy::{Clear, When};
@@ -47,23 +47,6 @@ impl Rules {
     }
 }
 
-/// Returns true if results may be pruned. If the time of the last call is unknown, the cache may be
-/// warm, and nothing is pruned.
-fn may_change(
-    plan: &Plan<'_>,
-    content: &Content,
-    last_call: prune::LastCall,
-    notes: &mut Notes,
-) -> bool {
-    let cache = plan.cache(content.last_change);
-    prune::is_cold(cache.as_ref(), last_call).unwrap_or_else(|| {
-        notes.warn(
-            "nothing is pruned, because the time of the last call is unknown; set it with --last-call TIME",
-        );
-        false
-    })
-}
-
 /// Decides what to prune in a surveyed session, and returns the size that is left. The survey keeps
 /// the verdicts only if they will be applied.
 pub(super) fn decide<'p>(
@@ -73,7 +56,13 @@ pub(super) fn decide<'p>(
     survey: &mut Survey<'p>,
     notes: &mut Notes,
 ) -> Option<Size> {
-    let may = may_change(plan, content, survey.last_call, notes);
+    let cache = plan.cache(content.last_change);
+    let may = prune::is_cold(cache.as_ref(), survey.last_call).unwrap_or_else(|| {
+        notes.warn(
+            "nothing is pruned, because the time of the last call is unknown; set it with --last-call TIME",
+        );
+        false
+    });
     let mut verdicts = survey.pruned.take()?;
     let mut judged = None;
     if let Some(trims) = &rules.trims {
@@ -141,14 +130,14 @@ pub(super) fn carry_out(
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
-            let new = verdicts.and_then(|it| changed_record(it, number, record, dialect));
-            let new = new.map(|(bytes, _)| bytes);
+            let new = verdicts.and_then(|it| record_edits(it, number, record, dialect));
+            let new = new.map(|(edits, _)| record.edited(&edits));
             bound.write(record, new.as_deref(), dialect, changes);
             outlet.write(record, new)
         })?;
         outlet.finish(0).map(|_| ())
     })?;
-    checks.finish(false, notes)?;
+    checks.finish(None, false, notes)?;
     Ok((content.with(file), bound))
 }
 

@@ -10,7 +10,7 @@ use super::Originals;
 use super::content::Content;
 use super::options::Plan;
 use super::survey::{Survey, Zones};
-use crate::prune::changed_record;
+use crate::prune::record_edits;
 use crate::summarize::ReadRecord;
 use crate::{Result, Time};
 
@@ -66,9 +66,11 @@ impl Reading<'_, '_> {
                 return handle(Some(zone), &record.origin().record(&bytes), None);
             }
             let changed = verdicts
-                .and_then(|verdicts| changed_record(verdicts, at, record, self.content.dialect));
+                .and_then(|verdicts| record_edits(verdicts, at, record, self.content.dialect));
             let read = match changed {
-                Some((bytes, message)) => Some(ReadRecord { bytes: Some(bytes), message }),
+                Some((edits, message)) => {
+                    Some(ReadRecord { bytes: Some(record.edited(&edits)), message })
+                }
                 None => message.map(|message| ReadRecord { bytes: None, message }),
             };
             handle(Some(zone), record, read)

@@ -94,7 +94,7 @@ impl<'p> Decision<'p> {
             if self.changes && self.waiting.has_bytes {
                 self.check(dialect, &mut checks, notes)?;
             }
-            checks.finish(plan.strict, notes)?;
+            checks.finish(None, plan.strict, notes)?;
         }
         if !is_worth_it {
             report_small_gain(&self.sums, notes);
@@ -255,26 +255,16 @@ impl<'p> Decision<'p> {
             }
             let bytes = self.waiting.records.bytes(index)?;
             let record = self.waiting.records.record(index, &bytes);
-            let new = dialect.and_then(|dialect| self.new_bytes(index, &record, dialect));
+            let new = dialect.filter(|_| self.changes).and_then(|dialect| {
+                let (edits, _) = self.edits(index, &record, dialect);
+                (!edits.is_empty()).then(|| record.edited(&edits))
+            });
             if let Some(dialect) = dialect {
                 self.bound.write(&record, new.as_deref(), dialect, changes);
             }
             outlet.write(&record, self.with_new_usage(&record, new))?;
         }
         outlet.finish(left_out)
-    }
-
-    fn new_bytes(
-        &self,
-        index: usize,
-        record: &Record<'_>,
-        dialect: &dyn Dialect,
-    ) -> Option<Vec<u8>> {
-        if !self.changes {
-            return None;
-        }
-        let (edits, _) = self.edits(index, record, dialect);
-        (!edits.is_empty()).then(|| record.edited(&edits))
     }
 
     /// The new bytes of a record, with the new usage if it belongs to the last reply.

@@ -44,7 +44,7 @@ pub use pass::{PrunePass, PruneReport};
 pub use pruner::Pruner;
 pub(crate) use shorten::shorten_arguments;
 pub use verdicts::Verdicts;
-pub(crate) use verdicts::{changed_record, changes_context};
+pub(crate) use verdicts::{changes_context, record_edits};
 
 /// The rules to apply; none by default.
 #[derive(Clone, Debug, Default)]

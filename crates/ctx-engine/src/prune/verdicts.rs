@@ -174,20 +174,9 @@ impl<'p> Verdicts<'p> {
     }
 }
 
-/// Returns the new bytes of a record and its new message, or `None` if it does not change.
-pub(crate) fn changed_record<'r>(
-    verdicts: &Verdicts<'_>,
-    index: usize,
-    record: &Record<'r>,
-    dialect: &dyn Dialect,
-) -> Option<(Vec<u8>, Message<'r>)> {
-    let (edits, message) = record_edits(verdicts, index, record, dialect)?;
-    Some((record.edited(&edits), message))
-}
-
-/// Returns the edits of a record and its new message. If a text changes, its second copy for the
-/// agent's screen is cut.
-pub(super) fn record_edits<'r>(
+/// Returns the edits of a record and its new message, or `None` if it does not change. If a text
+/// changes, its second copy for the agent's screen is cut.
+pub(crate) fn record_edits<'r>(
     verdicts: &Verdicts<'_>,
     index: usize,
     record: &Record<'r>,

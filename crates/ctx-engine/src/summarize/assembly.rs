@@ -150,10 +150,8 @@ impl<'p> Assembly<'p> {
     /// Ends the input: reports bad lines and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>> {
         self.bad.report(notes);
-        match (self.checks, self.problems) {
-            (Some(checks), Some(input)) => checks.compare(input, self.plan.strict, notes)?,
-            (Some(checks), None) => checks.finish(self.plan.strict, notes)?,
-            (None, _) => {}
+        if let Some(checks) = self.checks {
+            checks.finish(self.problems, self.plan.strict, notes)?;
         }
         self.bound.warn(notes);
         self.old.finish_reading();

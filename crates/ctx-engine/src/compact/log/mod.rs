@@ -95,7 +95,8 @@ fn lower_session(
         lines = report.sources.iter().map(|it| it.first_line).collect();
         Ok(())
     })?;
-    Ok(log.lowered(&Lowered, file, Arc::from(lines), unread))
+    let lines = Some(Arc::from(lines));
+    Ok(Content { dialect: &Lowered, is_detected: false, lines, unread, ..log.with(file) })
 }
 
 /// Returns the log after a compaction that leaves `new` of `lowered`. Before anything is written,
