@@ -69,7 +69,12 @@ impl Row {
         let (seconds, nanoseconds) = found.mark.modified;
         let modified = DateTime::from_timestamp(seconds, u32::try_from(nanoseconds).unwrap_or(0));
         let dialect = content.map(|content| content.dialect.as_str());
-        let agent = found.agent.filter(|agent| is_agents_own(agent, dialect));
+        // Another agent may have put the file there.
+        let is_own = |agent: &&str| {
+            let written = if *agent == "openclaw" { "pi" } else { *agent };
+            dialect.is_none_or(|dialect| dialect == written)
+        };
+        let agent = found.agent.filter(is_own);
         Self {
             agent: agent.or(dialect).unwrap_or("codex").to_owned(),
             path: found.path.clone(),
@@ -96,15 +101,6 @@ pub(crate) fn sort(rows: &mut [Row]) {
         let by_time = b.mark.modified.cmp(&a.mark.modified);
         by_time.then_with(|| a.path.cmp(&b.path))
     });
-}
-
-/// Whether a file in an agent's folder was written by that agent; another agent may have put it
-/// there.
-fn is_agents_own(agent: &str, dialect: Option<&str>) -> bool {
-    match agent {
-        "openclaw" => dialect.is_none_or(|dialect| dialect == "pi"),
-        agent => dialect.is_none_or(|dialect| dialect == agent),
-    }
 }
 
 fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {

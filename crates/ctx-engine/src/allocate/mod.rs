@@ -229,10 +229,6 @@ impl Packed {
         self.tokens.into()
     }
 
-    fn arguments(&self) -> u64 {
-        self.arguments.into()
-    }
-
     fn exchange(&self) -> Option<u64> {
         (self.exchange > 0).then_some(self.exchange.into())
     }

@@ -218,7 +218,7 @@ impl<'e> Choice<'e> {
         let over = |whole: u64, limit: u64| whole.saturating_sub(limit);
         let results = self.entries.results(at);
         let results: u64 = results.map(|result| over(result, tokens.into())).sum();
-        let arguments = if arguments { over(entry.arguments(), SHORT_ARGUMENTS) } else { 0 };
+        let arguments = if arguments { over(entry.arguments.into(), SHORT_ARGUMENTS) } else { 0 };
         entry.tokens().saturating_sub(results + arguments)
     }
 

@@ -104,20 +104,15 @@ impl Summary {
 /// input; this is the final check, whichever method wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
-    let text = without_controls(&clean);
+    // Quotes are marked at the start of a line, so no other text may look like a line, and names of
+    // tools or files must not control a terminal.
+    let is_control = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
+    };
+    let text = clean.replace("\r\n", "\n").replace(is_control, " ");
     summary.text = plan.recognizer.compose(&text);
     summary.redacted_late = secrets;
     summary
-}
-
-/// Normalizes line ends, since quotes are marked at the start of a line and no other text may look
-/// like one. Also removes control characters, so that names of tools or files cannot control a
-/// terminal.
-fn without_controls(text: &str) -> String {
-    let is_other = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
-    };
-    text.replace("\r\n", "\n").replace(is_other, " ")
 }
 
 /// Adds notes on removed secrets and on the length of the summary.

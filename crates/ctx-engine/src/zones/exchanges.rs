@@ -9,8 +9,6 @@ use std::collections::HashMap;
 use ctx_format::view::Fragment;
 use ctx_format::{Outline, Role};
 
-use super::MessageFacts;
-
 /// An exchange, identified by the number of its first record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Exchange {
@@ -75,18 +73,21 @@ impl Exchanges {
     }
 
     /// Adds the next message. Returns the id of its exchange, if it has one.
-    pub(super) fn push(
-        &mut self,
-        number: u64,
-        outline: &Outline<'_>,
-        known: &MessageFacts,
-    ) -> Option<u64> {
+    pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
         let before = self.joinable(outline);
         let Some(id) = self.find(number, outline, before) else {
             self.before = None;
             return None;
         };
-        self.add(id, number, known).open += outline.calls.len() as u64;
+        let exchange =
+            self.by_id.entry(id).or_insert(Exchange { first: id, ..Exchange::default() });
+        exchange.last = number;
+        exchange.pinned |= pinned;
+        exchange.undecided += 1;
+        exchange.open += outline.calls.len() as u64;
+        if outline.begins_turn {
+            exchange.last_user = Some(number);
+        }
         for call in &outline.calls {
             self.await_result(call, id);
         }
@@ -96,19 +97,6 @@ impl Exchanges {
         // Some of the results after the latest reply may answer an earlier one.
         self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
         Some(id)
-    }
-
-    /// Adds a message to an exchange.
-    fn add(&mut self, id: u64, number: u64, known: &MessageFacts) -> &mut Exchange {
-        let exchange =
-            self.by_id.entry(id).or_insert(Exchange { first: id, ..Exchange::default() });
-        exchange.last = number;
-        exchange.pinned |= known.pinned;
-        exchange.undecided += 1;
-        if known.begins_turn {
-            exchange.last_user = Some(number);
-        }
-        exchange
     }
 
     /// Returns the preceding exchange that the message may join even if it answers nothing.
@@ -240,7 +228,6 @@ mod tests {
     use ctx_format::{Outline, Role};
 
     use super::Exchanges;
-    use crate::zones::MessageFacts;
 
     fn reply(calls: &[&'static str]) -> Outline<'static> {
         Outline {
@@ -255,7 +242,7 @@ mod tests {
     }
 
     fn push(exchanges: &mut Exchanges, number: u64, outline: &Outline<'_>) -> Option<u64> {
-        exchanges.push(number, outline, &MessageFacts::default())
+        exchanges.push(number, outline, false)
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl ExchangeFinder {
         if outline.role.is_system() && !outline.is_summary {
             return None;
         }
-        let exchange = self.exchanges.push(number, outline, &MessageFacts::default())?;
+        let exchange = self.exchanges.push(number, outline, false)?;
         self.exchanges.decided(exchange);
         Some(exchange)
     }

@@ -103,7 +103,7 @@ impl Splitter {
         if known.begins_turn {
             self.latest_user = Some(number);
         }
-        let exchange = self.exchanges.push(number, outline, &known);
+        let exchange = self.exchanges.push(number, outline, pinned);
         self.wait(pinned.then_some(Reason::Pinned), exchange);
     }
 
