@@ -99,8 +99,9 @@ pub struct Triggers {
 }
 
 /// The name of one trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// [`Triggers::messages`].
     Messages,
@@ -126,8 +127,11 @@ impl Trigger {
 }
 
 /// The step that a session needs, in increasing order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Nothing to do.
     #[default]
@@ -145,8 +149,8 @@ impl Step {
     }
 }
 
-/// One trigger, compared with a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One trigger, compared with a session. The keys of its JSON are a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reading {
     /// The trigger.
     pub trigger: Trigger,
@@ -154,24 +158,16 @@ pub struct Reading {
     pub value: u64,
     /// The last value that is still allowed.
     pub limit: u64,
+    /// The fraction of the limit that is reached, `value / limit`; `None` if the limit is 0.
+    pub reached: Option<f64>,
+    /// Whether it fired. A flush does not count.
+    pub fired: bool,
     /// The step that the trigger requires.
     pub step: Step,
 }
 
-impl Reading {
-    /// Whether it fired. A flush does not count.
-    pub fn fired(&self) -> bool {
-        self.step == Step::Compact
-    }
-
-    /// The fraction of the limit that is reached, `value / limit`; `None` if the limit is 0.
-    pub fn reached(&self) -> Option<f64> {
-        (self.limit > 0).then(|| self.value as f64 / self.limit as f64)
-    }
-}
-
 /// The result of comparing a session with the triggers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Due {
     /// All given triggers, in the order of [`Trigger`].
     pub readings: Vec<Reading>,
@@ -184,7 +180,7 @@ pub struct Due {
 impl Due {
     /// The triggers that fired.
     pub fn fired(&self) -> impl Iterator<Item = &Reading> {
-        self.readings.iter().filter(|reading| reading.fired())
+        self.readings.iter().filter(|reading| reading.fired)
     }
 }
 
@@ -228,7 +224,9 @@ impl Triggers {
                 let limit = limit?;
                 let held = held_back.is_some() && trigger != Trigger::Overflow;
                 let step = if held { Step::None } else { self.step(value, limit) };
-                Some(Reading { trigger, value, limit, step })
+                let reached = (limit > 0).then(|| value as f64 / limit as f64);
+                let fired = step == Step::Compact;
+                Some(Reading { trigger, value, limit, reached, fired, step })
             })
             .collect();
         Due {

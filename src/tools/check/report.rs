@@ -147,7 +147,7 @@ fn due_row(reading: &Reading) -> [String; 3] {
         Trigger::Overflow => "reported".to_owned(),
         _ => format!("{} of {}", reading.value, reading.limit),
     };
-    let reached = reading.reached();
+    let reached = reading.reached;
     let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
     [format!("  {}", reading.trigger.as_str()), value, format!("{reached:>6}  {step}")]
 }

@@ -160,18 +160,7 @@ pub struct DueJson<'a> {
     held_back: Option<u64>,
     #[serde(flatten)]
     size: &'a Size,
-    triggers: Vec<ReadingJson>,
-}
-
-#[derive(Serialize)]
-struct ReadingJson {
-    trigger: &'static str,
-    value: u64,
-    limit: u64,
-    /// The value divided by the limit; null if the limit is 0.
-    reached: Option<f64>,
-    fired: bool,
-    step: &'static str,
+    triggers: &'a [Reading],
 }
 
 impl Report {
@@ -196,22 +185,14 @@ impl Report {
     }
 
     /// Returns what the triggers say about the size of the file `name`.
-    pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &Due) -> DueJson<'a> {
-        let reading = |reading: &Reading| ReadingJson {
-            trigger: reading.trigger.as_str(),
-            value: reading.value,
-            limit: reading.limit,
-            reached: reading.reached(),
-            fired: reading.fired(),
-            step: reading.step.as_str(),
-        };
+    pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &'a Due) -> DueJson<'a> {
         DueJson {
             name,
             due: due.step == Step::Compact,
             step: due.step.as_str(),
             held_back: due.held_back,
             size: &self.size,
-            triggers: due.readings.iter().map(reading).collect(),
+            triggers: &due.readings,
         }
     }
 }

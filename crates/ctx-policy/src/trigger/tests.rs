@@ -1,4 +1,4 @@
-use super::{Reading, Size, Step, Trigger, Triggers};
+use super::{Size, Step, Trigger, Triggers};
 use crate::share::Share;
 
 fn nothing() -> Triggers {
@@ -10,8 +10,8 @@ fn assert_limit(triggers: Triggers, trigger: Trigger, limit: u64, size: impl Fn(
     let cases = [(limit - 1, Step::None), (limit, Step::None), (limit + 1, Step::Compact)];
     for (value, step) in cases {
         let due = triggers.check(&size(value));
-        let reading = Reading { trigger, value, limit, step };
-        assert_eq!(due.readings, [reading]);
+        let readings = due.readings.iter().map(|it| (it.trigger, it.value, it.limit, it.step));
+        assert_eq!(readings.collect::<Vec<_>>(), [(trigger, value, limit, step)]);
         assert_eq!(due.step, step, "{trigger:?} {value}");
         assert_eq!(due.fired().count(), usize::from(step == Step::Compact));
     }
@@ -98,7 +98,7 @@ fn too_few_messages_hold_back_all_but_an_overflow() {
         let size = Size { messages, tokens: 101, ..Size::default() };
         let due = triggers.check(&size);
         assert_eq!((due.held_back, due.step), (held_back, step), "{messages}");
-        assert_eq!(due.readings[0].reached(), Some(1.01));
+        assert_eq!(due.readings[0].reached, Some(1.01));
     }
     let full = Size { messages: 9, tokens: 101, overflow: true, ..Size::default() };
     let due = triggers.check(&full);
@@ -120,7 +120,7 @@ fn two_thresholds_flush_first_and_compact_then() {
     ] {
         let due = triggers.check(&of_tokens(tokens));
         assert_eq!(due.step, step, "{tokens}");
-        assert_eq!(due.readings[0].fired(), step == Step::Compact);
+        assert_eq!(due.readings[0].fired, step == Step::Compact);
     }
 }
 
@@ -164,7 +164,7 @@ fn any_trigger_is_enough_and_each_is_listed() {
     let fired: Vec<_> = due.fired().map(|reading| reading.trigger).collect();
     assert_eq!(fired, [Trigger::Tokens]);
     assert_eq!(due.step, Step::Compact);
-    let reached: Vec<_> = due.readings.iter().map(Reading::reached).collect();
+    let reached: Vec<_> = due.readings.iter().map(|reading| reading.reached).collect();
     assert_eq!(reached[..2], [Some(0.5), Some(1.5)]);
 }
 
