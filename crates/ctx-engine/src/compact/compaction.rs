@@ -230,7 +230,7 @@ impl<'c> Compaction<'c> {
         let mut possible = Attempts { session, before: &self.before, due: self.is_due, made };
         let candidate = match plan.budget() {
             Some(tokens) => possible.budget(tokens, notes),
-            None => possible.climb(notes),
+            None => possible.try_in_turn(notes),
         };
         self.report.attempts = possible.made;
         let candidate = match candidate {

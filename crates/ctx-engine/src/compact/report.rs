@@ -46,7 +46,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the word for it in reports and in the audit log.
+    /// Returns the word for the outcome in reports and in the audit log.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -61,7 +61,7 @@ impl Outcome {
         matches!(self, Self::Compacted | Self::OverTarget)
     }
 
-    /// Returns true if there is nothing for a person to look at.
+    /// Returns true if nobody needs to look at the session.
     pub fn is_good(self) -> bool {
         !self.is_without_result() && self != Self::GivenUp
     }
@@ -79,10 +79,10 @@ pub enum Attention {
     LastTime,
 }
 
-/// An attempt to make the session smaller.
+/// An attempt to make the session smaller, with or without success.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attempt {
-    /// Its name.
+    /// The name of the attempt.
     pub what: &'static str,
     /// The tokens of its result.
     pub tokens: u64,
@@ -91,7 +91,7 @@ pub struct Attempt {
 /// The name of the first step of a policy that prunes before it summarizes.
 pub const PRUNED_FIRST: &str = "pruned-first";
 
-/// The number of the ledger's items of one class, by what happened to them.
+/// How many items of one class of the ledger survived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Survivors {
     /// Items in the new session.
@@ -118,7 +118,7 @@ pub struct Report {
     pub preset: String,
     /// The outcome.
     pub outcome: Outcome,
-    /// [`Outcome::is_good`].
+    /// Whether the outcome is good, as [`Outcome::is_good`] says.
     pub success: bool,
     /// Whether it was a preview.
     pub dry_run: bool,
@@ -128,7 +128,7 @@ pub struct Report {
     pub tokens_before: u64,
     /// The tokens after.
     pub tokens_after: u64,
-    /// The difference between the two.
+    /// The tokens before, less the tokens after.
     pub freed_tokens: u64,
     /// The tokens after, divided by the tokens before; `None` for an empty session.
     #[serialize_always]
@@ -275,7 +275,7 @@ mod tests {
     use super::{Attempt, Outcome, Report};
 
     #[test]
-    fn a_failed_attempt_is_no_success_and_what_needs_none_is() {
+    fn only_a_failed_attempt_is_not_a_success() {
         for (outcome, good) in [
             (Outcome::NothingToDo, true),
             (Outcome::Flushed, true),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_freed_is_the_difference() {
+    fn freed_tokens_are_the_difference() {
         let mut report = Report { tokens_before: 50, messages_before: 9, ..Report::default() };
         let size = Size { tokens: 20, messages: 4, ..Size::default() };
         report.end_at(Outcome::Pruned, &size);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_batch_the_figures_are_those_of_all_together() {
+    fn a_batch_adds_up_the_figures_of_its_conversations() {
         let one = |tokens_before, tokens_after, triggers, tokens_in| {
             let mut report = Report { triggers, tokens_before, tokens_after, ..Report::default() };
             report.summing.usage.calls = 1;
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_attempt_is_the_smallest_and_without_any_nothing_changes() {
+    fn the_best_attempt_is_the_smallest() {
         let mut report = Report { tokens_before: 50, ..Report::default() };
         assert_eq!(report.best(), 50);
         let attempt = |tokens| Attempt { what: "", tokens };
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_see_what_is_known_and_nothing_else() {
+    fn the_json_leaves_out_what_is_unknown() {
         let report = serde_json::to_string(&Report::default()).expect("JSON");
         assert_eq!(
             report,
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_measures_nothing() {
+    fn a_clock_that_was_set_back_gives_a_duration_of_zero() {
         let mut report = Report { begun: Utc::now(), ..Report::default() };
         report.measure(Usage::default(), report.begun + TimeDelta::milliseconds(80));
         assert_eq!(report.duration_ms, 80);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_is_one_word_everywhere() {
+    fn an_outcome_has_the_same_word_everywhere() {
         for (outcome, word) in [
             (Outcome::NothingToDo, "nothing-to-do"),
             (Outcome::OverTarget, "over-target"),

@@ -11,7 +11,7 @@ use crate::{Notes, Result};
 impl Attempts<'_, '_> {
     /// Makes attempts until a result is smaller than the session and not above the target. If none
     /// is, keeps as much of what the policy keeps as fits the target.
-    pub(super) fn climb(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
+    pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
         // Keeps less than the policy only if nothing else helps.
         let in_need = self.due || !plan.limits.fits(before);
@@ -118,7 +118,7 @@ mod tests {
     use crate::{Notes, compact::Outcome};
 
     /// Makes the attempts of the policy or of a budget, and returns their names with the result.
-    fn climb(setup: &Setup, session: &str, due: bool) -> (Ended<Candidate>, Vec<&'static str>) {
+    fn attempted(setup: &Setup, session: &str, due: bool) -> (Ended<Candidate>, Vec<&'static str>) {
         let content = content(session);
         let plan = &setup.plan();
         let survey = Survey::of(plan, &content, None, false).expect("from a file");
@@ -130,7 +130,7 @@ mod tests {
         let mut notes = Notes::new();
         let ended = match plan.budget() {
             Some(tokens) => possible.budget(tokens, &mut notes),
-            None => possible.climb(&mut notes),
+            None => possible.try_in_turn(&mut notes),
         };
         let ended = ended.expect("no failure");
         if let Ok(candidate) = &ended {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_first_attempt_that_helps_is_taken() {
-        let (ended, tried) = climb(&plan(2), &session(6, 100), false);
+        let (ended, tried) = attempted(&plan(2), &session(6, 100), false);
         let candidate = ended.expect("it is smaller");
         assert_eq!(tried, ["policy"]);
         assert!(candidate.leaves());
@@ -156,7 +156,7 @@ mod tests {
     fn without_a_summary_what_is_old_only_leaves() {
         let mut plan = plan(2);
         plan.policy.summary.method = Method::None;
-        let candidate = climb(&plan, &session(6, 100), false).0.expect("it is smaller");
+        let candidate = attempted(&plan, &session(6, 100), false).0.expect("it is smaller");
         assert!(candidate.leaves() && candidate.summary.is_none());
         assert_eq!(text(&candidate.content).lines().count(), 1 + 8);
     }
@@ -165,10 +165,10 @@ mod tests {
     fn less_is_kept_only_in_need() {
         let plan = plan(9);
         let session = session(3, 100);
-        let (ended, tried) = climb(&plan, &session, false);
+        let (ended, tried) = attempted(&plan, &session, false);
         assert_eq!(ended.err(), Some(Outcome::NothingToDo));
         assert!(tried.is_empty());
-        let (ended, tried) = climb(&plan, &session, true);
+        let (ended, tried) = attempted(&plan, &session, true);
         assert_eq!(tried, ["budget"]);
         let written = text(&ended.expect("it is smaller").content);
         assert!(written.contains("Fixed the file number 3") && !written.contains(&turn(1, 100)));
@@ -178,7 +178,7 @@ mod tests {
     fn a_summary_that_is_longer_is_no_gain() {
         let session =
             "{\"role\":\"user\",\"content\":\"Never use the port 8443 for it\"}\n".to_owned();
-        let (ended, tried) = climb(&plan(1), &(session + &turn(1, 2)), false);
+        let (ended, tried) = attempted(&plan(1), &(session + &turn(1, 2)), false);
         assert_eq!(ended.err(), Some(Outcome::NoGain));
         assert_eq!(tried, ["policy"]);
     }
@@ -188,12 +188,12 @@ mod tests {
         let mut plan = plan(2);
         plan.policy.target.tokens = Some(20);
         plan.policy.summary.fallback = vec![Fallback::Smaller];
-        let (ended, tried) = climb(&plan, &session(4, 100), false);
+        let (ended, tried) = attempted(&plan, &session(4, 100), false);
         let size = ended.expect("it is smaller").size;
         assert_eq!(tried, ["policy", "budget"]);
         assert!((20..150).contains(&size.tokens), "{}", size.tokens);
         plan.strict_target = true;
-        let (ended, _) = climb(&plan, &session(4, 100), false);
+        let (ended, _) = attempted(&plan, &session(4, 100), false);
         assert_eq!(ended.err(), Some(Outcome::Unreachable));
     }
 
@@ -207,7 +207,7 @@ mod tests {
             let survey = Survey::of(&plan.plan(), &content, None, false).expect("from a file");
             survey.size.tokens
         };
-        let (ended, tried) = climb(&plan, &session, true);
+        let (ended, tried) = attempted(&plan, &session, true);
         assert_eq!(tried, ["budget"]);
         let after = ended.expect("it is smaller").size.tokens;
         assert!(after <= before / 2 && after > before / 4, "{after} of {before}");
@@ -218,7 +218,7 @@ mod tests {
         let mut plan = plan(4);
         plan.policy.summary.method = Method::None;
         plan.policy.target.tokens = Some(400);
-        let (ended, tried) = climb(&plan, &session(6, 100), false);
+        let (ended, tried) = attempted(&plan, &session(6, 100), false);
         let candidate = ended.expect("it is smaller");
         assert_eq!(tried, ["policy", "fewer-kept"]);
         assert!(candidate.summary.is_none() && candidate.size.tokens <= 400);
@@ -233,7 +233,7 @@ mod tests {
         plan.policy.prune.max_chars = Some(200);
         plan.policy.prune.protect_last = 0;
         plan.policy.summary.fallback = vec![Fallback::Prune];
-        let (ended, tried) = climb(&plan, &session(4, 200), false);
+        let (ended, tried) = attempted(&plan, &session(4, 200), false);
         assert_eq!(tried, ["policy", "pruned"]);
         let written = text(&ended.expect("it is smaller").content);
         assert_eq!(written.matches("chars truncated").count(), 2);
@@ -244,7 +244,7 @@ mod tests {
         let mut plan = plan(2);
         let mut budget = |tokens| {
             plan.budget = Some(tokens);
-            climb(&plan, &session(4, 100), false)
+            attempted(&plan, &session(4, 100), false)
         };
         let (ended, tried) = budget(400);
         assert_eq!(tried, ["budget"]);
