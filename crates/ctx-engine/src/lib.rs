@@ -5,7 +5,7 @@
 //! This crate does not print, does not read the environment or the clock, and does not know any
 //! tool. Tools only wrap the operations, and a compaction is a sequence of them.
 
-pub mod allocate;
+mod allocate;
 mod bound_reasoning;
 pub mod calls;
 pub mod check;

@@ -40,30 +40,24 @@ pub struct Session {
 impl Session {
     /// Opens the session in `reader`.
     pub fn open(reader: Box<dyn Read + Send>, options: &Options, invalid: Invalid) -> Result<Self> {
-        let records = Records::open(reader, options).map_err(ErrorKind::Read)?;
-        Ok(Self::of(records, options, invalid))
+        Self::open_twice(reader, None, options, invalid)
     }
 
     /// Like [`Self::open`], but `again` reads the same bytes again, so nothing has to wait.
     pub(crate) fn open_twice(
         reader: Box<dyn Read + Send>,
-        again: Box<dyn Read + Send>,
+        again: Option<Box<dyn Read + Send>>,
         options: &Options,
         invalid: Invalid,
     ) -> Result<Self> {
-        let records = Records::open_twice(reader, Some(again), options).map_err(ErrorKind::Read)?;
-        Ok(Self::of(records, options, invalid))
-    }
-
-    fn of(records: Records<Box<dyn Read + Send>>, options: &Options, invalid: Invalid) -> Self {
-        Self {
-            records,
+        Ok(Self {
+            records: Records::open_twice(reader, again, options).map_err(ErrorKind::Read)?,
             invalid,
             bad: BadLines::default(),
             refuses_strangers: options.dialect.is_none() && !options.raw,
             lines: None,
             batch: options.batch,
-        }
+        })
     }
 
     /// Returns the dialect, or `None` if the format is unknown.

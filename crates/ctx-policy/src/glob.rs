@@ -18,13 +18,6 @@ pub struct Glob {
 #[error("the pattern that begins with {0:?} is too long")]
 pub struct NotAGlob(String);
 
-impl Glob {
-    /// The pattern as written.
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-}
-
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
@@ -99,7 +92,7 @@ mod tests {
             error.to_string(),
             format!("the pattern that begins with {:?} is too long", "?".repeat(40))
         );
-        assert_eq!(globs(&["a*"])[0].as_str(), "a*");
+        assert_eq!(globs(&["a*"])[0].text, "a*");
     }
 
     #[test]

@@ -18,26 +18,26 @@ use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 
 /// The facts about a record that the allocation needs.
 #[derive(Clone, Debug, Default)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The tokens including overhead; 0 for a line without a message.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// The tokens of each of its tool results.
-    pub results: Vec<u64>,
+    pub(crate) results: Vec<u64>,
     /// The tokens of the arguments of its calls.
-    pub arguments: u64,
+    pub(crate) arguments: u64,
     /// The exchange of the record, identified by its first record, from 1.
-    pub exchange: Option<u64>,
+    pub(crate) exchange: Option<u64>,
     /// The kind of record.
-    pub kind: RecordKind,
+    pub(crate) kind: RecordKind,
     /// Whether a selector or a minimum keeps it.
-    pub pinned: bool,
+    pub(crate) pinned: bool,
     /// Whether a message begins here, not just another fragment of one.
-    pub begins_message: bool,
+    pub(crate) begins_message: bool,
 }
 
 /// The kinds of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RecordKind {
+pub(crate) enum RecordKind {
     /// Instructions of the operator, which stay in place unchanged.
     System,
     /// A user message that begins a turn.
@@ -55,23 +55,23 @@ pub enum RecordKind {
 
 /// The request to an allocation.
 #[derive(Clone, Copy, Debug)]
-pub struct Budget {
+pub(crate) struct Budget {
     /// The tokens of the whole context.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// The tokens of the conversation's overhead.
-    pub frame: u64,
+    pub(crate) frame: u64,
     /// The share of what the system messages leave that the latest messages may take.
-    pub tail: Share,
+    pub(crate) tail: Share,
     /// Additional tokens beyond that share that nothing else uses.
-    pub spare: u64,
+    pub(crate) spare: u64,
     /// Whether the oldest of the latest messages may be shortened further if they would not stay
     /// otherwise.
-    pub cuts_oldest: bool,
+    pub(crate) cuts_oldest: bool,
 }
 
 /// The verdict on one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It stays unchanged.
     Keep,
     /// It stays with its tool results shortened to this many tokens. With `arguments`, long strings
@@ -88,11 +88,11 @@ pub enum Verdict {
 
 /// The verdicts on all records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// One for each record.
-    pub verdicts: Vec<Verdict>,
+    pub(crate) verdicts: Vec<Verdict>,
     /// Whether the latest user message was too long to stay.
-    pub latest_request_is_old: bool,
+    pub(crate) latest_request_is_old: bool,
 }
 
 /// The records that must stay exceed the budget.
@@ -106,11 +106,11 @@ pub struct TooSmall {
 }
 
 /// A summary with fewer tokens is of no use.
-pub const LEAST_SUMMARY: u64 = 24;
+pub(crate) const LEAST_SUMMARY: u64 = 24;
 
 impl Budget {
     /// Returns true if everything may stay unchanged.
-    pub fn holds(&self, entries: &Entries) -> bool {
+    pub(crate) fn holds(&self, entries: &Entries) -> bool {
         let all: u64 = entries.list.iter().map(Packed::tokens).sum();
         // Without a message, there is nothing to summarize.
         all == 0 || self.frame + all <= self.tokens
@@ -118,7 +118,7 @@ impl Budget {
 }
 
 /// Decides which records stay.
-pub fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, TooSmall> {
+pub(crate) fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, TooSmall> {
     if budget.holds(entries) {
         return Ok(Decision {
             verdicts: vec![Verdict::Keep; entries.len()],
@@ -130,7 +130,7 @@ pub fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, TooSmall> 
 
 /// The entries of a session, in order.
 #[derive(Debug, Default)]
-pub struct Entries {
+pub(crate) struct Entries {
     list: Vec<Packed>,
     /// The tokens of the results of all records, in order.
     results: Vec<u32>,
@@ -155,7 +155,7 @@ struct Packed {
 
 impl Entries {
     /// Adds the entry of the next record.
-    pub fn push(&mut self, entry: &Entry) {
+    pub(crate) fn push(&mut self, entry: &Entry) {
         let results = entry.results.iter();
         self.results.extend(results.map(|tokens| saturating_u32(*tokens)));
         self.list.push(Packed {
@@ -171,47 +171,42 @@ impl Entries {
     }
 
     /// Returns the number of entries.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Returns true if there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Returns the kind of record number `record`, from 0.
-    pub fn kind(&self, record: usize) -> RecordKind {
+    pub(crate) fn kind(&self, record: usize) -> RecordKind {
         self.list[record].kind
     }
 
     /// Returns the tokens of a record.
-    pub fn tokens(&self, record: usize) -> u64 {
+    pub(crate) fn tokens(&self, record: usize) -> u64 {
         self.list[record].tokens.into()
     }
 
     /// Returns the tokens of each of its results.
-    pub fn results(&self, record: usize) -> impl Iterator<Item = u64> {
+    pub(crate) fn results(&self, record: usize) -> impl Iterator<Item = u64> {
         let end = |record: usize| self.list[record].results_end as usize;
         let results = &self.results[record.checked_sub(1).map_or(0, end)..end(record)];
         results.iter().map(|tokens| u64::from(*tokens))
     }
 
     /// Returns the tokens of all records of a kind.
-    pub fn tokens_of(&self, kind: RecordKind) -> u64 {
+    pub(crate) fn tokens_of(&self, kind: RecordKind) -> u64 {
         let of_kind = self.list.iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
 
     /// Joins exchanges that turned out to be one.
-    pub fn join(&mut self, joined: &Joined) {
+    pub(crate) fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
             entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));
         }
     }
 
     /// Pins the records that `keep` selects, in addition to those that selectors pin.
-    pub fn pin(&mut self, keep: Keep) {
+    pub(crate) fn pin(&mut self, keep: Keep) {
         let mut zones = KnownZones::of(keep, |take| {
             (1..).zip(&self.list).for_each(|(number, entry)| take(number, &entry.facts()));
         });

@@ -234,7 +234,7 @@ fn session(
         Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
     };
     let first = Box::new(watch.over(reader()?, length));
-    Session::open_twice(first, reader()?, &options, invalid)
+    Session::open_twice(first, Some(reader()?), &options, invalid)
 }
 
 /// The size of the write buffer of a temporary file, in bytes.

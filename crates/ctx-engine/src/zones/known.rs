@@ -71,7 +71,7 @@ impl KnownZones {
     /// numbers in the session, from 1. It is called twice: to find the beginning of the tail, and
     /// to find the exchanges that are only partly in it.
     pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
-        let mut window = Window::new(keep);
+        let mut window = Window { keep, ..Window::default() };
         let (mut latest_user, mut next) = (None, 1);
         each(&mut |number, facts| {
             next = number + 1;

@@ -77,7 +77,7 @@ impl Splitter {
         Self {
             waiting: VecDeque::new(),
             next: 1,
-            window: Window::new(keep),
+            window: Window { keep, ..Window::default() },
             exchanges: Exchanges::default(),
             latest_user: None,
             previous: Zone::System,
@@ -229,10 +229,6 @@ struct Window {
 }
 
 impl Window {
-    fn new(keep: Keep) -> Self {
-        Self { keep, ..Self::default() }
-    }
-
     /// Adds a record of a message that is not a system message.
     fn push(&mut self, number: u64, known: &MessageFacts) {
         if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
@@ -290,7 +286,7 @@ mod window_tests {
     /// Returns where the tail begins after four messages of 10 tokens, with turns at the first and
     /// third.
     fn first_kept(keep: Keep) -> u64 {
-        let mut window = Window::new(keep);
+        let mut window = Window { keep, ..Window::default() };
         for number in 1..=4 {
             window.push(
                 number,
@@ -320,7 +316,8 @@ mod window_tests {
 
     #[test]
     fn fragments_count_as_one_message() {
-        let mut window = Window::new(Keep { messages: Some(1), ..Keep::default() });
+        let mut window =
+            Window { keep: Keep { messages: Some(1), ..Keep::default() }, ..Window::default() };
         for (number, begins_message) in [(1, true), (2, true), (3, false)] {
             let known = MessageFacts { begins_message, ..MessageFacts::default() };
             window.push(number, &known);
