@@ -9,7 +9,7 @@ use ctx_engine::compact::{
 };
 use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::{Invalid, Notes};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::trigger::Triggers;
 use ctx_policy::{Policy, preset};
 use ctx_store::{Actor, MinIdle, SessionId, Store};

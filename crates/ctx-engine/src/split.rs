@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ctx_format::{Class, Conversation, Dialect, Outline, Record, Splice, Spool, Tag, Zone};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use serde::Serialize;
 
 use crate::message_counter::MessageCounter;
@@ -262,7 +262,7 @@ impl ZoneCounts {
 mod tests {
     use crate::message_counter::MessageCounter;
     use ctx_format::{Options, Zone};
-    use ctx_policy::keep::Keep;
+    use ctx_policy::Keep;
     use ctx_tokens::Encoding;
 
     use super::{Plan, SplitPass, ZoneCounts};

@@ -14,13 +14,11 @@ pub mod duration;
 mod env;
 mod error;
 mod glob;
-pub mod keep;
 mod layer;
 #[cfg(feature = "clap")]
 mod overrides;
 mod policy;
 mod presets;
-mod rule;
 pub mod share;
 pub mod trigger;
 mod value;
@@ -33,10 +31,10 @@ pub use layer::{BUILT_IN, Layer, settings};
 #[cfg(feature = "clap")]
 pub use overrides::Overrides;
 pub use policy::{
-    Clear, Fallback, Method, Mode, Offload, Policy, Prune, Retention, Summary, Target, When,
+    Clear, Fallback, Keep, Method, Mode, Offload, Policy, Prune, Retention, Rule, Summary, Target,
+    When,
 };
 pub use presets::{headers, layer, names, preset, source};
-pub use rule::Rule;
 pub use share::Bounds;
 
 /// Parses a count with an optional unit: `800`, `8k` (8,000), `2M` (2,000,000).

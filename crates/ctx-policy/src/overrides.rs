@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::keep::Keep;
 use crate::parse_count;
+use crate::policy::Keep;
 use crate::policy::{Method, Policy};
 
 /// Settings that flags give. All others come from the policy.

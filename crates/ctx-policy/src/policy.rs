@@ -13,12 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{Display, IntoStaticStr};
 
+use crate::Glob;
 use crate::duration::FixedSpan;
-use crate::keep::Keep;
 use crate::share::{Bounds, Share};
 use crate::trigger::Triggers;
 use crate::value::Reader;
-use crate::{Glob, Rule};
 
 /// When a session is compacted, and how. Every setting has a value.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -198,4 +197,130 @@ pub enum Fallback {
     Prune,
     /// Fail, and write nothing
     Fail,
+}
+
+/// How much of the end is kept at least. If several are set, everything that one of them keeps is
+/// kept. If none is set, only pins and the latest user message are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]
+pub struct Keep {
+    /// Keep the last N messages, not counting system messages
+    #[cfg_attr(feature = "clap", arg(id = "keep_messages", long = "keep-messages", value_name = "N", value_parser = crate::parse_count))]
+    pub messages: Option<u64>,
+    /// Keep the last N turns: a user message and all up to the next
+    #[cfg_attr(feature = "clap", arg(id = "keep_turns", long = "keep-turns", value_name = "N", value_parser = crate::parse_count))]
+    pub turns: Option<u64>,
+    /// Keep the last messages that hold N tokens or more
+    #[cfg_attr(feature = "clap", arg(id = "keep_tokens", long = "keep-tokens", value_name = "N", value_parser = crate::parse_count))]
+    pub tokens: Option<u64>,
+    /// Keep the last messages that fill this share of what the target leaves to the messages
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub recent_share: Option<Share>,
+}
+
+impl Keep {
+    /// Whether any of them is set.
+    pub fn is_some(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// The rules, by their names in policies, flags and reports. Rules that need a number or a text are
+/// enabled by that value and not by name. Policies also skip rules for lines of an agent's own
+/// file, because a compaction only appends lines.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Rule {
+    /// Long results are trimmed
+    #[serde(skip_deserializing)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Trim,
+    /// Old results are cleared
+    #[serde(skip_deserializing)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Clear,
+    /// Results of reading a file that was read or written again later
+    Superseded,
+    /// Results that a later result of the same tool repeats
+    Duplicates,
+    /// Terminal escapes and base64 inside results
+    Noise,
+    /// Reasoning before the latest turn, and messages that are empty without it
+    Reasoning,
+    /// Long strings inside call arguments are shortened
+    #[serde(skip_deserializing)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Arguments,
+    /// Replies that say nothing and call nothing
+    Empty,
+    /// Records before a window of messages are removed
+    #[serde(skip_deserializing)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Window,
+    /// Lines of an agent's own file on abandoned or rolled-back branches
+    #[serde(skip_deserializing)]
+    DeadBranches,
+    /// Lines of an agent's own file that a compaction replaced
+    #[serde(skip_deserializing)]
+    BeforeCompaction,
+    /// Lines of an agent's own file that a later line repeats
+    #[serde(skip_deserializing)]
+    Rewritten,
+    /// Lines of subagents in an agent's own file (sidechains)
+    #[serde(skip_deserializing)]
+    Sidechains,
+    /// Lines of an agent's own file that show the progress of a tool
+    #[serde(skip_deserializing)]
+    Progress,
+    /// Lines of an agent's own file to restore files with, which the agent can no longer use
+    #[serde(skip_deserializing)]
+    FileHistory,
+    /// Second copies of results in an agent's own file, for its screen
+    #[serde(skip_deserializing)]
+    Copies,
+}
+
+impl Rule {
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether it replaces results by notes.
+    pub fn leaves_notes(self) -> bool {
+        matches!(self, Self::Clear | Self::Superseded | Self::Duplicates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::Rule;
+
+    #[test]
+    fn policies_name_a_rule_as_reports_do() {
+        let read = |name: &'static str| {
+            let name: StrDeserializer<'_, Error> = name.into_deserializer();
+            Rule::deserialize(name).ok()
+        };
+        let named = [Rule::Superseded, Rule::Duplicates, Rule::Noise, Rule::Reasoning, Rule::Empty];
+        for rule in named {
+            assert_eq!(read(rule.as_str()), Some(rule));
+        }
+        // These rules are enabled by a number or a text.
+        for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
+            assert_eq!(read(rule.as_str()), None);
+        }
+        // A compaction does not remove lines of an agent's own file.
+        for rule in [Rule::DeadBranches, Rule::Progress, Rule::Copies] {
+            assert_eq!(read(rule.as_str()), None);
+        }
+    }
 }

@@ -17,7 +17,7 @@ use ctx_engine::{Invalid, Notes, Pin};
 use ctx_format::{Saved, SummaryRole, ZoneReader, counted};
 use ctx_llm::Usage;
 use ctx_memory::{append_summary, summary_path};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::{Method, parse_count};
 use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;

@@ -10,7 +10,7 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::share::Share;
 
 use crate::message_counter::saturating_u32;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict};
 use crate::zones::Joined;
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::share::Share;
 
 impl FromIterator<Entry> for Entries {

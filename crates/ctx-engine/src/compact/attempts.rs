@@ -1,8 +1,8 @@
 //! One attempt to make a session smaller: what it keeps, who writes its summary, and its result.
 
 use ctx_format::Object;
+use ctx_policy::Keep;
 use ctx_policy::When;
-use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;
 
 use super::content::{Content, temporary};

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use ctx_format::Zone;
 use ctx_llm::Usage;
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::trigger::{Size, Step};
 use ctx_summary::ledger::Ledger;
 

@@ -137,7 +137,7 @@ impl Leaving {
 #[cfg(test)]
 mod tests {
     use ctx_format::Zone;
-    use ctx_policy::keep::Keep;
+    use ctx_policy::Keep;
 
     use super::super::survey::Survey;
     use super::super::tests::{content, plan, session};

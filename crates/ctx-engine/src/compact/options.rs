@@ -7,7 +7,7 @@ use crate::estimate::{Calibration, Calibrator};
 use crate::message_counter::MessageCounter;
 use chrono::{DateTime, Utc};
 use ctx_format::Saved;
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::trigger::{Size, Step, Trigger, Triggers};
 use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
 use ctx_summary::{Recognizer, USUAL_PERCENT};

@@ -5,7 +5,7 @@ use crate::message_counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes
 use crate::prune::{LastCall, Options, Pruner, Verdicts};
 use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
 use ctx_format::{Class, Dialect, Message, Outline, Record, Zone};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::trigger::Size;
 use ctx_summary::Recognizer;
 use ctx_summary::ledger::Ledger;
@@ -277,8 +277,8 @@ impl<'p> Surveyor<'_, 'p> {
 #[cfg(test)]
 mod tests {
     use ctx_format::{Role, Zone};
+    use ctx_policy::Keep;
     use ctx_policy::When;
-    use ctx_policy::keep::Keep;
     use ctx_policy::trigger::Size;
 
     use super::super::pruning::Rules;

@@ -4,7 +4,7 @@
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
 use ctx_format::Zone;
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::trigger::Size;
 
 use super::attempts::{AttemptKind, Attempts, Candidate, Ended};

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use ctx_format::{Dialect, Object, Role, Saved, Zone};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::share::Share;
 use ctx_policy::{Rule, ToolFilter};
 use facts::{Facts, RecordFacts};

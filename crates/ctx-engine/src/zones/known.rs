@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ctx_format::{Outline, Zone};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 
 use super::exchanges::Exchanges;
 use super::{KnownFacts, MessageFacts, Reason, Verdict, Window};

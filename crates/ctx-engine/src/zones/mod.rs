@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 use ctx_format::{Outline, Zone};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use exchanges::{Exchange, Exchanges};
 
 pub use known::{ExchangeFinder, Joined, KnownZones};

@@ -10,7 +10,7 @@ use ctx_engine::message_counter::{MessageCounter, PER_MESSAGE};
 use ctx_engine::prune::{Options as PruneOptions, Pruner, Trim};
 use ctx_engine::zones::Splitter;
 use ctx_format::{Dialect, Object, Options, Outline, Record, Records, Zone};
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::trigger::Size;
 use ctx_tokens::Encoding;
 use items::Items;

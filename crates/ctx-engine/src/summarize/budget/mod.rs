@@ -10,7 +10,7 @@ use crate::zones::ExchangeFinder;
 use ctx_format::{
     Class, Dialect, Message, Outline, Part, Problem, Record, Validator, Watch, Zone, ZoneReader,
 };
-use ctx_policy::keep::Keep;
+use ctx_policy::Keep;
 use ctx_policy::share::Share;
 use ctx_summary::ledger::Ledger;
 use ctx_summary::{is_talk, needed_tokens};
