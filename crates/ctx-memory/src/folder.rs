@@ -8,7 +8,7 @@ use ctx_format::counted;
 use ctx_store::{Facts, Severity, SharedFolder, StagedFile, Store, StoreError};
 use ctx_summary::ledger::rules::MemoryKind;
 
-use crate::MemoryItem;
+use crate::entry::MemoryItem;
 use crate::files::{DailyEntry, tried_again};
 use crate::memory_file::{appended, file_name, new_entries};
 
@@ -185,7 +185,7 @@ mod tests {
     use ctx_summary::ledger::rules::MemoryKind;
 
     use super::{MemoryFolder, MergeCounts, stage};
-    use crate::MemoryItem;
+    use crate::entry::MemoryItem;
 
     fn item(kind: MemoryKind, text: &str, session: &str) -> MemoryItem {
         MemoryItem { kind, session: session.to_owned(), ..MemoryItem::example(text, 1) }

@@ -17,7 +17,7 @@ use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::comparison_key;
 
-use crate::{Citation, Entry, MemoryItem};
+use crate::entry::{Citation, Entry, MemoryItem};
 
 /// The `items` of this kind that the file does not have, as entries.
 pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Vec<String> {
@@ -142,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{appended, entry_text, new_entries};
-    use crate::MemoryItem;
+    use crate::entry::MemoryItem;
 
     fn items(texts: &[impl AsRef<str>]) -> Vec<MemoryItem> {
         let texts = texts.iter().zip(1..);

@@ -1,18 +1,18 @@
 //! The daily logs (L0): their entries, when each was logged, and which of them the memory files
 //! (L1) do not have.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{comparison_key, plain_line};
 
-use super::statement::short_hash;
-use super::{Extractions, KINDS, MASTER, MemoryFiles, NewMemory, place_of};
+use super::statement::LogDates;
+use super::{Extractions, KINDS, MASTER, MemoryFiles, NewMemory, place_of, short_hash};
+use crate::entry::{Citation, Entry};
 use crate::files::DailyLog;
 use crate::memory_file::{appended, keys};
-use crate::{Citation, Entry};
 
 /// An entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +45,6 @@ impl LogEntry {
         (is_list_entry && !key.is_empty()).then_some(Self { kind, text, key, line })
     }
 }
-
-/// The day on which each entry was first logged, by its key and citation.
-pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
 /// Reads all logs, oldest first.
 pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {

@@ -12,7 +12,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp};
 
-use super::statement::short_hash;
+use super::short_hash;
 
 /// The name of the master file, and its path within the store.
 pub(super) const NAME: &str = "master.md";

@@ -27,11 +27,11 @@ use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::plain_line;
 use serde::{Deserialize, Serialize};
 
+use crate::entry::{Citation, Entry};
 use crate::files::DailyLog;
 use crate::inject::bisected;
 use crate::memory_file::file_name;
 use crate::similarity::Fingerprint;
-use crate::{Citation, Entry};
 use daily::log_dates;
 pub use master::is_mark;
 use master::{Master, Refused, without_citations};
@@ -50,6 +50,16 @@ fn place_of(kind: MemoryKind) -> usize {
 /// The path of a memory file within the store.
 fn extracted_path(kind: MemoryKind) -> String {
     format!("memory/extracted/{}", file_name(kind))
+}
+
+/// The SHA-256 in hexadecimal digits.
+fn hash(bytes: &[u8]) -> String {
+    ctx_store::hash(&mut &bytes[..]).expect("reading from memory does not fail")
+}
+
+/// The first 16 digits of the SHA-256.
+fn short_hash(text: &str) -> String {
+    hash(text.as_bytes())[..16].to_owned()
 }
 
 /// The number of files that a consolidation writes: the memory files, in the order of [`KINDS`],

@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 use ctx_summary::ledger::rules::MemoryKind;
 
 use super::statement::{Statement, is_lasting};
-use crate::Citation;
+use crate::entry::Citation;
 
 /// Sets [`Statement::taken_back`] where it is unset. `old_marks` are the marks that earlier runs
 /// wrote into the memory files. If one of them is gone, a person removed it, so it is not written

@@ -12,13 +12,12 @@ use ctx_store::{
     Facts, Operation, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError,
 };
 
-use super::statement::hash;
 use super::{
     Extractions, FILES, KINDS, MASTER, MemoryFiles, NewMemory, Report, Rules, State, consolidate,
-    extracted_path, master,
+    extracted_path, hash, master,
 };
-use crate::MergeError;
 use crate::files::{DailyEntry, logs, read_file, tidy_logs, tried_again};
+use crate::folder::MergeError;
 use crate::memory_file::file_name;
 
 /// The consolidation of a store.

@@ -1,16 +1,17 @@
 //! The statements in a memory file (L1) and those of people in the master (L2).
 
+use std::collections::HashMap;
+
 use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{comparison_key, plain_line};
 
 use super::choice::Choice;
-use super::daily::LogDates;
-use super::extracted_path;
 use super::master::{self, without_citations};
+use super::{extracted_path, short_hash};
+use crate::entry::{Citation, Entry};
 use crate::similarity::Fingerprint;
-use crate::{Citation, Entry};
 
 /// The author of a statement, the least important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +22,9 @@ pub(super) enum Author {
     /// A person who wrote it into the file, or edited it so that it lost its citation.
     Editor,
 }
+
+/// The day on which each entry was first logged, by its key and citation.
+pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
 /// The order of statements: the day, then the line in the file.
 pub(super) type Order = (NaiveDate, usize);
@@ -168,16 +172,6 @@ pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
         }
     }
     found
-}
-
-/// The SHA-256 in hexadecimal digits.
-pub(super) fn hash(bytes: &[u8]) -> String {
-    ctx_store::hash(&mut &bytes[..]).expect("reading from memory does not fail")
-}
-
-/// The first 16 digits of the SHA-256.
-pub(super) fn short_hash(text: &str) -> String {
-    hash(text.as_bytes())[..16].to_owned()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::statement::tests::decisions;
 use super::{MASTER, MemoryFiles, NewMemory, Report, Rules, State, add_mark, consolidate, is_mark};
-use crate::Citation;
+use crate::entry::Citation;
 use crate::files::DailyLog;
 
 fn words(text: &str) -> u64 {

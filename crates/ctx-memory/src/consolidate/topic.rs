@@ -16,7 +16,7 @@ use ctx_text::shorten;
 use super::master::HISTORY;
 use super::place_of;
 use super::statement::{Author, Order, Statement};
-use crate::Citation;
+use crate::entry::Citation;
 use crate::similarity::Fingerprint;
 
 /// A group of statements that say the same.

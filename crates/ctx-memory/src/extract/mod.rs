@@ -17,7 +17,7 @@ use ctx_summary::ledger::sentence::sentences;
 use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
 use ctx_text::{LazyRegex, Lists, head_and_tail, plain_line, shorten};
 
-use crate::MemoryItem;
+use crate::entry::MemoryItem;
 use offers::Offers;
 pub use reconcile::reconcile;
 use standalone::{Lines, is_vague_consent, reason, scope, standalone};

@@ -8,7 +8,7 @@ use ctx_summary::ledger::Decision;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_text::LazyRegex;
 
-use crate::MemoryItem;
+use crate::entry::MemoryItem;
 
 /// How many later decisions are compared with one. A longer session on the same matter has moved
 /// on to something else by then.
@@ -101,7 +101,7 @@ mod tests {
     use ctx_summary::ledger::rules::MemoryKind;
 
     use super::reconcile;
-    use crate::MemoryItem;
+    use crate::entry::MemoryItem;
 
     fn item(kind: MemoryKind, text: &str, line: u64) -> MemoryItem {
         MemoryItem { kind, ..MemoryItem::example(text, line) }

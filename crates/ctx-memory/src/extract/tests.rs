@@ -3,7 +3,7 @@
 use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
 use super::{Extractor, SENTENCE_KINDS};
-use crate::MemoryItem;
+use crate::entry::MemoryItem;
 use ctx_summary::ledger::rules::MemoryKind;
 
 fn say(role: Role, text: &'static str) -> Message<'static> {
