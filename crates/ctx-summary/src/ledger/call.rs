@@ -10,7 +10,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::ledger::LISTS;
-use crate::ledger::items::{Item, ItemKind, Items, State};
+use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::json::Leaf;
 
 /// Longest digest, in characters.
@@ -235,9 +235,6 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     (!tasks.is_empty()).then_some(tasks)
 }
 
-/// The number of calls that may wait for their results. Further calls are not remembered.
-const MOST_WAITING: usize = 1_000;
-
 /// A call that waits for its result.
 #[derive(Debug)]
 pub(crate) struct Waiting {
@@ -246,56 +243,13 @@ pub(crate) struct Waiting {
     pub(crate) segment: Option<usize>,
 }
 
-impl Items {
-    /// Records a call, which `segment` quotes.
-    pub(crate) fn begin(&mut self, action: Action, segment: Option<usize>, line: u64) {
-        if let Some(tasks) = &action.tasks {
-            self.tasks(tasks, line);
-        }
-        if let Target::File { path, is_changed } = &action.target {
-            let item = Item::new(ItemKind::File, path.clone(), line);
-            self.add(Item { changed: *is_changed, ..item });
-        }
-        if action.id.is_none() || self.waiting.len() < MOST_WAITING {
-            self.waiting.insert(action.id.clone(), Waiting { action, segment });
-        }
-    }
-
-    /// Forgets the segments of waiting calls, because segments have new numbers.
-    pub(crate) fn forget_segments(&mut self) {
-        for waiting in self.waiting.values_mut() {
-            waiting.segment = None;
-        }
-    }
-
-    /// Ends a call; `None` if the call is unknown.
-    pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Waiting> {
-        let call = self.waiting.remove(&outcome.id)?;
-        let action = &call.action;
-        if action.target == Target::Command {
-            let item = Item::new(ItemKind::Command, action.digest.clone(), line);
-            self.add(Item { changed: outcome.error.is_none(), ..item });
-        }
-        // An error belongs to the file, or else to the digest of the call.
-        let subject = match &action.target {
-            Target::File { path, .. } => path,
-            Target::Command | Target::Other => &action.digest,
-        };
-        match &outcome.error {
-            Some(error) => self.failed(subject, &action.digest, error, line),
-            None => self.succeeded(subject),
-        }
-        Some(call)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::{Call, ToolResult};
 
     use super::{Action, DIGEST_MAX, ERROR_CHARS, Outcome, Target, digest, error, tasks};
     use crate::ledger::fixtures::{call, leaves, result};
-    use crate::ledger::items::State;
+    use crate::ledger::item::State;
     use crate::ledger::json::Leaf;
 
     fn digest_of_call(name: &str, arguments: &str) -> String {
@@ -496,150 +450,5 @@ mod tests {
         // If two names precede the status, the last one is the task's.
         let list = r#"{"title":"a list","tasks":[{"task":"one","status":"open"}]}"#;
         assert_eq!(of("tasks", list), Some(expected(&[("one", State::Current)])));
-    }
-}
-
-#[cfg(test)]
-mod calls_tests {
-    use super::MOST_WAITING;
-    use crate::ledger::call::{Action, Outcome};
-    use crate::ledger::fixtures::{call, leaves};
-    use crate::ledger::items::Items;
-    use crate::ledger::items::{ItemKind, State};
-
-    #[derive(Default)]
-    struct Session {
-        items: Items,
-        line: u64,
-    }
-
-    impl Session {
-        fn call(&mut self, id: Option<&str>, tool: &str, arguments: &str) {
-            self.line += 1;
-            let leaves = leaves(arguments);
-            let action = Action::of(&call(id, tool, arguments), arguments, leaves.as_deref());
-            self.items.begin(action, None, self.line);
-        }
-
-        fn result(&mut self, id: Option<&str>, error: Option<&str>) {
-            self.line += 1;
-            let outcome = Outcome { id: id.map(str::to_owned), error: error.map(str::to_owned) };
-            self.items.end(&outcome, self.line);
-        }
-
-        /// The kind, text, line, state and `changed` of each item.
-        fn items(&self) -> Vec<(ItemKind, &str, u64, State, bool)> {
-            let items = self.items.list.iter();
-            items
-                .map(|item| (item.kind, item.text.as_str(), item.line, item.state, item.changed))
-                .collect()
-        }
-    }
-
-    const MAKE: &str = r#"{"command":"make"}"#;
-    const FILE: &str = r#"{"path":"a.rs"}"#;
-
-    #[test]
-    fn a_command_is_an_item_once_it_ended() {
-        let mut session = Session::default();
-        session.call(Some("1"), "Bash", MAKE);
-        assert_eq!(session.items(), []);
-        session.result(Some("1"), None);
-        assert_eq!(session.items(), [(ItemKind::Command, "Bash: make", 2, State::Current, true)]);
-    }
-
-    #[test]
-    fn a_file_is_an_item_at_once() {
-        let mut session = Session::default();
-        session.call(Some("1"), "Read", FILE);
-        session.call(Some("2"), "Write", FILE);
-        session.call(Some("3"), "Read", FILE);
-        assert_eq!(session.items(), [(ItemKind::File, "a.rs", 1, State::Current, true)]);
-    }
-
-    #[test]
-    fn an_error_is_repaired_when_the_same_goes_well() {
-        let mut session = Session::default();
-        session.call(Some("1"), "Write", FILE);
-        session.result(Some("1"), Some("no space"));
-        // Another tool acts on the same file.
-        session.call(Some("2"), "Read", FILE);
-        assert_eq!(session.items()[1].3, State::Current);
-        session.result(Some("2"), None);
-        let (kind, text, line, state, _) = session.items()[1];
-        assert_eq!((kind, text, line), (ItemKind::Error, "Write: a.rs: no space", 2));
-        assert_eq!(state, State::Done);
-    }
-
-    #[test]
-    fn a_failed_command_says_so_and_other_commands_do_not_repair_it() {
-        let mut session = Session::default();
-        session.call(Some("1"), "Bash", MAKE);
-        session.result(Some("1"), Some("exit code 2"));
-        session.call(Some("2"), "Bash", r#"{"command":"make test"}"#);
-        session.result(Some("2"), None);
-        assert_eq!(
-            session.items(),
-            [
-                (ItemKind::Command, "Bash: make", 2, State::Current, false),
-                (ItemKind::Error, "Bash: make: exit code 2", 2, State::Current, false),
-                (ItemKind::Command, "Bash: make test", 4, State::Current, true),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_result_without_its_call_says_nothing() {
-        let mut session = Session::default();
-        session.result(Some("1"), Some("lost"));
-        session.result(None, Some("lost"));
-        session.call(Some("1"), "Bash", MAKE);
-        session.result(Some("2"), Some("of another"));
-        assert_eq!(session.items(), []);
-        // Each call is answered once.
-        session.result(Some("1"), None);
-        session.result(Some("1"), Some("again"));
-        assert_eq!(session.items().len(), 1);
-    }
-
-    #[test]
-    fn without_ids_a_result_belongs_to_the_last_call() {
-        let mut session = Session::default();
-        session.call(None, "Bash", r#"{"command":"one"}"#);
-        session.call(None, "Bash", r#"{"command":"two"}"#);
-        session.result(None, None);
-        session.result(None, None);
-        assert_eq!(session.items(), [(ItemKind::Command, "Bash: two", 3, State::Current, true)]);
-    }
-
-    #[test]
-    fn calls_beyond_the_most_wait_for_nothing() {
-        let mut session = Session::default();
-        for number in 0..=MOST_WAITING {
-            session.call(Some(&number.to_string()), "Bash", MAKE);
-        }
-        session.result(Some(&MOST_WAITING.to_string()), None);
-        assert_eq!(session.items(), []);
-        session.result(Some("0"), None);
-        assert_eq!(session.items().len(), 1);
-        // There is room for one more call.
-        session.call(Some("late"), "Bash", r#"{"command":"late"}"#);
-        session.result(Some("late"), None);
-        assert_eq!(session.items().len(), 2);
-    }
-
-    #[test]
-    fn a_list_of_tasks_is_open_items() {
-        let mut session = Session::default();
-        let list =
-            r#"{"todos":[{"content":"甲","status":"done"},{"content":"乙","status":"open"}]}"#;
-        session.call(Some("1"), "TodoWrite", list);
-        assert_eq!(
-            session.items(),
-            [
-                (ItemKind::Open, "甲", 1, State::Done, true),
-                (ItemKind::Open, "乙", 1, State::Current, true),
-            ]
-        );
     }
 }

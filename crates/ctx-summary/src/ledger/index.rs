@@ -9,11 +9,21 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::ledger::identifier::Shape;
-use crate::ledger::items::Identifier;
 use crate::ledger::reading::{Id, Mark, Mention, Reading, Source};
 use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::scan::Scan;
 use crate::ledger::segment::{Origin, Segment, SegmentKind, segments};
+
+/// A name, a number or an address that a later call may need to the letter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Identifier<'l> {
+    /// The text in the session.
+    pub text: &'l str,
+    /// The last line that has it.
+    pub line: u64,
+    /// The probability that a later call needs it, from 0 to 1.
+    pub chance: f64,
+}
 
 /// Identifiers and segments, collected in one pass.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use ctx_format::Role;
 use ctx_text::{HintedMatcher, Matcher, first_chars, one_line};
 
 use crate::ledger::LISTS;
-use crate::ledger::items::ItemKind;
+use crate::ledger::item::ItemKind;
 use crate::ledger::rules::{MemoryKind, Sentence};
 use crate::ledger::sentence::sentences;
 
@@ -99,7 +99,7 @@ mod tests {
     use ctx_format::Role;
 
     use super::read;
-    use crate::ledger::items::ItemKind;
+    use crate::ledger::item::ItemKind;
 
     fn found(role: Role, text: &str) -> Vec<(ItemKind, String)> {
         let mut items = Vec::new();

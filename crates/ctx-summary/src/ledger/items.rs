@@ -9,7 +9,8 @@ use ctx_text::{LazyRegex, WordSet, regex};
 use regex::Regex;
 
 use crate::ledger::LISTS;
-use crate::ledger::call::Waiting;
+use crate::ledger::call::{Action, Outcome, Target, Waiting};
+use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::rules::{MemoryKind, find, simplified};
 
 /// The number of items of a kind that are kept. Beyond it the oldest finished or superseded item is
@@ -17,6 +18,9 @@ use crate::ledger::rules::{MemoryKind, find, simplified};
 const MOST: usize = 5_000;
 /// A decision may supersede one of this many decisions before it.
 const LOOKED_BACK: usize = 200;
+
+/// The number of calls that may wait for their results. Further calls are not remembered.
+const MOST_WAITING: usize = 1_000;
 
 /// All items.
 #[derive(Debug, Default)]
@@ -32,7 +36,7 @@ pub(crate) struct Items {
     /// The errors from earlier summaries that are not repaired yet.
     carried_errors: Vec<usize>,
     /// Calls without a result, by their ids. Only the last call without an id is kept.
-    pub(crate) waiting: HashMap<Option<String>, Waiting>,
+    waiting: HashMap<Option<String>, Waiting>,
 }
 
 impl Items {
@@ -132,6 +136,47 @@ impl Items {
         });
     }
 
+    /// Records a call, which `segment` quotes.
+    pub(crate) fn begin(&mut self, action: Action, segment: Option<usize>, line: u64) {
+        if let Some(tasks) = &action.tasks {
+            self.tasks(tasks, line);
+        }
+        if let Target::File { path, is_changed } = &action.target {
+            let item = Item::new(ItemKind::File, path.clone(), line);
+            self.add(Item { changed: *is_changed, ..item });
+        }
+        if action.id.is_none() || self.waiting.len() < MOST_WAITING {
+            self.waiting.insert(action.id.clone(), Waiting { action, segment });
+        }
+    }
+
+    /// Forgets the segments of waiting calls, because segments have new numbers.
+    pub(crate) fn forget_segments(&mut self) {
+        for waiting in self.waiting.values_mut() {
+            waiting.segment = None;
+        }
+    }
+
+    /// Ends a call; `None` if the call is unknown.
+    pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Waiting> {
+        let call = self.waiting.remove(&outcome.id)?;
+        let action = &call.action;
+        if action.target == Target::Command {
+            let item = Item::new(ItemKind::Command, action.digest.clone(), line);
+            self.add(Item { changed: outcome.error.is_none(), ..item });
+        }
+        // An error belongs to the file, or else to the digest of the call.
+        let subject = match &action.target {
+            Target::File { path, .. } => path,
+            Target::Command | Target::Other => &action.digest,
+        };
+        match &outcome.error {
+            Some(error) => self.failed(subject, &action.digest, error, line),
+            None => self.succeeded(subject),
+        }
+        Some(call)
+    }
+
     fn crowd_out(&mut self, kind: ItemKind) {
         let mut half = MOST / 2;
         let before = self.list.len();
@@ -229,118 +274,11 @@ fn is_wide(c: char) -> bool {
     ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{f900}'..='\u{faff}').contains(&c)
 }
 
-/// The kind of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ItemKind {
-    /// A request in the user's words.
-    Ask,
-    /// A rule in the user's words.
-    Constraint,
-    /// A settled question.
-    Decision,
-    /// Something still to do.
-    Open,
-    /// An error.
-    Error,
-    /// A file that was read or changed.
-    File,
-    /// A command that was run.
-    Command,
-}
-
-impl ItemKind {
-    /// All kinds, in the order in which a summary has them.
-    pub const ALL: [Self; 7] = [
-        Self::Ask,
-        Self::Constraint,
-        Self::Decision,
-        Self::Open,
-        Self::Error,
-        Self::File,
-        Self::Command,
-    ];
-
-    /// The word for the kind, in the plural.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ask => "asks",
-            Self::Constraint => "constraints",
-            Self::Decision => "decisions",
-            Self::Open => "open",
-            Self::Error => "errors",
-            Self::File => "files",
-            Self::Command => "commands",
-        }
-    }
-}
-
-/// The state of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It is current.
-    Current,
-    /// A task that is being done.
-    InProgress,
-    /// Done or repaired: an open item that was finished, or an error whose call succeeded later.
-    Done,
-    /// A later item replaces it.
-    Superseded,
-}
-
-/// Something that a summary must not lose.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    /// Its kind.
-    pub kind: ItemKind,
-    /// Its text on one line, without secrets.
-    pub text: String,
-    /// The line of its record in the session.
-    pub line: u64,
-    /// Its state.
-    pub state: State,
-    /// For a file, whether it was changed; for a command, whether it succeeded; for an open item,
-    /// whether it is in a list of tasks, which the next list replaces.
-    pub changed: bool,
-}
-
-impl Item {
-    /// Creates an item that is current.
-    pub fn new(kind: ItemKind, text: String, line: u64) -> Self {
-        Self { kind, text, line, state: State::Current, changed: false }
-    }
-
-    /// Returns true if a summary still has to show it. A repaired error counts, since it may occur
-    /// again.
-    pub fn holds(&self) -> bool {
-        match self.kind {
-            ItemKind::Error => self.state != State::Superseded,
-            _ => matches!(self.state, State::Current | State::InProgress),
-        }
-    }
-
-    /// Returns true if it is a finished task of the last list.
-    pub fn is_done_task(&self) -> bool {
-        self.kind == ItemKind::Open && self.changed && self.state == State::Done
-    }
-}
-
-/// A name, a number or an address that a later call may need to the letter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Identifier<'l> {
-    /// The text in the session.
-    pub text: &'l str,
-    /// The last line that has it.
-    pub line: u64,
-    /// The probability that a later call needs it, from 0 to 1.
-    pub chance: f64,
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::Role;
 
-    use super::{Decision, Items, LOOKED_BACK, MOST};
-    use super::{Item, ItemKind, State};
+    use super::{Decision, Item, ItemKind, Items, LOOKED_BACK, MOST, State};
 
     fn item(kind: ItemKind, text: &str, line: u64) -> Item {
         Item::new(kind, text.to_owned(), line)
@@ -541,5 +479,149 @@ mod item_tests {
         let words: HashSet<&str> = ItemKind::ALL.map(ItemKind::as_str).into();
         assert_eq!(words.len(), ItemKind::ALL.len());
         assert!(words.iter().all(|word| !word.is_empty() && !word.contains([' ', ','])));
+    }
+}
+
+#[cfg(test)]
+mod calls_tests {
+    use super::{Items, MOST_WAITING};
+    use crate::ledger::call::{Action, Outcome};
+    use crate::ledger::fixtures::{call, leaves};
+    use crate::ledger::item::{ItemKind, State};
+
+    #[derive(Default)]
+    struct Session {
+        items: Items,
+        line: u64,
+    }
+
+    impl Session {
+        fn call(&mut self, id: Option<&str>, tool: &str, arguments: &str) {
+            self.line += 1;
+            let leaves = leaves(arguments);
+            let action = Action::of(&call(id, tool, arguments), arguments, leaves.as_deref());
+            self.items.begin(action, None, self.line);
+        }
+
+        fn result(&mut self, id: Option<&str>, error: Option<&str>) {
+            self.line += 1;
+            let outcome = Outcome { id: id.map(str::to_owned), error: error.map(str::to_owned) };
+            self.items.end(&outcome, self.line);
+        }
+
+        /// The kind, text, line, state and `changed` of each item.
+        fn items(&self) -> Vec<(ItemKind, &str, u64, State, bool)> {
+            let items = self.items.list.iter();
+            items
+                .map(|item| (item.kind, item.text.as_str(), item.line, item.state, item.changed))
+                .collect()
+        }
+    }
+
+    const MAKE: &str = r#"{"command":"make"}"#;
+    const FILE: &str = r#"{"path":"a.rs"}"#;
+
+    #[test]
+    fn a_command_is_an_item_once_it_ended() {
+        let mut session = Session::default();
+        session.call(Some("1"), "Bash", MAKE);
+        assert_eq!(session.items(), []);
+        session.result(Some("1"), None);
+        assert_eq!(session.items(), [(ItemKind::Command, "Bash: make", 2, State::Current, true)]);
+    }
+
+    #[test]
+    fn a_file_is_an_item_at_once() {
+        let mut session = Session::default();
+        session.call(Some("1"), "Read", FILE);
+        session.call(Some("2"), "Write", FILE);
+        session.call(Some("3"), "Read", FILE);
+        assert_eq!(session.items(), [(ItemKind::File, "a.rs", 1, State::Current, true)]);
+    }
+
+    #[test]
+    fn an_error_is_repaired_when_the_same_goes_well() {
+        let mut session = Session::default();
+        session.call(Some("1"), "Write", FILE);
+        session.result(Some("1"), Some("no space"));
+        // Another tool acts on the same file.
+        session.call(Some("2"), "Read", FILE);
+        assert_eq!(session.items()[1].3, State::Current);
+        session.result(Some("2"), None);
+        let (kind, text, line, state, _) = session.items()[1];
+        assert_eq!((kind, text, line), (ItemKind::Error, "Write: a.rs: no space", 2));
+        assert_eq!(state, State::Done);
+    }
+
+    #[test]
+    fn a_failed_command_says_so_and_other_commands_do_not_repair_it() {
+        let mut session = Session::default();
+        session.call(Some("1"), "Bash", MAKE);
+        session.result(Some("1"), Some("exit code 2"));
+        session.call(Some("2"), "Bash", r#"{"command":"make test"}"#);
+        session.result(Some("2"), None);
+        assert_eq!(
+            session.items(),
+            [
+                (ItemKind::Command, "Bash: make", 2, State::Current, false),
+                (ItemKind::Error, "Bash: make: exit code 2", 2, State::Current, false),
+                (ItemKind::Command, "Bash: make test", 4, State::Current, true),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_result_without_its_call_says_nothing() {
+        let mut session = Session::default();
+        session.result(Some("1"), Some("lost"));
+        session.result(None, Some("lost"));
+        session.call(Some("1"), "Bash", MAKE);
+        session.result(Some("2"), Some("of another"));
+        assert_eq!(session.items(), []);
+        // Each call is answered once.
+        session.result(Some("1"), None);
+        session.result(Some("1"), Some("again"));
+        assert_eq!(session.items().len(), 1);
+    }
+
+    #[test]
+    fn without_ids_a_result_belongs_to_the_last_call() {
+        let mut session = Session::default();
+        session.call(None, "Bash", r#"{"command":"one"}"#);
+        session.call(None, "Bash", r#"{"command":"two"}"#);
+        session.result(None, None);
+        session.result(None, None);
+        assert_eq!(session.items(), [(ItemKind::Command, "Bash: two", 3, State::Current, true)]);
+    }
+
+    #[test]
+    fn calls_beyond_the_most_wait_for_nothing() {
+        let mut session = Session::default();
+        for number in 0..=MOST_WAITING {
+            session.call(Some(&number.to_string()), "Bash", MAKE);
+        }
+        session.result(Some(&MOST_WAITING.to_string()), None);
+        assert_eq!(session.items(), []);
+        session.result(Some("0"), None);
+        assert_eq!(session.items().len(), 1);
+        // There is room for one more call.
+        session.call(Some("late"), "Bash", r#"{"command":"late"}"#);
+        session.result(Some("late"), None);
+        assert_eq!(session.items().len(), 2);
+    }
+
+    #[test]
+    fn a_list_of_tasks_is_open_items() {
+        let mut session = Session::default();
+        let list =
+            r#"{"todos":[{"content":"甲","status":"done"},{"content":"乙","status":"open"}]}"#;
+        session.call(Some("1"), "TodoWrite", list);
+        assert_eq!(
+            session.items(),
+            [
+                (ItemKind::Open, "甲", 1, State::Done, true),
+                (ItemKind::Open, "乙", 1, State::Current, true),
+            ]
+        );
     }
 }

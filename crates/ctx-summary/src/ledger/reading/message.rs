@@ -8,7 +8,7 @@ use crate::ledger::harness::{
     Writer, before_prompt, demonstration, is_empty, unwrapped, users_words, without_draft,
     without_reminders, writer,
 };
-use crate::ledger::items::Item;
+use crate::ledger::item::Item;
 use crate::ledger::own_words::own_words_and_runs;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::reading::{Event, Reading, Source};
@@ -223,7 +223,7 @@ mod tests {
     use ctx_format::{Message, Part, Role, Zone};
 
     use crate::ledger::fixtures::{calls, result, says};
-    use crate::ledger::items::ItemKind;
+    use crate::ledger::item::ItemKind;
     use crate::ledger::reading::{Event, Reading};
     use crate::ledger::segment::Origin;
 

@@ -15,7 +15,7 @@ use hashbrown::HashTable;
 
 use crate::ledger::call::{Action, Outcome};
 use crate::ledger::identifier::Shape;
-use crate::ledger::items::{Item, ItemKind};
+use crate::ledger::item::{Item, ItemKind};
 use crate::ledger::segment::{Origin, Origins, SegmentKind};
 
 /// The result of reading one message.

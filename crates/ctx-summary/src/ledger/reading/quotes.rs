@@ -6,7 +6,8 @@ use ctx_format::Message;
 use ctx_redact::redact;
 use ctx_text::{hash, head_and_tail};
 
-use crate::ledger::items::{Item, ItemKind, takes_back};
+use crate::ledger::item::{Item, ItemKind};
+use crate::ledger::items::takes_back;
 use crate::ledger::json::Arguments;
 use crate::ledger::output::pieces;
 use crate::ledger::reading::{Event, Mark, Quote, Reading, Source};
