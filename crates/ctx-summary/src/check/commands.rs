@@ -11,9 +11,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::LISTS;
+use super::shape::{Area, without_bullet};
 use super::source::{Source, UNVERIFIED};
 use super::words::{lower, pieces, words};
-use super::{Area, LISTS};
 use ctx_text::regex;
 
 /// The treatment of an unsupported command.
@@ -52,10 +53,6 @@ fn beginning(list: &str) -> Regex {
 
 /// Matches the end of a clause: of a sentence, or of a label before one.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
-/// Matches `- [ ] `, `3. `, `**`.
-static BULLET: LazyLock<Regex> =
-    LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
-
 /// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
 /// Matches the beginning of a command that addresses the reader.
@@ -126,9 +123,4 @@ fn clauses(line: &str) -> impl Iterator<Item = Range<usize>> {
         let clause = piece.trim_start_matches([' ', '*', '_', '"', '“', '`', '「']);
         end - clause.len()..end
     })
-}
-
-/// Returns the line without the marks of a list item or of bold text.
-pub(super) fn without_bullet(line: &str) -> &str {
-    &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
 }

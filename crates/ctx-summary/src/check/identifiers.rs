@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::numbers;
-use super::words::{HashedSet, Phrases};
+use super::phrases::Phrases;
+use super::words::HashedSet;
 use ctx_text::{hash_lowercase, hash_pair, is_han, regex};
 use regex::Regex;
 

@@ -16,6 +16,8 @@ mod commands;
 mod identifiers;
 mod names;
 mod numbers;
+mod phrases;
+mod repair;
 mod shape;
 mod source;
 mod spans;
@@ -107,16 +109,6 @@ pub enum Reason {
     Longer,
 }
 
-/// The kind of section under a heading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Area {
-    /// The user's requests.
-    Asks,
-    /// Events, and the current state.
-    Done,
-    Other,
-}
-
 /// Compares an answer with its source. Returns the usable part, or why another method is needed.
 pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Repaired, Reason> {
     Check { source, rules, done: Repaired::default() }.run(answer)
@@ -206,7 +198,7 @@ impl Check<'_> {
     fn repaired(&mut self, lines: &[String]) -> Vec<String> {
         let mut times = HashMap::new();
         let mut sections: Vec<Vec<String>> = vec![Vec::new()];
-        let (mut now, mut area) = (0, Area::Other);
+        let (mut now, mut area) = (0, shape::Area::Other);
         let mut in_code = false;
         for line in lines {
             if shape::is_heading(line) {
@@ -280,7 +272,7 @@ fn says_something(line: &str) -> bool {
 /// Returns true for a line that repeats the one before it, or for a long line that occurs a third
 /// time, since small models run in circles. `None.` may be under every heading.
 fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
-    let word = commands::without_bullet(line).trim_end_matches(['.', '。']).to_lowercase();
+    let word = shape::without_bullet(line).trim_end_matches(['.', '。']).to_lowercase();
     if ["none", "无", "n/a"].contains(&word.as_str()) || !says_something(line) {
         return false;
     }

@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::without_bullet;
+use super::LISTS;
 use super::words::{has_chinese, lower};
-use super::{Area, LISTS};
 use ctx_text::{one_line, regex};
 
 static REQUESTS: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("requests")));
@@ -17,6 +16,10 @@ static CONVERSATION: LazyLock<Regex> = LazyLock::new(|| beginning("conversation"
 static TURN: LazyLock<Regex> = LazyLock::new(|| beginning("turn"));
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| beginning("answer"));
 static OFFER: LazyLock<Regex> = LazyLock::new(|| beginning("offer"));
+
+/// Matches `- [ ] `, `3. `, `**`.
+static BULLET: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
 /// Matches a text that begins with an entry of a list.
 fn beginning(list: &str) -> Regex {
@@ -59,6 +62,15 @@ pub(super) fn is_heading(line: &str) -> bool {
 }
 
 /// The kind of section under a heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Area {
+    /// The user's requests.
+    Asks,
+    /// Events, and the current state.
+    Done,
+    Other,
+}
+
 pub(super) fn area(heading: &str) -> Area {
     let heading = lower(heading);
     if REQUESTS.is_match(&heading) {
@@ -129,6 +141,11 @@ pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
 
+/// Returns the line without the marks of a list item or of bold text.
+pub(super) fn without_bullet(line: &str) -> &str {
+    &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
+}
+
 /// Returns a text without escapes: `\n` ends a line, `\"` is a quotation mark, `\u4e2d` a
 /// character. JSON within JSON has more than one backslash.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
@@ -175,8 +192,7 @@ fn code_point(digits: &str) -> Option<(char, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Area;
-    use super::{Prompt, answers, area, end_of_summary, heading, offers};
+    use super::{Area, Prompt, answers, area, end_of_summary, heading, offers};
 
     #[test]
     fn headings_are_known_in_every_dress() {

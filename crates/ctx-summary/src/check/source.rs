@@ -6,9 +6,10 @@ use ctx_format::{Message, Part, Role};
 use ctx_redact::redact;
 
 use super::identifiers;
+use super::phrases::Phrases;
 use super::shape::unescaped;
 use super::spans::{Spans, around};
-use super::words::{HashedSet, Phrases, has_chinese, words};
+use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
 /// The mark after text of an answer that the record does not have.

@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use ctx_text::{WordSet, hash_lowercase, hash_pair, is_han};
+use ctx_text::{WordSet, hash_lowercase, is_han};
 use regex::Regex;
 
 use super::LISTS;
-use super::names::Places;
 
 /// A set of hashes with a limit. If the set is full, a missing hash counts as unknown and not as
 /// absent.
@@ -92,110 +91,9 @@ fn stem(word: &str) -> &str {
         .unwrap_or(one)
 }
 
-// The order of words in a record, for looking up quotes.
-//
-// Only words count, so line ends, escapes, quotation marks, Markdown and comment signs between them
-// make no difference. Each Chinese character is a word.
-
-/// Every word of a record, and the words that follow each other.
-#[derive(Debug, Default)]
-pub(super) struct Phrases {
-    words: Places,
-    /// Pairs of adjacent words.
-    pairs: HashedSet,
-    /// Triples of adjacent words.
-    threes: HashedSet,
-    /// The beginnings of names in camel case: `NodeType` for `NodeTypeSession`.
-    beginnings: HashedSet,
-}
-
-impl Phrases {
-    /// Adds a text of the record. Its words do not follow those of the previous text.
-    pub(super) fn gather(&mut self, text: &str) {
-        let mut words = Vec::new();
-        for line in text.lines() {
-            for text in texts_of(without_line_number(line)) {
-                let word = hash_lowercase(text);
-                words.push(word);
-                self.words.insert(word);
-                for beginning in beginnings(text) {
-                    self.beginnings.insert(hash_lowercase(beginning));
-                }
-            }
-        }
-        self.words.end_text();
-        words.windows(2).for_each(|two| self.pairs.insert(hash_pair(two[0], two[1])));
-        words.windows(3).for_each(|three| self.threes.insert(hash_of_three(three)));
-    }
-
-    /// Returns true if a longer name of the record begins with this one.
-    pub(super) fn has_beginning(&self, name: &str) -> bool {
-        self.beginnings.has(hash_lowercase(name))
-    }
-
-    /// Returns true if the record has a word.
-    pub(super) fn has_word(&self, word: &str) -> bool {
-        self.words.has(hash_lowercase(word))
-    }
-
-    /// The percentage of a text's words that the record has anywhere.
-    pub(super) fn share(&self, text: &str) -> usize {
-        let words: Vec<u64> = words_of(text).collect();
-        let known = words.iter().filter(|word| self.words.has(**word)).count();
-        known * 100 / words.len().max(1)
-    }
-
-    /// Returns true if the record has these texts near one another, each as a sequence of words.
-    pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
-        let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
-        self.words.are_near(&rows)
-    }
-
-    /// Returns true if the record has the words of a text in this order, without others between
-    /// them.
-    pub(super) fn has(&self, text: &str) -> bool {
-        let words: Vec<u64> = words_of(text).collect();
-        match words[..] {
-            [] => true,
-            [word] => self.words.has(word),
-            [first, second] => self.pairs.has(hash_pair(first, second)),
-            _ => words.windows(3).all(|three| self.threes.has(hash_of_three(three))),
-        }
-    }
-}
-
-fn hash_of_three(words: &[u64]) -> u64 {
-    hash_pair(words[0], hash_pair(words[1], words[2]))
-}
-
-/// Returns the beginnings of a name in camel case, from two parts on: `parseLine` for
-/// `parseLineEnd`.
-fn beginnings(name: &str) -> impl Iterator<Item = &str> {
-    let bytes = name.as_bytes();
-    let begins =
-        |at: &usize| bytes[*at].is_ascii_uppercase() && bytes[*at - 1].is_ascii_lowercase();
-    let ends = (1..bytes.len()).filter(begins).skip(1);
-    ends.map(|end| &name[..end])
-}
-
-/// Returns the hashes of all words in lower case.
-fn words_of(text: &str) -> impl Iterator<Item = u64> {
-    texts_of(text).map(hash_lowercase)
-}
-
-fn texts_of(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of a text; each Chinese character is a word.
+pub(super) fn texts_of(text: &str) -> impl Iterator<Item = &str> {
     ctx_text::words(text, is_han).map(|word| &text[word])
-}
-
-/// Returns a line of a listing without its number, `  12→text`, so that sentences continue across
-/// lines.
-fn without_line_number(line: &str) -> &str {
-    let rest = line.trim_start();
-    let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-    match behind.strip_prefix(['→', '\t']) {
-        Some(text) if behind.len() < rest.len() => text,
-        _ => line,
-    }
 }
 
 #[cfg(test)]
@@ -225,36 +123,5 @@ mod tests {
         let mut seen = HashedSet::default();
         seen.insert(hash_pair(1, 2));
         assert!(seen.has(hash_pair(1, 2)) && !seen.has(hash_pair(2, 1)));
-    }
-}
-
-#[cfg(test)]
-mod phrases_tests {
-    use super::Phrases;
-
-    fn of(text: &str) -> Phrases {
-        let mut phrases = Phrases::default();
-        phrases.gather(text);
-        phrases
-    }
-
-    #[test]
-    fn words_in_a_row_are_found_whatever_stands_between() {
-        let phrases = of("  11→// Close the *parent's*\n  12→// copy. 请把端口改成 9000");
-        for there in ["close the parent’s copy", "Parent", "端口改成 9000", "", "`the` parent"]
-        {
-            assert!(phrases.has(there), "{there}");
-        }
-        for missing in ["close parent's copy", "copy the parent", "端口改为", "child"] {
-            assert!(!phrases.has(missing), "{missing}");
-        }
-    }
-
-    #[test]
-    fn texts_do_not_run_together() {
-        let mut phrases = of("one two");
-        phrases.gather("three");
-        assert!(!phrases.has("two three") && phrases.has_word("three"));
-        assert_eq!((phrases.share("Two, three; four"), phrases.share("")), (66, 0));
     }
 }

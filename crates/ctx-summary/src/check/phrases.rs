@@ -1,0 +1,263 @@
+//! The order of words in a record, for looking up quotes.
+//!
+//! Only words count, so line ends, escapes, quotation marks, Markdown and comment signs between them
+//! make no difference. Each Chinese character is a word.
+
+use std::collections::HashMap;
+
+use ctx_text::{hash_lowercase, hash_pair};
+
+use super::words::{HashedSet, MOST, texts_of};
+
+/// Every word of a record, and the words that follow each other.
+#[derive(Debug, Default)]
+pub(super) struct Phrases {
+    words: Places,
+    /// Pairs of adjacent words.
+    pairs: HashedSet,
+    /// Triples of adjacent words.
+    threes: HashedSet,
+    /// The beginnings of names in camel case: `NodeType` for `NodeTypeSession`.
+    beginnings: HashedSet,
+}
+
+impl Phrases {
+    /// Adds a text of the record. Its words do not follow those of the previous text.
+    pub(super) fn gather(&mut self, text: &str) {
+        let mut words = Vec::new();
+        for line in text.lines() {
+            for text in texts_of(without_line_number(line)) {
+                let word = hash_lowercase(text);
+                words.push(word);
+                self.words.insert(word);
+                for beginning in beginnings(text) {
+                    self.beginnings.insert(hash_lowercase(beginning));
+                }
+            }
+        }
+        self.words.end_text();
+        words.windows(2).for_each(|two| self.pairs.insert(hash_pair(two[0], two[1])));
+        words.windows(3).for_each(|three| self.threes.insert(hash_of_three(three)));
+    }
+
+    /// Returns true if a longer name of the record begins with this one.
+    pub(super) fn has_beginning(&self, name: &str) -> bool {
+        self.beginnings.has(hash_lowercase(name))
+    }
+
+    /// Returns true if the record has a word.
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        self.words.has(hash_lowercase(word))
+    }
+
+    /// The percentage of a text's words that the record has anywhere.
+    pub(super) fn share(&self, text: &str) -> usize {
+        let words: Vec<u64> = words_of(text).collect();
+        let known = words.iter().filter(|word| self.words.has(**word)).count();
+        known * 100 / words.len().max(1)
+    }
+
+    /// Returns true if the record has these texts near one another, each as a sequence of words.
+    pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
+        let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
+        self.words.are_near(&rows)
+    }
+
+    /// Returns true if the record has the words of a text in this order, without others between
+    /// them.
+    pub(super) fn has(&self, text: &str) -> bool {
+        let words: Vec<u64> = words_of(text).collect();
+        match words[..] {
+            [] => true,
+            [word] => self.words.has(word),
+            [first, second] => self.pairs.has(hash_pair(first, second)),
+            _ => words.windows(3).all(|three| self.threes.has(hash_of_three(three))),
+        }
+    }
+}
+
+fn hash_of_three(words: &[u64]) -> u64 {
+    hash_pair(words[0], hash_pair(words[1], words[2]))
+}
+
+/// Returns the beginnings of a name in camel case, from two parts on: `parseLine` for
+/// `parseLineEnd`.
+fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+    let bytes = name.as_bytes();
+    let begins =
+        |at: &usize| bytes[*at].is_ascii_uppercase() && bytes[*at - 1].is_ascii_lowercase();
+    let ends = (1..bytes.len()).filter(begins).skip(1);
+    ends.map(|end| &name[..end])
+}
+
+/// Returns the hashes of all words in lower case.
+fn words_of(text: &str) -> impl Iterator<Item = u64> {
+    texts_of(text).map(hash_lowercase)
+}
+
+/// Returns a line of a listing without its number, `  12→text`, so that sentences continue across
+/// lines.
+fn without_line_number(line: &str) -> &str {
+    let rest = line.trim_start();
+    let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    match behind.strip_prefix(['→', '\t']) {
+        Some(text) if behind.len() < rest.len() => text,
+        _ => line,
+    }
+}
+
+/// Every word of a record, with its positions.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// The last position of each word.
+    last: HashMap<u64, u32>,
+    /// For each position, the previous position of the same word.
+    before: Vec<u32>,
+    is_full: bool,
+}
+
+/// Marks the end of a word's positions, and the gap between texts.
+const NONE: u32 = u32::MAX;
+/// About 16 MB.
+const MOST_PLACES: usize = 4_000_000;
+/// The greatest distance between words of one statement, or of one object of a list.
+const WINDOW: usize = 16;
+
+impl Places {
+    /// Adds the next word of a text.
+    pub(super) fn insert(&mut self, word: u64) {
+        if self.last.len() >= MOST && !self.last.contains_key(&word) {
+            self.is_full = true;
+            return;
+        }
+        let place = match u32::try_from(self.before.len()) {
+            Ok(place) if self.before.len() < MOST_PLACES => place,
+            _ => NONE,
+        };
+        let before = self.last.insert(word, place).unwrap_or(NONE);
+        if place != NONE {
+            self.before.push(before);
+        }
+    }
+
+    /// Ends a text, so that its words are not near those of the next one.
+    pub(super) fn end_text(&mut self) {
+        let with_gap = self.before.len() + WINDOW;
+        self.before.resize(with_gap.min(MOST_PLACES), NONE);
+    }
+
+    /// Returns true if the record has a word, or may have it.
+    pub(super) fn has(&self, word: u64) -> bool {
+        self.is_full || self.last.contains_key(&word)
+    }
+
+    /// Returns true if sequences of words are near one another, each without other words in it.
+    pub(super) fn are_near(&self, rows: &[Vec<u64>]) -> bool {
+        if self.is_full || self.before.len() >= MOST_PLACES {
+            return true;
+        }
+        let mut places = rows.iter().map(|row| self.of_row(row));
+        let Some(first) = places.next() else {
+            return false;
+        };
+        let others: Vec<Vec<usize>> = places.collect();
+        let is_near = |places: &[usize], at: usize| {
+            let below = places.partition_point(|place| *place > at + WINDOW);
+            places.get(below).is_some_and(|place| place + WINDOW >= at)
+        };
+        first.iter().any(|at| others.iter().all(|places| is_near(places, *at)))
+    }
+
+    /// The positions of a sequence, last first.
+    fn of_row(&self, row: &[u64]) -> Vec<usize> {
+        let Some((first, others)) = row.split_first() else {
+            return Vec::new();
+        };
+        let mut begins: Vec<usize> = self.of(*first).collect();
+        for (behind, word) in (1..).zip(others) {
+            let places: Vec<usize> = self.of(*word).collect();
+            let follows = |begin: &usize| {
+                let at = places.binary_search_by(|place| (begin + behind).cmp(place));
+                at.is_ok()
+            };
+            begins.retain(follows);
+        }
+        begins
+    }
+
+    /// The positions of a word, the last one first.
+    fn of(&self, word: u64) -> impl Iterator<Item = usize> {
+        let place = |place: u32| (place != NONE).then_some(place as usize);
+        let last = self.last.get(&word).copied().and_then(place);
+        std::iter::successors(last, move |at| place(self.before[*at]))
+    }
+}
+
+#[cfg(test)]
+mod phrases_tests {
+    use super::Phrases;
+
+    fn of(text: &str) -> Phrases {
+        let mut phrases = Phrases::default();
+        phrases.gather(text);
+        phrases
+    }
+
+    #[test]
+    fn words_in_a_row_are_found_whatever_stands_between() {
+        let phrases = of("  11→// Close the *parent's*\n  12→// copy. 请把端口改成 9000");
+        for there in ["close the parent’s copy", "Parent", "端口改成 9000", "", "`the` parent"]
+        {
+            assert!(phrases.has(there), "{there}");
+        }
+        for missing in ["close parent's copy", "copy the parent", "端口改为", "child"] {
+            assert!(!phrases.has(missing), "{missing}");
+        }
+    }
+
+    #[test]
+    fn texts_do_not_run_together() {
+        let mut phrases = of("one two");
+        phrases.gather("three");
+        assert!(!phrases.has("two three") && phrases.has_word("three"));
+        assert_eq!((phrases.share("Two, three; four"), phrases.share("")), (66, 0));
+    }
+}
+
+#[cfg(test)]
+mod places_tests {
+    use super::{Places, WINDOW};
+
+    fn of(texts: &[&[u64]]) -> Places {
+        let mut places = Places::default();
+        for text in texts {
+            text.iter().for_each(|word| places.insert(*word));
+            places.end_text();
+        }
+        places
+    }
+
+    #[test]
+    fn near_are_words_of_one_text_with_few_others_between() {
+        let far = [vec![1, 2], vec![0; WINDOW - 1], vec![3, 4]].concat();
+        let places = of(&[&far, &[5, 6, 1]]);
+        for there in [
+            vec![vec![1]],
+            vec![vec![1], vec![2]],
+            vec![vec![3], vec![2], vec![3, 4]],
+            vec![vec![1], vec![6], vec![5]],
+        ] {
+            assert!(places.are_near(&there), "{there:?}");
+        }
+        for missing in [
+            vec![],
+            vec![vec![7]],
+            vec![vec![2, 1]],
+            vec![vec![1], vec![4]],
+            vec![vec![5], vec![4]],
+        ] {
+            assert!(!places.are_near(&missing), "{missing:?}");
+        }
+        assert!(places.has(5) && !places.has(7));
+    }
+}
