@@ -3,11 +3,13 @@
 use ctx_tokens::TokenCounter;
 use memchr::memmem;
 
+use super::greedy::Greedy;
 use super::page;
 use super::page::CITES;
-use super::pick::{Greedy, Picker, Teller};
 use super::sections::sections;
-use super::worth::{has_files, has_tools};
+use super::segment_worth::{has_files, has_tools};
+use super::story::Teller;
+use super::values::Picker;
 use crate::ledger::form::left_out;
 use crate::ledger::{Index, Item, ItemKind, Ledger};
 use ctx_text::one_line;

@@ -3,13 +3,13 @@
 
 mod dialogue;
 mod draft;
+mod greedy;
 mod page;
-mod pick;
 mod sections;
+mod segment_worth;
+mod story;
 mod terms;
-mod worth;
-
-use std::cmp::Reverse;
+mod values;
 
 use ctx_tokens::TokenCounter;
 use draft::written;
@@ -47,31 +47,6 @@ pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) ->
         return limit;
     }
     counter.count(&extractive(ledger, limit, counter))
-}
-
-/// Favours longer segments a little over many short ones, because they read better.
-const LENGTH_POWER: f64 = 0.8;
-
-/// A segment and its worth for its length. Of two with equal worth, the earlier one is greater.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    /// The bits of a non-negative number, which sort like the number itself.
-    gain: u64,
-    number: Reverse<usize>,
-    tokens: u64,
-}
-
-impl Candidate {
-    fn new(gain: f64, number: usize, tokens: u64) -> Self {
-        Self { gain: gain.max(0.0).to_bits(), number: Reverse(number), tokens }
-    }
-
-    /// Creates a candidate from its total worth.
-    fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
-        #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
-        let gain = worth / (tokens as f64).powf(LENGTH_POWER);
-        Self::new(gain, number, tokens)
-    }
 }
 
 #[cfg(test)]
@@ -145,18 +120,5 @@ mod tests {
         let rows: Vec<String> = (0..2_000).map(|n| format!("row user_{n}\n")).collect();
         let rows = rows.concat();
         assert_eq!(needed_tokens(&ledger(&[&rows]), 100, counter()), 100);
-    }
-}
-
-#[cfg(test)]
-mod candidate_tests {
-    use super::Candidate;
-
-    #[test]
-    fn of_equals_the_earlier_one_is_greater() {
-        let candidate = |gain, number| Candidate::new(gain, number, 1);
-        assert!(candidate(0.2, 5) > candidate(0.1, 1));
-        assert!(candidate(0.1, 1) > candidate(0.1, 2));
-        assert!(candidate(0.1, 1) == candidate(0.1, 1));
     }
 }

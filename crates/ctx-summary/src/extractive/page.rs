@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
 
-use super::pick::PER_LINE;
 use crate::ledger::form::{Label, labelled};
 use crate::ledger::{Index, Segment, SegmentKind};
 
@@ -74,6 +73,8 @@ impl LinePosition {
     }
 }
 
+/// Tokens of a line in addition to its text.
+pub(super) const PER_LINE: u64 = 1;
 /// A summary with a limit of at least this many tokens cites the lines that it quotes.
 pub(super) const CITES: u64 = 600;
 

@@ -2,14 +2,18 @@
 //! informative statements of their message and the statements that they need.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use crate::ledger::Origin;
 use ctx_tokens::TokenCounter;
+use regex::Regex;
 
-use super::super::Candidate;
-use super::super::pick::{Greedy, Judge, PER_LINE};
-use super::talk::{Talk, needs};
-use super::worth::{CHOICE, LEAST, Words, is_question, worths};
+use super::super::greedy::{Candidate, Greedy, Judge};
+use super::super::page::PER_LINE;
+use super::super::segment_worth::pattern;
+use super::super::terms::is_wide;
+use super::statement_worth::{LEAST, Words, worths};
+use super::talk::{CHOICE, Statement, Talk, is_question};
 
 /// The worth of a statement in addition to its new words.
 const ALONE: f64 = 0.1;
@@ -172,6 +176,41 @@ impl Judge for Chooser<'_> {
     }
 }
 
+/// An answer of at most this many words says too little without its question. The second number is
+/// for Chinese, where two characters form a word.
+const SHORT: (usize, usize) = (4, 8);
+
+static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
+static ANSWERS: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
+
+/// For each statement, the one that it needs to be understood, such as the one before it or the
+/// question that it answers.
+fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
+    let all = talk.statements.iter().enumerate();
+    all.map(|(at, statement)| {
+        statement.head.or_else(|| {
+            let first = talk.said[statement.said].statements.start;
+            if at > first {
+                return REFERS.is_match(statement.text).then_some(at - 1);
+            }
+            let is_wide = statement.text.contains(is_wide);
+            let (words_of_it, pairs) = SHORT;
+            let most = if is_wide { pairs } else { words_of_it };
+            let is_short = words.count(at) <= most;
+            let question = || asked_before(talk, statement);
+            (is_short || ANSWERS.is_match(statement.text)).then(question).flatten()
+        })
+    })
+    .collect()
+}
+
+/// The last question of the previous message.
+fn asked_before(talk: &Talk<'_>, statement: &Statement<'_>) -> Option<usize> {
+    let before = talk.said.get(statement.said.checked_sub(1)?)?;
+    let mut numbers = before.statements.clone().rev();
+    numbers.find(|number| is_question(talk.statements[*number].text))
+}
+
 #[cfg(test)]
 mod tests {
     use ctx_tokens::Encoding;
@@ -264,5 +303,44 @@ mod tests {
         let (all, fewer) = (told(1_000, 0), told(1_000, 1));
         assert_eq!(fewer.len() + 1, all.len());
         assert_eq!(told(1_000, 10_000), [""; 0]);
+    }
+}
+
+#[cfg(test)]
+mod needs_tests {
+    use super::super::fixtures::ledger;
+    use super::{Talk, Words, needs};
+
+    fn of(texts: &[&str]) -> Vec<Option<usize>> {
+        let ledger = ledger(texts);
+        let talk = Talk::of(ledger.index());
+        let statements = talk.statements.iter();
+        let words = Words::of(statements.map(|one| (one.text, true)));
+        needs(&talk, &words)
+    }
+
+    #[test]
+    fn what_refers_to_something_needs_it() {
+        assert_eq!(
+            of(&["I bought a boat. It is blue. The sails are from my uncle in Genoa."]),
+            [None, Some(0), None]
+        );
+        assert_eq!(of(&["我买了一条船。它是蓝色的。"]), [None, Some(0)]);
+        // Nothing precedes it.
+        assert_eq!(of(&["It is blue."]), [None]);
+    }
+
+    #[test]
+    fn a_short_answer_needs_its_question() {
+        assert_eq!(of(&["I am tired. When do you leave?", "In May."]), [None, None, Some(1)]);
+        assert_eq!(
+            of(&[
+                "When do you leave?",
+                "Our boat leaves Genoa in May, together with the whole choir."
+            ]),
+            [None, None]
+        );
+        assert_eq!(of(&["电话是多少？", "84273030。"]), [None, Some(0)]);
+        assert_eq!(of(&["I leave.", "In May."]), [None, None]);
     }
 }

@@ -5,14 +5,15 @@ mod choose;
 #[cfg(test)]
 mod fixtures;
 mod page;
+mod prefix;
+mod statement_worth;
 mod talk;
-mod worth;
 
 use crate::ledger::{Index, Ledger, Origin};
 use ctx_tokens::TokenCounter;
 
 use super::page::CITES;
-use super::worth::has_tools;
+use super::segment_worth::has_tools;
 use choose::Chooser;
 use talk::Talk;
 

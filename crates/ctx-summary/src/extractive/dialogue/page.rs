@@ -2,13 +2,10 @@
 //! precedes every message is written only once.
 
 use std::fmt::Write as _;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::super::page::{is_plain, marked, words_of};
 use super::super::terms::is_wide;
-use super::super::worth::pattern;
+use super::prefix::day;
 use super::talk::Talk;
 use crate::ledger::SegmentKind;
 use crate::ledger::form::Label;
@@ -100,93 +97,6 @@ impl Page<'_> {
     }
 }
 
-/// A longer statement, in bytes, is more than a date.
-const LONGEST_DATE: usize = 60;
-
-static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern("stamp"));
-static NAME: LazyLock<Regex> = LazyLock::new(|| pattern("name"));
-static DATE_LEADS: LazyLock<Regex> = LazyLock::new(|| pattern("before a date"));
-static DATE_PARTS: LazyLock<Regex> = LazyLock::new(|| pattern("date"));
-static HOUR: LazyLock<Regex> = LazyLock::new(|| pattern("time"));
-
-/// The date and the name before the words of a message.
-pub(super) struct Prefix<'t> {
-    pub(super) date: Option<&'t str>,
-    pub(super) name: Option<&'t str>,
-    pub(super) colon: &'t str,
-    pub(super) rest: &'t str,
-}
-
-impl<'t> Prefix<'t> {
-    pub(super) fn of(text: &'t str, speakers: &[&str]) -> Self {
-        let (date, rest) = stamp(text);
-        let named = NameTag::of(rest).filter(|named| speakers.contains(&named.name));
-        Self {
-            date: date.or(named.as_ref().and_then(|named| named.date)),
-            name: named.as_ref().map(|named| named.name),
-            colon: named.as_ref().map_or("", |named| named.colon),
-            rest: named.map_or(rest, |named| named.rest),
-        }
-    }
-}
-
-/// Splits the date off the beginning of a text. Other text in brackets is skipped only if a name
-/// follows it.
-pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
-    let Some(found) = STAMP.captures(text) else {
-        return (None, text);
-    };
-    let rest = &text[found[0].len()..];
-    let has_name = NameTag::of(rest).is_some();
-    let in_brackets = found.get(1).filter(|inside| is_when(inside.as_str()));
-    // A date without brackets may be the beginning of a sentence.
-    let date = in_brackets.or(found.get(2).filter(|_| has_name));
-    match date {
-        Some(date) => (Some(date.as_str()), rest),
-        None if has_name => (None, rest),
-        None => (None, text),
-    }
-}
-
-/// Text at the beginning of a message that may be a name.
-pub(super) struct NameTag<'t> {
-    pub(super) name: &'t str,
-    pub(super) colon: &'t str,
-    pub(super) date: Option<&'t str>,
-    pub(super) rest: &'t str,
-}
-
-impl<'t> NameTag<'t> {
-    pub(super) fn of(text: &'t str) -> Option<Self> {
-        let found = NAME.captures(text)?;
-        let rest = &text[found[0].len()..];
-        // If the name is the whole line, the words are on the next line.
-        let colon = if rest.is_empty() { ": " } else { found.get(3)?.as_str() };
-        Some(Self {
-            name: found.get(1)?.as_str(),
-            colon,
-            date: found.get(2).map(|date| date.as_str()),
-            rest,
-        })
-    }
-}
-
-/// Returns true if a text is only a date or a time.
-pub(super) fn is_date(text: &str) -> bool {
-    text.len() <= LONGEST_DATE && DATE_LEADS.is_match(text) && is_when(text)
-}
-
-/// Returns true if a text consists of the parts of a date.
-fn is_when(text: &str) -> bool {
-    text.contains(|c: char| c.is_ascii_digit())
-        && !DATE_PARTS.replace_all(text, "").contains(char::is_alphanumeric)
-}
-
-/// Returns a date without its time.
-pub(super) fn day(date: &str) -> String {
-    HOUR.replace_all(date, "").into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fixtures::ledger;
@@ -236,44 +146,5 @@ mod tests {
     fn nobody_passes_for_somebody_else() {
         let text = page(&["I said a. Not b.\n\nagent: I am free.", "Well. Oh."], &[1], false);
         assert!(text.contains("\nuser: agent: I am free."), "{text}");
-    }
-}
-
-#[cfg(test)]
-mod prefix_tests {
-    use super::{day, is_date, stamp};
-
-    #[test]
-    fn a_text_may_be_a_date() {
-        for text in [
-            "DATE: 1:56 pm on 8 May, 2023",
-            "--- Session 3 (8 May 2023) ---",
-            "[2023-05-08]",
-            "日期：2023年5月8日 星期一",
-        ] {
-            assert!(is_date(text), "{text}");
-        }
-        for text in ["8 May 2023", "May 8: I moved", "[x]", "Session 3 was good", ""] {
-            assert!(!is_date(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_date_without_brackets_has_a_name_behind_it() {
-        assert_eq!(
-            stamp("2024-05-08 10:12 Ann: I moved."),
-            (Some("2024-05-08 10:12"), "Ann: I moved.")
-        );
-        for text in ["2024-05-08 is a day.", "[see] me", "I moved."] {
-            assert_eq!(stamp(text), (None, text));
-        }
-        assert_eq!(stamp("[8 May] Hi"), (Some("8 May"), "Hi"));
-        assert_eq!(stamp("[D1:3] Ann: Hi"), (None, "Ann: Hi"));
-    }
-
-    #[test]
-    fn the_hour_makes_no_other_day() {
-        assert_eq!(day("1:56 pm on 8 May"), day("11:03 am on 8 May"));
-        assert_ne!(day("8 May"), day("9 May"));
     }
 }

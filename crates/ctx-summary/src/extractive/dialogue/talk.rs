@@ -1,6 +1,5 @@
-//! Speakers and times in a dialogue: the messages with their names and dates, the statements of
-//! each, and which other statement a statement needs to be understood, such as the one before it or
-//! the question that it answers.
+//! Speakers and times in a dialogue: the messages with their names and dates, and the statements of
+//! each.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,10 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::terms::is_wide;
-use super::super::worth::pattern;
-use super::page::{NameTag, Prefix, is_date, stamp};
-use super::worth::{ASKS, CHOICE, Words, is_question};
+use super::super::segment_worth::pattern;
+use super::prefix::{Prefix, is_date, stamp};
 use crate::ledger::form::Label;
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
@@ -154,6 +151,14 @@ impl<'i> Talk<'i> {
     }
 }
 
+pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| pattern("choice"));
+static ASKS: LazyLock<Regex> = LazyLock::new(|| pattern("question"));
+
+/// Returns true if a statement asks something.
+pub(super) fn is_question(text: &str) -> bool {
+    ASKS.is_match(text)
+}
+
 /// Splits a sentence that has a choice and then a question: `那我去一号店吧，地址在哪？`.
 fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     let comma = text.rfind('，').filter(|_| {
@@ -174,13 +179,12 @@ fn names(index: &Index) -> Vec<&str> {
     let mut before = None;
     for segment in index.segments() {
         let text = index.text(segment);
-        let named = NameTag::of(stamp(text).1).filter(|_| !is_date(text));
+        let named = Prefix::named(stamp(text).1).filter(|_| !is_date(text));
+        let name = named.and_then(|named| named.name);
         let place = Some((segment.line, segment.origin, segment.turn));
-        if before != place || named.is_some() {
-            messages += 1;
-            if let Some(named) = named {
-                *counts.entry(named.name).or_default() += 1;
-            }
+        messages += usize::from(before != place || name.is_some());
+        if let Some(name) = name {
+            *counts.entry(name).or_default() += 1;
         }
         before = place;
     }
@@ -191,40 +195,6 @@ fn names(index: &Index) -> Vec<&str> {
     let mut names: Vec<&str> = counts.into_keys().collect();
     names.sort_unstable();
     names
-}
-
-/// An answer of at most this many words says too little without its question. The second number is
-/// for Chinese, where two characters form a word.
-const SHORT: (usize, usize) = (4, 8);
-
-static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
-static ANSWERS: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
-
-/// For each statement, the one that it needs.
-pub(super) fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
-    let all = talk.statements.iter().enumerate();
-    all.map(|(at, statement)| {
-        statement.head.or_else(|| {
-            let first = talk.said[statement.said].statements.start;
-            if at > first {
-                return REFERS.is_match(statement.text).then_some(at - 1);
-            }
-            let is_wide = statement.text.contains(is_wide);
-            let (words_of_it, pairs) = SHORT;
-            let most = if is_wide { pairs } else { words_of_it };
-            let is_short = words.count(at) <= most;
-            let question = || asked_before(talk, statement);
-            (is_short || ANSWERS.is_match(statement.text)).then(question).flatten()
-        })
-    })
-    .collect()
-}
-
-/// The last question of the previous message.
-fn asked_before(talk: &Talk<'_>, statement: &Statement<'_>) -> Option<usize> {
-    let before = talk.said.get(statement.said.checked_sub(1)?)?;
-    let mut numbers = before.statements.clone().rev();
-    numbers.find(|number| is_question(talk.statements[*number].text))
 }
 
 #[cfg(test)]
@@ -319,46 +289,5 @@ mod tests {
         let talk = Talk::of(ledger.index());
         assert!(!talk.statements[0].is_open);
         assert_eq!(talk.said[2].date, Some("DATE: 8 May 2023"));
-    }
-}
-
-#[cfg(test)]
-mod needs_tests {
-    use super::super::fixtures::ledger;
-    use super::super::talk::Talk;
-    use super::super::worth::Words;
-    use super::needs;
-
-    fn of(texts: &[&str]) -> Vec<Option<usize>> {
-        let ledger = ledger(texts);
-        let talk = Talk::of(ledger.index());
-        let statements = talk.statements.iter();
-        let words = Words::of(statements.map(|one| (one.text, true)));
-        needs(&talk, &words)
-    }
-
-    #[test]
-    fn what_refers_to_something_needs_it() {
-        assert_eq!(
-            of(&["I bought a boat. It is blue. The sails are from my uncle in Genoa."]),
-            [None, Some(0), None]
-        );
-        assert_eq!(of(&["我买了一条船。它是蓝色的。"]), [None, Some(0)]);
-        // Nothing precedes it.
-        assert_eq!(of(&["It is blue."]), [None]);
-    }
-
-    #[test]
-    fn a_short_answer_needs_its_question() {
-        assert_eq!(of(&["I am tired. When do you leave?", "In May."]), [None, None, Some(1)]);
-        assert_eq!(
-            of(&[
-                "When do you leave?",
-                "Our boat leaves Genoa in May, together with the whole choir."
-            ]),
-            [None, None]
-        );
-        assert_eq!(of(&["电话是多少？", "84273030。"]), [None, Some(0)]);
-        assert_eq!(of(&["I leave.", "In May."]), [None, None]);
     }
 }

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::segment_worth::pattern;
 use super::super::terms::{Numbers, Weights, is_wide, says_something};
-use super::super::worth::pattern;
-use super::talk::{Statement, Talk};
+use super::talk::{CHOICE, Statement, Talk, is_question};
 use crate::ledger::{Origin, SegmentKind};
 
 /// A statement with less worth is not chosen for its own sake.
@@ -44,11 +44,6 @@ const GIVEN: f64 = 1.6;
 /// The worth of text from a model's earlier summary, and of quoted text.
 const EARLIER: f64 = 0.6;
 const QUOTED: f64 = 0.3;
-
-/// Returns true if a statement asks something.
-pub(super) fn is_question(text: &str) -> bool {
-    ASKS.is_match(text)
-}
 
 /// The worth of each statement of a dialogue.
 pub(super) fn worths(talk: &Talk<'_>, words: &Words) -> Vec<f64> {
@@ -157,15 +152,13 @@ fn names(text: &str, speakers: &[&str]) -> usize {
     words.filter(is_name).take(MOST_NAMED).count()
 }
 
-pub(super) static COURTESIES: LazyLock<Regex> = LazyLock::new(|| pattern("dialogue, courtesy"));
-pub(super) static KINDNESS: LazyLock<Regex> = LazyLock::new(|| pattern("kindness"));
-pub(super) static ONESELF: LazyLock<Regex> = LazyLock::new(|| pattern("oneself"));
-pub(super) static THE_OTHER: LazyLock<Regex> = LazyLock::new(|| pattern("the other"));
-pub(super) static TIMES: LazyLock<Regex> = LazyLock::new(|| pattern("times"));
-pub(super) static NUMBERS: LazyLock<Regex> = LazyLock::new(|| pattern("numbers"));
-pub(super) static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
-pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| pattern("choice"));
-pub(super) static ASKS: LazyLock<Regex> = LazyLock::new(|| pattern("question"));
+static COURTESIES: LazyLock<Regex> = LazyLock::new(|| pattern("dialogue, courtesy"));
+static KINDNESS: LazyLock<Regex> = LazyLock::new(|| pattern("kindness"));
+static ONESELF: LazyLock<Regex> = LazyLock::new(|| pattern("oneself"));
+static THE_OTHER: LazyLock<Regex> = LazyLock::new(|| pattern("the other"));
+static TIMES: LazyLock<Regex> = LazyLock::new(|| pattern("times"));
+static NUMBERS: LazyLock<Regex> = LazyLock::new(|| pattern("numbers"));
+static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
 
 /// The worth of a word by how often it occurred before.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
@@ -259,8 +252,7 @@ fn for_each(text: &str, found: &mut dyn FnMut(&str)) {
 mod tests {
     use super::super::fixtures::ledger;
     use super::super::talk::Talk;
-    use super::super::worth::Words;
-    use super::{COURTESY, is_question, names, worths};
+    use super::{COURTESY, Words, is_question, names, worths};
 
     /// The worth of statements that alternate between two speakers.
     fn of(texts: &[&str]) -> Vec<(String, f64)> {

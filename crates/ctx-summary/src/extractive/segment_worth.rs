@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ctx_text::{Lists, Matcher, is_prose, regex, with_ascii_boundaries};
 use regex::Regex;
 
-use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
+use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
 /// A summary repeats what an earlier summary says, unless something later says more.
 const EARLIER: f64 = 0.35;
@@ -185,82 +185,17 @@ static PROMISE: LazyLock<Matcher> = LazyLock::new(|| matcher("promise"));
 static OFFER: LazyLock<Matcher> = LazyLock::new(|| matcher("offer"));
 static COURTESY: LazyLock<Matcher> = LazyLock::new(|| matcher("courtesy"));
 static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern("named"));
-static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| matcher("code line"));
-static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
+pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| matcher("code line"));
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-fn matcher(list: &str) -> Matcher {
+pub(super) fn matcher(list: &str) -> Matcher {
     Matcher::new(&LISTS.pattern(list))
 }
 
 /// Compiles a list with the word boundaries of ASCII, so that a word ends where Chinese begins.
 pub(super) fn pattern(list: &str) -> Regex {
     regex(&with_ascii_boundaries(&LISTS.pattern(list)))
-}
-
-/// Pasted text says less than the words of the user who pasted it.
-const PASTED: f64 = 0.3;
-const OUTCOME: f64 = 1.3;
-/// A passed test or a stack frame is usually one of many.
-const PASSED: f64 = 0.3;
-const DEFINITION: f64 = 2.0;
-/// A name in a call says less than a name where it is defined.
-const NAME: f64 = 0.9;
-const WRITTEN: f64 = 0.8;
-const CODE: f64 = 0.5;
-/// The result of a change repeats the change.
-const ECHO: f64 = 0.3;
-
-/// The readability of each candidate: 1 for a line that is clear together with the segment above
-/// it.
-pub(super) fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
-    let is_echo = |segment: &Segment| {
-        segment.origin == Origin::Result
-            && segment.head.is_some_and(|head| index.segments()[head].kind == SegmentKind::Change)
-    };
-    let all = index.segments().iter().zip(candidates);
-    let reads = |(segment, is_candidate): (&Segment, &bool)| match is_candidate {
-        false => 0.0,
-        true if is_echo(segment) => ECHO,
-        true => reads(segment, index.text(segment)),
-    };
-    all.map(reads).collect()
-}
-
-fn reads(segment: &Segment, text: &str) -> f64 {
-    match segment.origin {
-        Origin::Said if segment.kind == SegmentKind::Quoted => {}
-        Origin::User | Origin::Said | Origin::Earlier => return 1.0,
-        Origin::Pasted => return PASTED,
-        Origin::Call | Origin::Result => {}
-    }
-    // A key says what the value of a member is.
-    let is_member = || text.contains("\": ");
-    match (segment.kind, segment.origin) {
-        (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
-        (SegmentKind::Line, _) if is_frame(text) => PASSED,
-        (SegmentKind::Outcome, _) => OUTCOME,
-        (SegmentKind::Name, Origin::Result) => DEFINITION,
-        (SegmentKind::Name, _) => NAME,
-        (SegmentKind::Line | SegmentKind::Quoted, _) if LISTED.is_match(text) => CODE,
-        (SegmentKind::Line | SegmentKind::Quoted, _)
-            if is_prose(text) && !CODE_LINE.is_match(text) =>
-        {
-            1.0
-        }
-        (SegmentKind::Line, Origin::Call) if !is_member() => WRITTEN,
-        (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_member() => CODE,
-        _ => 1.0,
-    }
-}
-
-/// Returns true if a line looks like a line of a program.
-fn is_code(text: &str) -> bool {
-    CODE_LINE.is_match(text)
-        || text.ends_with(['{', '}', ';', '(', ','])
-        || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
-        || text.ends_with(')') && text.contains('(') && !text.contains(' ')
 }
 
 #[cfg(test)]

@@ -1,0 +1,245 @@
+//! Chooses segments greedily: each time the one that, for its length, adds the most that is likely
+//! to be needed and not said yet. A [`Judge`] says how much that is.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ctx_tokens::TokenCounter;
+
+use super::page::PER_LINE;
+
+/// Favours longer segments a little over many short ones, because they read better.
+const LENGTH_POWER: f64 = 0.8;
+
+/// A segment and its worth for its length. Of two with equal worth, the earlier one is greater.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Candidate {
+    /// The bits of a non-negative number, which sort like the number itself.
+    gain: u64,
+    number: Reverse<usize>,
+    tokens: u64,
+}
+
+impl Candidate {
+    pub(super) fn new(gain: f64, number: usize, tokens: u64) -> Self {
+        Self { gain: gain.max(0.0).to_bits(), number: Reverse(number), tokens }
+    }
+
+    /// Creates a candidate from its total worth.
+    pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
+        #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
+        let gain = worth / (tokens as f64).powf(LENGTH_POWER);
+        Self::new(gain, number, tokens)
+    }
+}
+
+/// The number of rounds in which the remaining space is filled. The tokens of a text are only known
+/// after it is written.
+const ROUNDS: usize = 4;
+
+/// Computes the worth of each segment, given the segments that are chosen.
+pub(super) trait Judge {
+    /// With this few tokens left, the choice ends.
+    const SPARE: u64 = PER_LINE;
+
+    /// Begins with nothing chosen and `room` tokens to fill.
+    fn begin(&mut self, _room: u64) {}
+
+    /// Returns the segments to choose together: this segment first, then those that it needs and
+    /// that are not chosen yet.
+    fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize>;
+
+    /// Returns the worth of such a chain, given the tokens of each segment; `None` if it says
+    /// nothing new.
+    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate>;
+
+    /// Records that a chain was chosen.
+    fn take(&mut self, chain: &[usize], tokens: &[u64]);
+
+    /// Records that a segment is no longer chosen.
+    fn give_back(&mut self, _number: usize) {}
+}
+
+/// The choice so far, and the remaining candidates.
+pub(super) struct Greedy<J> {
+    judge: J,
+    tokens: Vec<u64>,
+    chosen: Vec<bool>,
+    /// Segments in the order in which they were chosen.
+    order: Vec<usize>,
+    heap: BinaryHeap<Candidate>,
+}
+
+impl<J: Judge> Greedy<J> {
+    /// Starts a choice. `tokens` are those of each segment that may be chosen, `chosen` the
+    /// segments that are already in the text, and `candidates` the segments that may be chosen for
+    /// their own worth.
+    pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
+        let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
+        let candidate = |number| judge.candidate(&judge.chain(number, &chosen), &tokens);
+        let heap = numbers.filter_map(candidate).collect();
+        Self { judge, tokens, chosen, order: Vec::new(), heap }
+    }
+
+    /// The segments in the text, both the first ones and those chosen since.
+    pub(super) fn chosen(&self) -> &[bool] {
+        &self.chosen
+    }
+
+    /// The tokens of each segment that may be chosen.
+    pub(super) fn tokens(&self) -> &[u64] {
+        &self.tokens
+    }
+
+    /// Takes over the choice of another judge.
+    pub(super) fn adopt(&mut self, chosen: &[bool]) {
+        self.chosen.copy_from_slice(chosen);
+    }
+
+    /// Fills a text up to `limit` tokens; `write` renders it with the current choice.
+    pub(super) fn fill(
+        &mut self,
+        text: &mut String,
+        limit: u64,
+        counter: &dyn TokenCounter,
+        write: impl Fn(&[bool]) -> String,
+    ) {
+        for _ in 0..ROUNDS {
+            let left = limit.saturating_sub(counter.count(text));
+            if left == 0 || !self.more(left) {
+                break;
+            }
+            *text = write(&self.chosen);
+            loop {
+                let over = counter.count(text).saturating_sub(limit);
+                if over == 0 || !self.drop_last(over) {
+                    break;
+                }
+                *text = write(&self.chosen);
+            }
+        }
+    }
+
+    /// Chooses segments of about `room` more tokens. Returns true if it chose any.
+    pub(super) fn more(&mut self, mut room: u64) -> bool {
+        let before = self.order.len();
+        if self.order.is_empty() {
+            self.judge.begin(room);
+        }
+        let mut too_long = Vec::new();
+        while let Some(best) = self.heap.pop() {
+            let Reverse(number) = best.number;
+            if self.chosen[number] {
+                continue;
+            }
+            let chain = self.judge.chain(number, &self.chosen);
+            let Some(again) = self.judge.candidate(&chain, &self.tokens) else {
+                continue;
+            };
+            if again.tokens > room {
+                too_long.push(again);
+                continue;
+            }
+            // Segments chosen since may say a part of this one.
+            if self.heap.peek().is_some_and(|next| again < *next) {
+                self.heap.push(again);
+                continue;
+            }
+            room -= again.tokens;
+            self.take(&chain);
+            if room <= J::SPARE {
+                break;
+            }
+        }
+        self.heap.extend(too_long);
+        self.order.len() > before
+    }
+
+    /// Removes the last chosen segments, of at least about `tokens` tokens. Returns true if it
+    /// removed any.
+    pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
+        let before = self.order.len();
+        while tokens > 0 {
+            let Some(last) = self.order.pop() else { break };
+            tokens = tokens.saturating_sub(self.tokens[last]);
+            self.chosen[last] = false;
+            self.judge.give_back(last);
+        }
+        self.order.len() < before
+    }
+
+    fn take(&mut self, chain: &[usize]) {
+        self.judge.take(chain, &self.tokens);
+        for number in chain {
+            self.chosen[*number] = true;
+        }
+        // A segment is added before the one that needs it, so that it is removed after it.
+        self.order.extend(chain.iter().rev());
+    }
+
+    /// Segments in the order in which they were chosen.
+    #[cfg(test)]
+    pub(super) fn order(&self) -> &[usize] {
+        &self.order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Candidate, Greedy, Judge};
+
+    /// Each segment needs the one before it, and later ones are worth more.
+    struct Stairs;
+
+    impl Judge for Stairs {
+        fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
+            let down = (0..=number).rev();
+            down.take_while(|number| !chosen[*number]).collect()
+        }
+
+        fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
+            let tokens = chain.iter().map(|at| tokens[*at]).sum();
+            let number = u32::try_from(chain[0]).expect("a small number");
+            Some(Candidate::new(f64::from(number), chain[0], tokens))
+        }
+
+        fn take(&mut self, _chain: &[usize], _tokens: &[u64]) {}
+    }
+
+    fn stairs() -> Greedy<Stairs> {
+        Greedy::new(Stairs, vec![10; 4], vec![false; 4], &[false, true, false, true])
+    }
+
+    #[test]
+    fn what_is_needed_comes_along_and_leaves_last() {
+        let mut greedy = stairs();
+        assert!(greedy.more(100));
+        assert_eq!(greedy.order(), &[0, 1, 2, 3]);
+        assert!(greedy.drop_last(11));
+        assert_eq!(greedy.chosen(), [true, true, false, false]);
+    }
+
+    #[test]
+    fn what_has_no_room_waits_for_more() {
+        let mut greedy = stairs();
+        assert!(!greedy.more(19));
+        assert!(greedy.more(20));
+        assert_eq!(greedy.chosen(), [true, true, false, false]);
+        assert!(greedy.more(20) && !greedy.more(100));
+    }
+
+    #[test]
+    fn what_others_chose_is_not_chosen_again() {
+        let mut greedy = stairs();
+        greedy.adopt(&[true; 4]);
+        assert!(!greedy.more(100) && !greedy.drop_last(100));
+    }
+
+    #[test]
+    fn of_equals_the_earlier_one_is_greater() {
+        let candidate = |gain, number| Candidate::new(gain, number, 1);
+        assert!(candidate(0.2, 5) > candidate(0.1, 1));
+        assert!(candidate(0.1, 1) > candidate(0.1, 2));
+        assert!(candidate(0.1, 1) == candidate(0.1, 1));
+    }
+}

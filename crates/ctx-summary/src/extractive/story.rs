@@ -1,0 +1,79 @@
+//! The segments that tell the story of a session, the ones first that are worth the most to a reader
+//! who must continue the work and that say something new.
+
+use ctx_tokens::TokenCounter;
+
+use super::greedy::{Candidate, Greedy, Judge};
+use super::page::{chain_of_heads, tokens_with_heads};
+use super::segment_worth::{later_words, worths};
+use super::terms::Terms;
+use crate::ledger::{Index, Origin};
+
+/// The worth of a segment in addition to its new words.
+const ALONE: f64 = 0.1;
+/// A request is shown whole if it fits.
+const ALONE_ASKED: f64 = 0.6;
+/// If the user's words take more than this percentage of the story, other segments come first. A
+/// long request mostly names things that have been done since.
+const ASKED_SHARE: u64 = 35;
+const CROWDED: f64 = 0.5;
+
+/// Judges the story by its new words.
+pub(super) struct Teller<'i> {
+    index: &'i Index,
+    worths: Vec<f64>,
+    terms: Terms,
+    /// The tokens of the user's words that are used and allowed.
+    asked: u64,
+    most_asked: u64,
+    later: Vec<bool>,
+}
+
+impl<'i> Teller<'i> {
+    pub(super) fn greedy(index: &'i Index, counter: &dyn TokenCounter) -> Greedy<Self> {
+        let worths = worths(index);
+        let candidates: Vec<bool> = worths.iter().map(|worth| *worth > 0.0).collect();
+        let tokens = tokens_with_heads(index, &candidates, Vec::new(), counter);
+        let teller = Self {
+            index,
+            terms: Terms::of(index, &candidates),
+            asked: 0,
+            most_asked: 0,
+            later: later_words(index),
+            worths,
+        };
+        Greedy::new(teller, tokens, vec![false; candidates.len()], &candidates)
+    }
+
+    fn is_asked(&self, number: usize) -> bool {
+        self.index.segments()[number].origin == Origin::User
+    }
+}
+
+impl Judge for Teller<'_> {
+    fn begin(&mut self, room: u64) {
+        self.most_asked = room * ASKED_SHARE / 100;
+    }
+
+    fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
+        let chain = chain_of_heads(self.index.segments(), number);
+        chain.take_while(|number| !chosen[*number]).collect()
+    }
+
+    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
+        let number = *chain.first()?;
+        let tokens = chain.iter().map(|at| tokens[*at]).sum();
+        let alone = if self.is_asked(number) { ALONE_ASKED } else { ALONE };
+        let mut worth = self.worths[number] * (alone + self.terms.news(number));
+        if self.asked > self.most_asked && self.later[number] {
+            worth *= CROWDED;
+        }
+        Some(Candidate::for_length(worth, number, tokens))
+    }
+
+    fn take(&mut self, chain: &[usize], tokens: &[u64]) {
+        self.terms.tell(chain[0]);
+        let asked = chain.iter().filter(|number| self.is_asked(**number));
+        self.asked += asked.map(|number| tokens[*number]).sum::<u64>();
+    }
+}

@@ -1,0 +1,270 @@
+//! The segments that a summary quotes for the values in them, the values that are most likely to be
+//! needed first. Lines that read well come before lines of programs.
+
+use std::sync::LazyLock;
+
+use ctx_text::{Matcher, is_prose};
+use ctx_tokens::TokenCounter;
+
+use super::greedy::{Candidate, Greedy, Judge};
+use super::page::{chain_of_heads, tokens_with_heads};
+use super::segment_worth::{CODE_LINE, has_files, matcher};
+use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
+
+/// The part of an identifier's worth that counts: if the text does not have it, has it without
+/// context, with one of the words around it, and with enough of them.
+const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
+/// Identifiers less likely than this are not worth a line.
+const LEAST_CHANCE: f64 = 0.0005;
+
+/// A shorter summary, in tokens, has no space for the heads of most values, or for lines that say
+/// nothing without their heads.
+const LITTLE: u64 = 400;
+/// A shorter summary has no space for single lines of a program that can be read again.
+const SHORT: u64 = 1_300;
+
+/// Judges segments by their new identifiers.
+pub(super) struct Picker<'i> {
+    index: &'i Index,
+    chances: Vec<f64>,
+    coverage: Vec<f64>,
+    reads: Vec<f64>,
+    has_heads: bool,
+}
+
+impl<'i> Picker<'i> {
+    /// Starts a choice for a summary of `limit` tokens. `written` is its text so far, which
+    /// contains the `chosen` segments, and `known` has the tokens of segments that were counted.
+    pub(super) fn greedy(
+        index: &'i Index,
+        written: &str,
+        chosen: &[bool],
+        known: &[u64],
+        limit: u64,
+        counter: &dyn TokenCounter,
+    ) -> Greedy<Self> {
+        let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
+        let mut coverage = index.coverage().to_vec();
+        index.add_coverage(written, &mut coverage);
+        let mut picker = Self {
+            index,
+            chances: index.chances(),
+            coverage: coverage
+                .iter()
+                .map(|words| OF_COVERAGE[usize::from(*words).min(3)])
+                .collect(),
+            reads: Vec::new(),
+            has_heads: limit >= LITTLE,
+        };
+        let mut tells: Vec<bool> =
+            (0..chosen.len()).map(|number| !chosen[number] && picker.worth(number) > 0.0).collect();
+        picker.reads = prose_worths(index, &tells);
+        if !has_code {
+            tells.iter_mut().zip(&picker.reads).for_each(|(tells, reads)| *tells &= *reads >= 1.0);
+        }
+        let tokens = tokens_with_heads(index, &tells, known.to_vec(), counter);
+        Greedy::new(picker, tokens, chosen.to_vec(), &tells)
+    }
+
+    /// The worth that a segment adds.
+    fn worth(&self, number: usize) -> f64 {
+        let marks = self.index.marks(&self.index.segments()[number]).iter();
+        marks
+            .map(|mark| {
+                let id = mark.id as usize;
+                let chance = self.chances[id];
+                let more = OF_COVERAGE[usize::from(mark.words) + 1] - self.coverage[id];
+                if chance > LEAST_CHANCE && more > 0.0 { chance * more } else { 0.0 }
+            })
+            .sum()
+    }
+}
+
+impl Judge for Picker<'_> {
+    fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
+        let segment = &self.index.segments()[number];
+        // A list item or a bare figure says nothing without the segment above it.
+        let needs_head = segment.kind == SegmentKind::Item
+            || !self.index.text(segment).contains(char::is_alphabetic);
+        let most = if self.has_heads || needs_head { usize::MAX } else { 1 };
+        let chain = chain_of_heads(self.index.segments(), number).take(most);
+        chain.take_while(|number| !chosen[*number]).collect()
+    }
+
+    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
+        let number = *chain.first()?;
+        let tokens = chain.iter().map(|at| tokens[*at]).sum();
+        let worth = self.worth(number) * self.reads[number];
+        (worth > 0.0).then(|| Candidate::for_length(worth, number, tokens))
+    }
+
+    fn take(&mut self, chain: &[usize], _tokens: &[u64]) {
+        for number in chain {
+            for mark in self.index.marks(&self.index.segments()[*number]) {
+                let coverage = &mut self.coverage[mark.id as usize];
+                *coverage = coverage.max(OF_COVERAGE[usize::from(mark.words) + 1]);
+            }
+        }
+    }
+}
+
+/// Pasted text says less than the words of the user who pasted it.
+const PASTED: f64 = 0.3;
+const OUTCOME: f64 = 1.3;
+/// A passed test or a stack frame is usually one of many.
+const PASSED: f64 = 0.3;
+const DEFINITION: f64 = 2.0;
+/// A name in a call says less than a name where it is defined.
+const NAME: f64 = 0.9;
+const WRITTEN: f64 = 0.8;
+const CODE: f64 = 0.5;
+/// The result of a change repeats the change.
+const ECHO: f64 = 0.3;
+
+static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
+
+/// The readability of each candidate: 1 for a line that is clear together with the segment above
+/// it.
+fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
+    let is_echo = |segment: &Segment| {
+        segment.origin == Origin::Result
+            && segment.head.is_some_and(|head| index.segments()[head].kind == SegmentKind::Change)
+    };
+    let all = index.segments().iter().zip(candidates);
+    let reads = |(segment, is_candidate): (&Segment, &bool)| match is_candidate {
+        false => 0.0,
+        true if is_echo(segment) => ECHO,
+        true => reads(segment, index.text(segment)),
+    };
+    all.map(reads).collect()
+}
+
+fn reads(segment: &Segment, text: &str) -> f64 {
+    match segment.origin {
+        Origin::Said if segment.kind == SegmentKind::Quoted => {}
+        Origin::User | Origin::Said | Origin::Earlier => return 1.0,
+        Origin::Pasted => return PASTED,
+        Origin::Call | Origin::Result => {}
+    }
+    // A key says what the value of a member is.
+    let is_member = || text.contains("\": ");
+    match (segment.kind, segment.origin) {
+        (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
+        (SegmentKind::Line, _) if is_frame(text) => PASSED,
+        (SegmentKind::Outcome, _) => OUTCOME,
+        (SegmentKind::Name, Origin::Result) => DEFINITION,
+        (SegmentKind::Name, _) => NAME,
+        (SegmentKind::Line | SegmentKind::Quoted, _) if LISTED.is_match(text) => CODE,
+        (SegmentKind::Line | SegmentKind::Quoted, _)
+            if is_prose(text) && !CODE_LINE.is_match(text) =>
+        {
+            1.0
+        }
+        (SegmentKind::Line, Origin::Call) if !is_member() => WRITTEN,
+        (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_member() => CODE,
+        _ => 1.0,
+    }
+}
+
+/// Returns true if a line looks like a line of a program.
+fn is_code(text: &str) -> bool {
+    CODE_LINE.is_match(text)
+        || text.ends_with(['{', '}', ';', '(', ','])
+        || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
+        || text.ends_with(')') && text.contains('(') && !text.contains(' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ledger::Ledger;
+    use ctx_format::{Message, Part, Role, Zone};
+    use ctx_tokens::{Encoding, TokenCounter};
+
+    use super::super::page::PER_LINE;
+    use super::{Greedy, Picker};
+
+    fn counter() -> &'static dyn TokenCounter {
+        Encoding::Chars4.counter()
+    }
+
+    /// A session in which each message of the user has one segment.
+    fn ledger(segments: &[&str]) -> Ledger {
+        let mut ledger = Ledger::new();
+        for (line, text) in (1..).zip(segments) {
+            let message = Message::new(Role::User, vec![Part::Text((*text).into())]);
+            ledger.push(line, &message, Zone::Old);
+        }
+        ledger
+    }
+
+    fn picker<'l>(ledger: &'l Ledger, written: &str) -> Greedy<Picker<'l>> {
+        let chosen = vec![false; ledger.index().segments().len()];
+        Picker::greedy(ledger.index(), written, &chosen, &[], 1_000, counter())
+    }
+
+    fn picked(picker: &Greedy<Picker<'_>>) -> Vec<usize> {
+        picker.order().to_vec()
+    }
+
+    #[test]
+    fn from_nothing_nothing_is_picked() {
+        let ledger = ledger(&["", "no names in here"]);
+        let mut picker = picker(&ledger, "");
+        assert!(!picker.more(1_000) && !picker.drop_last(1_000));
+        assert_eq!(picked(&picker), [0; 0]);
+    }
+
+    #[test]
+    fn every_segment_is_picked_once_where_there_is_room() {
+        let ledger = ledger(&["the order W8123", "订单 W9999 已发货", "see src/main.rs for it"]);
+        let mut picker = picker(&ledger, "");
+        assert!(picker.more(1_000));
+        let mut all = picked(&picker);
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+        assert!(!picker.more(1_000));
+    }
+
+    #[test]
+    fn what_is_written_already_is_not_picked() {
+        let ledger = ledger(&["the order W8123 was shipped", "see src/main.rs for it"]);
+        let mut picker = picker(&ledger, "the order W8123 was shipped");
+        picker.more(1_000);
+        assert_eq!(picked(&picker), [1]);
+    }
+
+    #[test]
+    fn of_two_that_tell_the_same_one_is_enough() {
+        let ledger = ledger(&["the order W8123 was shipped", "so the order W8123 was shipped"]);
+        let mut picker = picker(&ledger, "");
+        picker.more(1_000);
+        assert_eq!(picked(&picker).len(), 1);
+    }
+
+    #[test]
+    fn what_is_too_long_waits_for_more_room() {
+        let long = format!("order W8123 {}", "and words ".repeat(20));
+        let ledger = ledger(&[&long, "see user_4711 there"]);
+        let mut picker = picker(&ledger, "");
+        let room = counter().count("see user_4711 there") + PER_LINE;
+        assert!(!picker.more(room - 1));
+        assert!(picker.more(room));
+        assert_eq!(picked(&picker), [1]);
+        assert!(picker.more(1_000));
+        assert_eq!(picked(&picker), [1, 0]);
+    }
+
+    #[test]
+    fn the_last_ones_are_given_back_first() {
+        let ledger = ledger(&["the order W8123", "the order W8124", "the order W8125"]);
+        let mut picker = picker(&ledger, "");
+        picker.more(1_000);
+        let all = picked(&picker);
+        assert!(!picker.drop_last(0));
+        assert!(picker.drop_last(1));
+        assert_eq!(picked(&picker), all[..2]);
+        assert!(picker.drop_last(u64::MAX));
+        assert_eq!(picked(&picker), [0; 0]);
+        assert!(!picker.drop_last(1));
+    }
+}
