@@ -4,6 +4,8 @@
 //! exceeds the budget, lines are removed in another order: first those that the session would find
 //! out again soonest. The base prompt never loses lines.
 
+use ctx_text::bisected;
+
 /// A layer of the context, in the order of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -85,21 +87,6 @@ pub fn assemble(
         return Err(NoRoom { tokens, budget });
     }
     Ok(Context { text, tokens, left_out })
-}
-
-/// Finds the two neighbours from 0 to `all` of which only the second is `above`. `all` must be
-/// above, and 0 must not.
-pub(crate) fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
-    let (mut below, mut above) = (0, all);
-    while above - below > 1 {
-        let middle = usize::midpoint(below, above);
-        if is_above(middle) {
-            above = middle;
-        } else {
-            below = middle;
-        }
-    }
-    (below, above)
 }
 
 struct Part<'a> {

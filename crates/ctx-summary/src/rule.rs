@@ -9,7 +9,7 @@ use ctx_tokens::TokenCounter;
 
 use crate::earlier::RULE_HEADING;
 use crate::ledger::own_words;
-use ctx_text::{first_chars, one_line};
+use ctx_text::{bisected, first_chars, one_line};
 
 /// The topics are the beginnings of this many last user messages, …
 const TOPICS: usize = 3;
@@ -104,11 +104,14 @@ impl RuleSummary {
                 cut[stage] = amount;
                 counter.count_up_to(&self.write(cut), limit).is_some()
             };
-            let least = least(most, fits);
-            cut[stage] = least.unwrap_or(most);
-            if least.is_some() {
+            if fits(0) {
                 break;
             }
+            if fits(most) {
+                cut[stage] = bisected(most, fits).1;
+                break;
+            }
+            cut[stage] = most;
         }
         self.write(cut)
     }
@@ -181,26 +184,6 @@ impl RuleSummary {
 /// The number of carried lines, of tools and of topics to leave out. The oldest lines and topics
 /// and the last tools go first.
 type Cut = [usize; 3];
-
-/// Finds the least amount up to `most` that is enough, by bisection.
-fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {
-    if enough(0) {
-        return Some(0);
-    }
-    if !enough(most) {
-        return None;
-    }
-    let (mut too_little, mut fine) = (0, most);
-    while fine - too_little > 1 {
-        let middle = usize::midpoint(too_little, fine);
-        if enough(middle) {
-            fine = middle;
-        } else {
-            too_little = middle;
-        }
-    }
-    Some(fine)
-}
 
 /// Lines of earlier summaries, the oldest first.
 #[derive(Debug, Default)]

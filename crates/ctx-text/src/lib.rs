@@ -10,11 +10,12 @@ mod words;
 
 pub use hash::{hash, hash_lowercase, hash_pair};
 pub use line::{
-    comparison_key, edited, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
+    bisected, comparison_key, edited, first_chars, head_and_tail, last_chars, one_line, plain_line,
+    shorten,
 };
 pub use pattern::{
     HintedMatcher, LazyRegex, Lists, Matcher, WordSet, ascii_regex, bytes_regex, regex,
     with_ascii_boundaries,
 };
 pub use prose::{has_word, is_joining, is_prose, word_list};
-pub use words::{is_cjk, is_han, is_unspaced, words, words_and_pairs};
+pub use words::{is_han, is_unspaced, words, words_and_pairs};

@@ -73,6 +73,21 @@ pub fn shorten(mut text: String, most: usize) -> String {
     text
 }
 
+/// Finds how much of something fits into a limit: the two neighbours from 0 to `all` of which only the second is `above`. `all` must be
+/// above, and 0 must not.
+pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
+    let (mut below, mut above) = (0, all);
+    while above - below > 1 {
+        let middle = usize::midpoint(below, above);
+        if is_above(middle) {
+            above = middle;
+        } else {
+            below = middle;
+        }
+    }
+    (below, above)
+}
+
 /// The longest text that is read whole, in bytes. Longer texts fit into no context window: they are
 /// pasted files, and an item for each of their lines would take a hundred times their memory.
 const READ_WHOLE: usize = 1 << 19;

@@ -74,28 +74,21 @@ pub fn is_unspaced(c: char) -> bool {
         || is_han(c)
 }
 
-/// Returns true if a character is Chinese, Japanese or Korean. The search index stores words that
-/// are split by this set, so a change needs a new version of the index.
-pub fn is_cjk(c: char) -> bool {
-    matches!(c, '\u{ac00}'..='\u{d7a3}') || is_unspaced(c)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_cjk, is_han, is_unspaced};
+    use super::{is_han, is_unspaced};
 
     #[test]
     fn scripts_are_told_apart() {
-        let sets = |c: char| (is_han(c), is_unspaced(c), is_cjk(c));
+        let sets = |c: char| (is_han(c), is_unspaced(c));
         for c in "决㐀豈𠀀".chars() {
-            assert_eq!(sets(c), (true, true, true), "{c}");
+            assert_eq!(sets(c), (true, true), "{c}");
         }
         for c in "かナー".chars() {
-            assert_eq!(sets(c), (false, true, true), "{c}");
+            assert_eq!(sets(c), (false, true), "{c}");
         }
-        assert_eq!(sets('한'), (false, false, true));
-        for c in "aß1_，。　・Ａｶ🚀".chars() {
-            assert_eq!(sets(c), (false, false, false), "{c}");
+        for c in "aß1_，。　・Ａｶ🚀한".chars() {
+            assert_eq!(sets(c), (false, false), "{c}");
         }
     }
 }

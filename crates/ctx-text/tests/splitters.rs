@@ -1,7 +1,7 @@
 //! The results of this project's former word splitters for a table of texts, and the texts for
 //! which the shared splitters differ.
 
-use ctx_text::{is_cjk, is_han, is_joining, is_unspaced, words, words_and_pairs};
+use ctx_text::{is_han, is_joining, is_unspaced, words, words_and_pairs};
 
 /// Each text, followed by indented lines `NAME: WORD|WORD` with the results of the former
 /// splitters, which were in seven modules.
@@ -29,6 +29,10 @@ const SUCCESSORS: [Successor; 6] = [
         &["用SQLite", "カ", "한", "don't", "ＦＵＬＬ", "㐀", "ㄅㄆ", "決定"],
     ),
 ];
+
+fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7a3}') || is_unspaced(c)
+}
 
 fn split(text: &str, is_alone: fn(char) -> bool) -> Vec<&str> {
     words(text, is_alone).map(|word| &text[word]).collect()

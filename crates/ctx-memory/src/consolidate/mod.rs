@@ -24,12 +24,11 @@ use std::collections::{BTreeSet, HashSet};
 use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::{sentences, without_marker};
-use ctx_text::plain_line;
+use ctx_text::{bisected, plain_line};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{Citation, Entry};
 use crate::files::DailyLog;
-use crate::inject::bisected;
 use crate::memory_file::file_name;
 use crate::similarity::Fingerprint;
 use daily::log_dates;

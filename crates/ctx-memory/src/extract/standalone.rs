@@ -4,8 +4,7 @@ use std::iter::Peekable;
 use std::str::Lines as TextLines;
 use std::sync::LazyLock;
 
-use ctx_summary::ledger::rules::QUOTE_MAX;
-use ctx_summary::ledger::rules::{MemoryKind, Sentence};
+use ctx_summary::ledger::rules::{MemoryKind, QUOTE_MAX, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::{LazyRegex, WordSet, first_chars, plain_line, shorten};
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use ctx_text::WordSet;
+use ctx_text::{WordSet, bisected};
 use ctx_tokens::TokenCounter;
 
 use super::noise::cut;
@@ -141,19 +141,11 @@ fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
         });
         needed.saturating_sub(left_out.sum())
     };
-    let (mut low, mut high) = (LEAST, bulks().map(|bulk| bulk.chars).max()? * 2);
-    if tokens(low) > room {
+    let most = bulks().map(|bulk| bulk.chars).max()? * 2;
+    if tokens(LEAST) > room {
         return None;
     }
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if tokens(middle) <= room {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Some(low)
+    Some(LEAST + bisected(most - LEAST, |more| tokens(LEAST + more) > room).0)
 }
 
 impl Bulk {
