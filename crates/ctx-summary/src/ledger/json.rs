@@ -8,8 +8,7 @@
 
 use std::borrow::Cow;
 
-use ctx_format::Object;
-use ctx_format::elements;
+use ctx_format::{Object, elements};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -141,9 +140,9 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
         _ => false,
     };
     let raw: &RawValue = is_closed.then(|| serde_json::from_str(text).ok())??;
-    let mut writer = Writer::default();
-    writer.value(raw.get(), &Label::default(), 0);
-    Some(writer.found)
+    let mut found = Vec::new();
+    add_value(raw.get(), &Label::default(), 0, &mut found);
+    Some(found)
 }
 
 /// The text before the members of an object: the name of the object or of the nearest named one
@@ -165,74 +164,62 @@ impl Label {
     }
 }
 
-#[derive(Default)]
-struct Writer {
-    found: Vec<Piece>,
+fn add_value(raw: &str, label: &Label, depth: usize, found: &mut Vec<Piece>) {
+    match raw.as_bytes().first() {
+        Some(b'{') if depth < DEEPEST => add_object(raw, label, depth, found),
+        Some(b'[') if depth < DEEPEST => {
+            for item in elements(raw).unwrap_or_default() {
+                add_value(item, label, depth + 1, found);
+            }
+        }
+        _ => found.push(Piece::Text(format!("{}{}", label.before(), plain(raw)))),
+    }
 }
 
-impl Writer {
-    fn value(&mut self, raw: &str, label: &Label, depth: usize) {
-        match raw.as_bytes().first() {
-            Some(b'{') if depth < DEEPEST => self.object(raw, label, depth),
-            Some(b'[') if depth < DEEPEST => {
-                for item in elements(raw).unwrap_or_default() {
-                    self.value(item, label, depth + 1);
-                }
-            }
-            _ => {
-                let text = format!("{}{}", label.before(), plain(raw));
-                self.found.push(Piece::Text(text));
-            }
+fn add_object(raw: &str, label: &Label, depth: usize, found: &mut Vec<Piece>) {
+    let Some(object) = Object::within(raw) else {
+        return;
+    };
+    let (mut short, mut long) = (Vec::new(), Vec::new());
+    for member in object.members() {
+        match in_a_line(member.value) {
+            Some(value) => short.push((member.key.as_ref(), value)),
+            None => long.push(member),
         }
     }
-
-    fn object(&mut self, raw: &str, label: &Label, depth: usize) {
-        let Some(object) = Object::within(raw) else {
-            return;
-        };
-        let (mut short, mut long) = (Vec::new(), Vec::new());
-        for member in object.members() {
-            match in_a_line(member.value) {
-                Some(value) => short.push((member.key.as_ref(), value)),
-                None => long.push(member),
-            }
-        }
-        let own = short.iter().find(|(_, value)| is_name(value));
-        let named = own.map(|(_, name)| Label { words: name.clone(), has_name: true });
-        let inner = named.unwrap_or_else(|| label.clone());
-        self.members(&short, label, &inner);
-        for member in long {
-            self.value(member.value, &inner.below(&member.key), depth + 1);
-        }
+    let own = short.iter().find(|(_, value)| is_name(value));
+    let named = own.map(|(_, name)| Label { words: name.clone(), has_name: true });
+    let inner = named.unwrap_or_else(|| label.clone());
+    add_members(&short, label, &inner, found);
+    for member in long {
+        add_value(member.value, &inner.below(&member.key), depth + 1, found);
     }
+}
 
-    /// Writes short members as lines. The first line has the outer label, because the object's own
-    /// name is among its members.
-    fn members(&mut self, members: &[(&str, String)], label: &Label, inner: &Label) {
-        let is_news = |(key, value): &&(&str, String)| {
-            // `cards card_17: id card_17` would repeat the id.
-            let again = key.ends_with("id") && label.words.ends_with(value.as_str());
-            !value.is_empty() && !again
-        };
-        let mut line = label.before();
-        let mut start = line.len();
-        let mut begin = line.len();
-        for (key, value) in members.iter().filter(is_news) {
-            if line.len() > begin && line.len() + key.len() + value.len() > start + WIDEST {
-                let whole = std::mem::replace(&mut line, inner.before());
-                self.found.push(Piece::Members(whole, inner.has_name));
-                (start, begin) = (0, line.len());
-            }
-            if line.len() > begin {
-                line.push_str(", ");
-            }
-            line.push_str(key);
-            line.push(' ');
-            line.push_str(value);
+/// Writes short members as lines. The first line has the outer label, because the object's own name
+/// is among its members.
+fn add_members(members: &[(&str, String)], label: &Label, inner: &Label, found: &mut Vec<Piece>) {
+    let is_news = |(key, value): &&(&str, String)| {
+        // `cards card_17: id card_17` would repeat the id.
+        let again = key.ends_with("id") && label.words.ends_with(value.as_str());
+        !value.is_empty() && !again
+    };
+    let mut line = label.before();
+    let mut start = line.len();
+    let mut begin = line.len();
+    for (key, value) in members.iter().filter(is_news) {
+        if line.len() > begin && line.len() + key.len() + value.len() > start + WIDEST {
+            let whole = std::mem::replace(&mut line, inner.before());
+            found.push(Piece::Members(whole, inner.has_name));
+            (start, begin) = (0, line.len());
         }
         if line.len() > begin {
-            self.found.push(Piece::Members(line, inner.has_name));
+            line.push_str(", ");
         }
+        line.extend([*key, " ", value]);
+    }
+    if line.len() > begin {
+        found.push(Piece::Members(line, inner.has_name));
     }
 }
 

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use ctx_text::{has_word, word_list};
 
-use crate::ledger::identifier;
-use crate::ledger::identifier::{LETTER, LOWER, Shape, UNDERSCORE, WORD, class, classes, run};
+use crate::ledger::identifier::{
+    self, LETTER, LOWER, Shape, UNDERSCORE, WORD, class, classes, run,
+};
 use crate::ledger::term::{self, HAN_BYTES, is_han};
 
 /// An identifier in a segment.

@@ -9,8 +9,7 @@ use ctx_text::first_chars;
 use serde_json::{Map, Value};
 
 use crate::ledger::call::{Action, Target};
-use crate::ledger::identifier;
-use crate::ledger::identifier::Shape;
+use crate::ledger::identifier::{self, Shape};
 use crate::ledger::json::{Arguments, Leaf, with_short_values};
 use crate::ledger::output::names_something;
 use crate::ledger::reading::Event;

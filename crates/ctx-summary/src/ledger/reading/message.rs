@@ -153,21 +153,7 @@ impl Reader {
             self.item(Item::new(kind, text.to_owned(), 0));
         });
     }
-}
 
-/// Returns true if a text is a demonstration. The few words around it only explain how to read it.
-fn demonstrates(text: &str) -> bool {
-    demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
-}
-
-fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
-    match part {
-        Part::Text(text) | Part::Refusal(text) => Some(text),
-        _ => None,
-    }
-}
-
-impl Reader {
     pub(super) fn line(&mut self, line: form::Line<'_>) {
         match line {
             form::Line::Item(item) => {
@@ -215,6 +201,18 @@ impl Reader {
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;
         }
+    }
+}
+
+/// Returns true if a text is a demonstration. The few words around it only explain how to read it.
+fn demonstrates(text: &str) -> bool {
+    demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
+}
+
+fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => Some(text),
+        _ => None,
     }
 }
 

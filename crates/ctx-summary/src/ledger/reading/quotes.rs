@@ -139,9 +139,7 @@ impl Reader {
         self.reading.secrets += secrets;
         head_and_tail(clean)
     }
-}
 
-impl Reader {
     /// Records the coverage of a kept message: its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
