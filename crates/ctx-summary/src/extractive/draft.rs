@@ -4,8 +4,7 @@ use ctx_tokens::TokenCounter;
 use memchr::memmem;
 
 use super::greedy::Greedy;
-use super::page;
-use super::page::CITES;
+use super::page::{self, CITES};
 use super::sections::sections;
 use super::segment_worth::{has_files, has_tools};
 use super::story::Teller;
@@ -101,7 +100,7 @@ impl<'l> Draft<'l> {
             cite: limit >= CITES,
         };
         let story = Teller::greedy(ledger.index(), counter);
-        Self { text: frame.write(story.chosen()), ledger, counter, limit, frame, story }
+        Self { text: frame.write(&story.chosen), ledger, counter, limit, frame, story }
     }
 
     /// Adds to the story, up to this percentage of the limit.
@@ -113,12 +112,12 @@ impl<'l> Draft<'l> {
 
     /// Fills the remaining space with values.
     fn fill(&mut self) {
-        let (index, chosen) = (self.ledger.index(), self.story.chosen());
-        let known = self.story.tokens();
-        let mut values = Picker::greedy(index, &self.text, chosen, known, self.limit, self.counter);
+        let (index, Greedy { chosen, tokens, .. }) = (self.ledger.index(), &self.story);
+        let mut values =
+            Picker::greedy(index, &self.text, chosen, tokens, self.limit, self.counter);
         let write = |chosen: &[bool]| self.frame.write(chosen);
         values.fill(&mut self.text, self.limit, self.counter, write);
-        self.story.adopt(values.chosen());
+        self.story.chosen = values.chosen;
     }
 
     /// Adds a line that says how much did not fit.
@@ -168,7 +167,7 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
         let of_kind = items.iter().filter(|item| item.kind == kind);
         of_kind.filter(|item| item.holds() && !has(item)).count()
     };
-    ItemKind::ALL.into_iter().map(|kind| (kind, lacks(kind))).collect()
+    ItemKind::ALL.iter().copied().map(|kind| (kind, lacks(kind))).collect()
 }
 
 /// Writes the open items and errors.

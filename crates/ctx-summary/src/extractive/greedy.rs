@@ -63,10 +63,12 @@ pub(super) trait Judge {
 /// The choice so far, and the remaining candidates.
 pub(super) struct Greedy<J> {
     judge: J,
-    tokens: Vec<u64>,
-    chosen: Vec<bool>,
+    /// The tokens of each segment that may be chosen.
+    pub(super) tokens: Vec<u64>,
+    /// The segments in the text, both the first ones and those chosen since.
+    pub(super) chosen: Vec<bool>,
     /// Segments in the order in which they were chosen.
-    order: Vec<usize>,
+    pub(super) order: Vec<usize>,
     heap: BinaryHeap<Candidate>,
 }
 
@@ -79,21 +81,6 @@ impl<J: Judge> Greedy<J> {
         let candidate = |number| judge.candidate(&judge.chain(number, &chosen), &tokens);
         let heap = numbers.filter_map(candidate).collect();
         Self { judge, tokens, chosen, order: Vec::new(), heap }
-    }
-
-    /// The segments in the text, both the first ones and those chosen since.
-    pub(super) fn chosen(&self) -> &[bool] {
-        &self.chosen
-    }
-
-    /// The tokens of each segment that may be chosen.
-    pub(super) fn tokens(&self) -> &[u64] {
-        &self.tokens
-    }
-
-    /// Takes over the choice of another judge.
-    pub(super) fn adopt(&mut self, chosen: &[bool]) {
-        self.chosen.copy_from_slice(chosen);
     }
 
     /// Fills a text up to `limit` tokens; `write` renders it with the current choice.
@@ -176,12 +163,6 @@ impl<J: Judge> Greedy<J> {
         // A segment is added before the one that needs it, so that it is removed after it.
         self.order.extend(chain.iter().rev());
     }
-
-    /// Segments in the order in which they were chosen.
-    #[cfg(test)]
-    pub(super) fn order(&self) -> &[usize] {
-        &self.order
-    }
 }
 
 #[cfg(test)]
@@ -214,9 +195,9 @@ mod tests {
     fn what_is_needed_comes_along_and_leaves_last() {
         let mut greedy = stairs();
         assert!(greedy.more(100));
-        assert_eq!(greedy.order(), &[0, 1, 2, 3]);
+        assert_eq!(greedy.order, [0, 1, 2, 3]);
         assert!(greedy.drop_last(11));
-        assert_eq!(greedy.chosen(), [true, true, false, false]);
+        assert_eq!(greedy.chosen, [true, true, false, false]);
     }
 
     #[test]
@@ -224,14 +205,14 @@ mod tests {
         let mut greedy = stairs();
         assert!(!greedy.more(19));
         assert!(greedy.more(20));
-        assert_eq!(greedy.chosen(), [true, true, false, false]);
+        assert_eq!(greedy.chosen, [true, true, false, false]);
         assert!(greedy.more(20) && !greedy.more(100));
     }
 
     #[test]
     fn what_others_chose_is_not_chosen_again() {
         let mut greedy = stairs();
-        greedy.adopt(&[true; 4]);
+        greedy.chosen = vec![true; 4];
         assert!(!greedy.more(100) && !greedy.drop_last(100));
     }
 

@@ -12,7 +12,7 @@ mod terms;
 mod values;
 
 use ctx_tokens::TokenCounter;
-use draft::written;
+pub use dialogue::is_talk;
 use sections::all_sections;
 
 use crate::earlier::RECORD_HEADING;
@@ -22,16 +22,8 @@ use crate::ledger::Ledger;
 /// say.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let head = format!("{RECORD_HEADING}\n\n");
-    if is_talk(ledger) {
-        return dialogue::written(ledger, &head, limit, counter);
-    }
+    let written = if is_talk(ledger) { dialogue::written } else { draft::written };
     written(ledger, &head, limit, counter)
-}
-
-/// Returns true if the session is a dialogue in short messages, without tools. Such a session needs
-/// few of its latest messages, since important statements may be anywhere.
-pub fn is_talk(ledger: &Ledger) -> bool {
-    dialogue::is_talk(ledger.index())
 }
 
 /// Writes the items that a summary must contain, in at most `limit` tokens.

@@ -48,7 +48,7 @@ pub(super) fn sections(
     counter: &dyn TokenCounter,
 ) -> String {
     let mut text = String::new();
-    for kind in ItemKind::ALL {
+    for kind in ItemKind::ALL.iter().copied() {
         let room = (limit * share(kind, limit) / 100).min(most);
         let chosen = choose(&ranked(items, kind), limit, room, counter);
         if chosen.is_empty() {
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_shares_are_no_more_than_was_said() {
         for limit in [0, LITTLE - 1, LITTLE, 100_000] {
-            let all: u64 = ItemKind::ALL.map(|kind| share(kind, limit)).iter().sum();
+            let all: u64 = ItemKind::ALL.iter().map(|kind| share(*kind, limit)).sum();
             assert!(all <= ALL_SHARES, "{limit}: {all}");
         }
         assert!(share(ItemKind::Ask, LITTLE - 1) < share(ItemKind::Ask, LITTLE));
@@ -248,8 +248,8 @@ mod tests {
     #[test]
     fn the_most_counts_for_all_sections_together() {
         let items: Vec<Item> = ItemKind::ALL
-            .into_iter()
-            .flat_map(|kind| (0..50).map(move |n| item(kind, &format!("事项 {n} of {kind:?}"), n)))
+            .iter()
+            .flat_map(|kind| (0..50).map(move |n| item(*kind, &format!("事项 {n} of {kind:?}"), n)))
             .collect();
         for most in [40, 100, 300, 1_000] {
             let found = sections(&items, 100_000, most);

@@ -1,74 +1,67 @@
 //! The words of statements, to measure what a statement says that no other has said yet.
 
+use std::collections::HashSet;
+
 use ctx_text::is_joining;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::ledger::{Index, Origin};
-
-/// The worth of a word by how often it was said before.
-const AGAIN: [f64; 3] = [1.0, 0.25, 0.08];
-/// The extra worth of a word in a statement, compared with one in a result.
-const SAID: f64 = 1.6;
-
-/// The words of each segment that may be chosen, and their worth.
-pub(super) struct Terms {
+/// The words of each statement, and the worth of each word.
+pub(super) struct Words {
+    /// For each statement, the numbers of its words, each once, in order.
     of: Vec<Vec<u32>>,
-    weights: Weights,
+    worths: Vec<f64>,
+    /// The share of its worth that a word keeps, by how often it was said before.
+    again: [f64; 3],
+    uses: Vec<u8>,
 }
 
-impl Terms {
-    /// Collects the words of the `candidates`.
-    pub(super) fn of(index: &Index, candidates: &[bool]) -> Self {
-        let mut numbers = Numbers::default();
-        let (mut counts, mut said) = (Vec::<u32>::new(), Vec::<bool>::new());
-        let mut of = vec![Vec::new(); candidates.len()];
-        let mut all = 0_u32;
-        let segments = index.segments().iter().enumerate();
-        for (at, segment) in segments.filter(|(at, _)| candidates[*at]) {
-            all += 1;
-            let own = numbers.of_text(|found| words(index.text(segment), found));
-            counts.resize(numbers.count(), 0);
-            said.resize(numbers.count(), false);
-            for number in &own {
-                counts[*number as usize] += 1;
-                said[*number as usize] |= matches!(segment.origin, Origin::User | Origin::Said);
+impl Words {
+    pub(super) fn new(of: Vec<Vec<u32>>, worths: Vec<f64>, again: [f64; 3]) -> Self {
+        let uses = vec![0; worths.len()];
+        Self { of, worths, again, uses }
+    }
+
+    fn worth(&self, word: u32) -> f64 {
+        let at = word as usize;
+        self.worths[at] * self.again[usize::from(self.uses[at])]
+    }
+
+    /// The number of different words in a statement.
+    pub(super) fn count(&self, statement: usize) -> usize {
+        self.of[statement].len()
+    }
+
+    /// The worth of a statement's new words.
+    pub(super) fn news(&self, statement: usize) -> f64 {
+        let words = self.of[statement].iter();
+        words.map(|word| self.worth(*word)).sum()
+    }
+
+    /// The worth of a statement's new words that are not in `others` either, to which it adds them.
+    pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
+        let mut news = 0.0;
+        for word in &self.of[statement] {
+            if others.insert(*word) {
+                news += self.worth(*word);
             }
-            of[at] = own;
         }
-        let rare =
-            |count: u32| (1.0 + f64::from(all) / f64::from(count)).ln() / f64::from(all + 1).ln();
-        let weights = counts.iter().zip(&said);
-        let weights = weights.map(|(count, said)| rare(*count) * if *said { SAID } else { 1.0 });
-        Self { weights: Weights::new(weights.collect(), AGAIN), of }
+        news
     }
 
-    /// The worth of the segment's new words.
-    pub(super) fn news(&self, number: usize) -> f64 {
-        let words = self.of[number].iter();
-        words.map(|word| self.weights.worth(*word)).sum()
+    /// The number of words that a statement shares with others.
+    pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
+        let others: HashSet<u32> =
+            others.iter().flat_map(|of| self.of[*of].iter().copied()).collect();
+        let words = self.of[statement].iter();
+        words.filter(|word| others.contains(word)).count()
     }
 
-    /// Records that the segment was chosen.
-    pub(super) fn tell(&mut self, number: usize) {
-        self.weights.tell(&self.of[number]);
-    }
-}
-
-/// Calls `found` for each word; each Chinese character is a word.
-fn words(text: &str, found: &mut dyn FnMut(&str)) {
-    let mut lower = String::new();
-    for word in ctx_text::words(text, is_wide) {
-        let word = &text[word];
-        if word.is_ascii() {
-            lower.clear();
-            lower.push_str(word);
-            lower.make_ascii_lowercase();
-        } else {
-            lower = word.to_lowercase();
-        }
-        if says_something(&lower) {
-            found(&lower);
+    /// Records that the statement was chosen.
+    pub(super) fn tell(&mut self, statement: usize) {
+        for word in &self.of[statement] {
+            let uses = &mut self.uses[*word as usize];
+            *uses = (*uses + 1).min(2);
         }
     }
 }
@@ -96,34 +89,6 @@ impl Numbers {
     /// The number of known words.
     pub(super) fn count(&self) -> usize {
         self.of.len()
-    }
-}
-
-/// The worth of words, by their numbers.
-pub(super) struct Weights {
-    of: Vec<f64>,
-    /// The worth of a word by how often it was said before.
-    again: [f64; 3],
-    uses: Vec<u8>,
-}
-
-impl Weights {
-    pub(super) fn new(of: Vec<f64>, again: [f64; 3]) -> Self {
-        let uses = vec![0; of.len()];
-        Self { of, again, uses }
-    }
-
-    pub(super) fn worth(&self, word: u32) -> f64 {
-        let at = word as usize;
-        self.of[at] * self.again[usize::from(self.uses[at])]
-    }
-
-    /// Records that the words were used.
-    pub(super) fn tell(&mut self, words: &[u32]) {
-        for word in words {
-            let uses = &mut self.uses[*word as usize];
-            *uses = (*uses + 1).min(2);
-        }
     }
 }
 

@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn picked(picker: &Greedy<Picker<'_>>) -> Vec<usize> {
-        picker.order().to_vec()
+        picker.order.clone()
     }
 
     #[test]

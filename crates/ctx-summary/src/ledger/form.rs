@@ -151,7 +151,7 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     let counts = line.strip_prefix(LEFT_OUT)?.strip_suffix('⟧')?;
     let count = |part: &str| {
         let (count, name) = part.split_once(' ')?;
-        let kind = ItemKind::ALL.into_iter().find(|kind| kind.as_str() == name)?;
+        let kind = ItemKind::ALL.iter().copied().find(|kind| kind.as_str() == name)?;
         Some((kind, count.parse().ok()?))
     };
     Some(counts.split(", ").filter_map(count).collect())
@@ -188,7 +188,7 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     let mut known = false;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with("## ") {
-            let kind = ItemKind::ALL.into_iter().find(|kind| heading(*kind) == line);
+            let kind = ItemKind::ALL.iter().copied().find(|kind| heading(*kind) == line);
             section = match kind {
                 Some(kind) => Section::Items(kind),
                 None if line == DETAILS => Section::Quotes,
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn items_are_read_as_they_were_written() {
-        for kind in ItemKind::ALL {
+        for kind in ItemKind::ALL.iter().copied() {
             for (state, changed) in [
                 (State::Current, true),
                 (State::Current, false),

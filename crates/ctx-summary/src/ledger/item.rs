@@ -1,7 +1,9 @@
 //! An item: something that a summary must not lose.
 
+use strum::VariantArray;
+
 /// The kind of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
 pub enum ItemKind {
     /// A request in the user's words.
     Ask,
@@ -21,15 +23,7 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// All kinds, in the order in which a summary has them.
-    pub const ALL: [Self; 7] = [
-        Self::Ask,
-        Self::Constraint,
-        Self::Decision,
-        Self::Open,
-        Self::Error,
-        Self::File,
-        Self::Command,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The word for the kind, in the plural.
     pub fn as_str(self) -> &'static str {

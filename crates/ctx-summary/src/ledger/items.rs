@@ -306,7 +306,7 @@ mod tests {
         let mut items = Items::default();
         items.add(item(ItemKind::Ask, "", 1));
         assert!(items.list.is_empty());
-        for kind in ItemKind::ALL {
+        for kind in ItemKind::ALL.iter().copied() {
             assert_eq!(items.crowded_out[kind as usize], 0);
         }
     }
@@ -473,10 +473,10 @@ mod item_tests {
     #[test]
     fn all_kinds_stand_in_their_order_and_have_words_of_their_own() {
         // Arrays of this length count by kind.
-        for (place, kind) in ItemKind::ALL.into_iter().enumerate() {
+        for (place, kind) in ItemKind::ALL.iter().copied().enumerate() {
             assert_eq!(kind as usize, place);
         }
-        let words: HashSet<&str> = ItemKind::ALL.map(ItemKind::as_str).into();
+        let words: HashSet<&str> = ItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
         assert_eq!(words.len(), ItemKind::ALL.len());
         assert!(words.iter().all(|word| !word.is_empty() && !word.contains([' ', ','])));
     }

@@ -80,7 +80,7 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
         round(&mut ledger, number);
         let summary = extractive(&ledger, limit, counter);
         assert!(counter.count(&summary) <= limit);
-        for kind in ItemKind::ALL {
+        for kind in ItemKind::ALL.iter().copied() {
             let (all, told) = told(&ledger, &summary, kind);
             let before = summaries.last().map_or(0, |earlier| left_out(earlier, kind));
             let now = left_out(&summary, kind) - before;

@@ -11,8 +11,8 @@ use regex::Regex;
 use super::super::greedy::{Candidate, Greedy, Judge};
 use super::super::page::PER_LINE;
 use super::super::segment_worth::pattern;
-use super::super::terms::is_wide;
-use super::statement_worth::{LEAST, Words, worths};
+use super::super::terms::{Words, is_wide};
+use super::statement_worth::{LEAST, worths};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 
 /// The worth of a statement in addition to its new words.
@@ -65,18 +65,16 @@ impl<'t> Chooser<'t> {
         let count = |text: &str| counter.count(text) + PER_LINE;
         let tokens: Vec<u64> = statements.iter().map(|one| count(one.text)).collect();
         let names = talk.said.iter().map(|said| said.name.map_or(0, count));
-        let lengths = talk.said.iter().map(|said| {
+        let (mut lengths, mut best) = (Vec::new(), Vec::new());
+        for said in &talk.said {
             let worth_telling = said.statements.clone().filter(|at| candidates[*at]);
-            worth_telling.map(|at| tokens[at]).sum()
-        });
-        let best = talk.said.iter().map(|said| {
-            let worth_telling = said.statements.clone().filter(|at| candidates[*at]);
-            worth_telling.max_by(|a, b| worths[*a].total_cmp(&worths[*b]))
-        });
+            lengths.push(worth_telling.clone().map(|at| tokens[at]).sum());
+            best.push(worth_telling.max_by(|a, b| worths[*a].total_cmp(&worths[*b])));
+        }
         let chooser = Self {
-            best: best.collect(),
+            best,
             names: names.collect(),
-            lengths: lengths.collect(),
+            lengths,
             open: vec![0; talk.said.len()],
             choices,
             needs: needs(talk, &words),
@@ -157,7 +155,7 @@ impl Judge for Chooser<'_> {
             }
             // Earlier statements only help to understand the others.
             let share = if said < own { NEEDED } else { 1.0 };
-            worth += share * self.worths[*at] * (ALONE + self.words.news(*at, &mut words));
+            worth += share * self.worths[*at] * (ALONE + self.words.news_beside(*at, &mut words));
         }
         #[allow(clippy::cast_precision_loss)] // A statement has few tokens.
         let gain = worth / tokens.max(1) as f64;
@@ -235,7 +233,7 @@ mod tests {
         let mut chooser = Chooser::greedy(&talk, Encoding::Chars4.counter());
         chooser.more(room);
         chooser.drop_last(dropped);
-        let all = talk.statements.iter().zip(chooser.chosen());
+        let all = talk.statements.iter().zip(&chooser.chosen);
         let told = all.filter(|(_, told)| **told);
         told.map(|(one, _)| one.text.to_owned()).collect()
     }
@@ -274,7 +272,7 @@ mod tests {
         let talk = Talk::of(ledger.index());
         let mut chooser = Chooser::greedy(&talk, Encoding::Chars4.counter());
         chooser.more(30);
-        assert_eq!(chooser.chosen(), [true, true, false, false]);
+        assert_eq!(chooser.chosen, [true, true, false, false]);
     }
 
     #[test]
@@ -291,7 +289,7 @@ mod tests {
         let talk = Talk::of(ledger.index());
         let mut chooser = Chooser::greedy(&talk, Encoding::default().counter());
         chooser.more(50);
-        let all = talk.statements.iter().zip(chooser.chosen());
+        let all = talk.statements.iter().zip(&chooser.chosen);
         let told: Vec<&str> = all.filter(|(_, told)| **told).map(|(one, _)| one.text).collect();
         assert!(told.contains(&"那我去老码头面馆吧，"), "{told:?}");
         assert!(told.contains(&"电话是84273030。"), "{told:?}");

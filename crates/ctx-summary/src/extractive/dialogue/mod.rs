@@ -9,7 +9,7 @@ mod prefix;
 mod statement_worth;
 mod talk;
 
-use crate::ledger::{Index, Ledger, Origin};
+use crate::ledger::{Ledger, Origin};
 use ctx_tokens::TokenCounter;
 
 use super::page::CITES;
@@ -22,14 +22,14 @@ const LEAST_MESSAGES: usize = 6;
 /// The greatest average length of a dialogue's messages, in bytes.
 const LONGEST_MEAN: usize = 500;
 
-/// Returns true if two people, or a person and an assistant, talk in short messages without tool
-/// calls.
-pub(super) fn is_talk(index: &Index) -> bool {
-    let segments = index.segments();
-    if has_tools(segments) {
+/// Returns true if the session is a dialogue: two people, or a person and an assistant, talk in
+/// short messages without tools. Such a session needs few of its latest messages, since important
+/// statements may be anywhere.
+pub fn is_talk(ledger: &Ledger) -> bool {
+    if has_tools(ledger.index().segments()) {
         return false;
     }
-    let talk = Talk::of(index);
+    let talk = Talk::of(ledger.index());
     let count = |origin| talk.said.iter().filter(|said| said.origin == origin).count();
     let (of_user, of_agent) = (count(Origin::User), count(Origin::Said));
     let messages = of_user + of_agent;
@@ -52,7 +52,7 @@ pub(super) fn written(
         format!("{head}{page}").trim_end().to_owned()
     };
     let mut chooser = Chooser::greedy(&talk, counter);
-    let mut text = write(chooser.chosen());
+    let mut text = write(&chooser.chosen);
     chooser.fill(&mut text, limit, counter, write);
     text
 }
@@ -89,13 +89,13 @@ mod tests {
 
     #[test]
     fn short_messages_of_two_are_a_talk() {
-        assert!(is_talk(of(&talk()).index()));
-        assert!(!is_talk(of(&talk()[..4]).index()));
-        assert!(!is_talk(Ledger::new().index()));
+        assert!(is_talk(&of(&talk())));
+        assert!(!is_talk(&of(&talk()[..4])));
+        assert!(!is_talk(&Ledger::new()));
         let word = |n: usize, m: usize| format!("Word {n} {m}.");
         let words = |n: usize| (0..99).map(|m| word(n, m)).collect::<Vec<_>>().join(" ");
         let long: Vec<String> = (0..20).map(words).collect();
-        assert!(!is_talk(of(&long).index()));
+        assert!(!is_talk(&of(&long)));
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
                 let message = Message::new(Role::User, vec![Part::Text(text.as_str().into())]);
                 ledger.push(line, &message, Zone::Old);
             }
-            is_talk(ledger.index())
+            is_talk(&ledger)
         };
         assert!(one(talk()));
         assert!(!one((0..30).map(|n| format!("Repair part {n}.")).collect()));

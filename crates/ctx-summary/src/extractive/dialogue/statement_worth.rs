@@ -2,13 +2,13 @@
 //! themselves count most, with names and dates, and politeness counts little. A word counts more if
 //! fewer statements have it.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use ctx_text::words_and_pairs;
 use regex::Regex;
 
 use super::super::segment_worth::pattern;
-use super::super::terms::{Numbers, Weights, is_wide, says_something};
+use super::super::terms::{Numbers, Words, is_wide, says_something};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 use crate::ledger::{Origin, SegmentKind};
 
@@ -163,12 +163,6 @@ static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
 /// The worth of a word by how often it occurred before.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
-/// The words of each statement.
-pub(super) struct Words {
-    of: Vec<Vec<u32>>,
-    weights: Weights,
-}
-
 impl Words {
     /// Collects the words of texts; the flag of each says whether the statement may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
@@ -186,66 +180,18 @@ impl Words {
         let rare = |count: &u32| {
             (1.0 + f64::from(all) / f64::from((*count).max(1))).ln() / f64::from(all + 2).ln()
         };
-        Self { weights: Weights::new(counts.iter().map(rare).collect(), AGAIN), of }
-    }
-
-    /// The number of different words in a statement.
-    pub(super) fn count(&self, statement: usize) -> usize {
-        self.of[statement].len()
-    }
-
-    /// The worth of a statement's words that are neither said yet nor in `others`, to which it adds
-    /// them.
-    pub(super) fn news(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
-        let mut news = 0.0;
-        for word in &self.of[statement] {
-            if others.insert(*word) {
-                news += self.weights.worth(*word);
-            }
-        }
-        news
-    }
-
-    /// The number of words that a statement shares with others.
-    pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
-        let others: HashSet<u32> =
-            others.iter().flat_map(|of| self.of[*of].iter().copied()).collect();
-        let words = self.of[statement].iter();
-        words.filter(|word| others.contains(word)).count()
-    }
-
-    /// Records that the statement was chosen.
-    pub(super) fn tell(&mut self, statement: usize) {
-        self.weights.tell(&self.of[statement]);
+        Self::new(of, counts.iter().map(rare).collect(), AGAIN)
     }
 }
 
 /// Calls `found` for each word. Two adjacent Chinese characters are one word.
 fn for_each(text: &str, found: &mut dyn FnMut(&str)) {
-    let mut word = String::new();
-    let mut wide = None;
-    let mut end = |word: &mut String| {
+    let text: String = text.chars().flat_map(char::to_lowercase).collect();
+    for word in words_and_pairs(&text, is_wide).map(|word| &text[word]) {
         if says_something(word) {
             found(word);
         }
-        word.clear();
-    };
-    for c in text.chars().flat_map(char::to_lowercase) {
-        if is_wide(c) {
-            end(&mut word);
-            if let Some(before) = wide.replace(c) {
-                end(&mut String::from_iter([before, c]));
-            }
-            continue;
-        }
-        wide = None;
-        if c.is_alphanumeric() || c == '_' {
-            word.push(c);
-        } else {
-            end(&mut word);
-        }
     }
-    end(&mut word);
 }
 
 #[cfg(test)]
@@ -370,15 +316,15 @@ mod words_tests {
     fn what_was_told_is_worth_less_and_what_is_rare_more() {
         let texts = ["tea tonight", "tea again", "tea later", "salmon later"];
         let mut words = Words::of(texts.into_iter().map(|text| (text, true)));
-        let news = |words: &Words, at| words.news(at, &mut HashSet::new());
+        let news = |words: &Words, at| words.news_beside(at, &mut HashSet::new());
         assert!(news(&words, 0) > news(&words, 2));
         let before = news(&words, 0);
         words.tell(1);
         assert!(news(&words, 0) < before);
         // A repetition in the same chain counts once.
         let mut others = HashSet::new();
-        words.news(3, &mut others);
-        assert!(words.news(2, &mut others) < news(&words, 2));
+        words.news_beside(3, &mut others);
+        assert!(words.news_beside(2, &mut others) < news(&words, 2));
         assert_eq!((words.shared(0, &[1, 2]), words.count(0)), (1, 2));
     }
 }

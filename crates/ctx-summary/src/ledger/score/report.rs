@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_item_has_a_class_by_its_own_word() {
-        for kind in ItemKind::ALL {
+        for kind in ItemKind::ALL.iter().copied() {
             assert_eq!(Class::Item(kind).as_str(), kind.as_str());
         }
         // Identifiers are not items.
@@ -202,7 +202,7 @@ mod tests {
             Class::Item(kind) => Some(kind),
             Class::Identifiers => None,
         });
-        assert!(kinds.eq(ItemKind::ALL));
+        assert!(kinds.eq(ItemKind::ALL.iter().copied()));
     }
 
     #[test]
