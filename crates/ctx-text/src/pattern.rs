@@ -225,6 +225,7 @@ impl Automaton {
 /// A constant pattern that says where it matches. It is for single short texts: it is compiled on
 /// first use, once for ASCII texts and once for others, and without some of the automata
 /// that make a [`Regex`] fast and expensive to build.
+#[derive(Default)]
 pub struct LazyRegex {
     pattern: String,
     for_ascii: OnceLock<meta::Regex>,
@@ -234,8 +235,7 @@ pub struct LazyRegex {
 impl LazyRegex {
     /// Keeps the pattern.
     pub fn new(pattern: impl Into<String>) -> Self {
-        let (for_ascii, for_others) = (OnceLock::new(), OnceLock::new());
-        Self { pattern: pattern.into(), for_ascii, for_others }
+        Self { pattern: pattern.into(), ..Self::default() }
     }
 
     /// Keeps the pattern with the classes of [`ascii_regex`].
@@ -287,6 +287,13 @@ impl LazyRegex {
     }
 }
 
+/// Returns an automaton that finds hints in any case.
+pub fn hints_of<'h>(hints: impl IntoIterator<Item = &'h str>) -> AhoCorasick {
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
+    builder.build(hints).expect("a few hundred short hints")
+}
+
 /// A constant pattern with hints: strings, one of which is in each text that matches, in any case.
 pub struct HintedMatcher {
     hints: AhoCorasick,
@@ -298,11 +305,7 @@ impl HintedMatcher {
     pub fn new(hints: &str, matcher: Matcher) -> Self {
         // Regexes that ignore case accept these two characters for `s` and `k`.
         let hints = hints.split('|').chain(["\u{17f}", "\u{212a}"]);
-        let hints = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(hints);
-        Self { hints: hints.expect("few short hints"), matcher }
+        Self { hints: hints_of(hints), matcher }
     }
 
     /// Returns true if the pattern matches somewhere in a text.

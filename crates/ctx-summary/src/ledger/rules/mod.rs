@@ -25,9 +25,9 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 use ctx_format::Role;
-use ctx_text::{LazyRegex, Matcher, plain_line, shorten};
+use ctx_text::{LazyRegex, Matcher, hints_of, plain_line, shorten};
 use serde::Serialize;
 use strum::IntoStaticStr;
 
@@ -103,11 +103,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         }
     }
     let (hints, hinted): (Vec<&str>, Vec<Hinted>) = hinted.into_iter().unzip();
-    let hints = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(hints)
-        .expect("a few hundred short hints");
+    let hints = hints_of(hints);
     Tables { of_kinds, passing: any.passing, hints, hinted, unhinted }
 });
 
