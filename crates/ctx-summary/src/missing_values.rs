@@ -84,8 +84,7 @@ struct Chooser<'i, 'a> {
 
 impl<'i, 'a> Chooser<'i, 'a> {
     fn new(index: &'i Index, answered: &'i Answered<'a>) -> Self {
-        let mut coverage = index.coverage().to_vec();
-        index.add_coverage(answered.text, &mut coverage);
+        let coverage = index.coverage_with(answered.text);
         let mut own = HashMap::new();
         let by_user = |segment: &&Segment| segment.origin == Origin::User;
         for segment in index.segments().iter().filter(by_user) {

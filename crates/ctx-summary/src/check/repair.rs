@@ -158,7 +158,9 @@ impl Source {
             return None;
         }
         let mut best: Option<(usize, &str)> = None;
-        for sentence in self.users().flat_map(|said| pieces(said, &END)).map(str::trim) {
+        // The latest sentence comes first.
+        let sentences = self.users.iter().rev().flat_map(|said| pieces(said, &END));
+        for sentence in sentences.map(str::trim) {
             if sentence.len() > LONGEST || sentence.contains(['"', '“', '”', '「', '」']) {
                 continue;
             }

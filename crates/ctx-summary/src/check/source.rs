@@ -24,7 +24,7 @@ pub const UNVERIFIED: &str = "(unverified)";
 #[derive(Debug, Default)]
 pub struct Source {
     /// The users' messages, each on one line and without secrets.
-    users: VecDeque<String>,
+    pub(super) users: VecDeque<String>,
     users_bytes: usize,
     /// Words that people and the model wrote, without those of tools.
     said: HashedSet,
@@ -127,11 +127,6 @@ impl Source {
                 }
             }
         }
-    }
-
-    /// The users' messages, the latest first.
-    pub(super) fn users(&self) -> impl Iterator<Item = &str> {
-        self.users.iter().rev().map(String::as_str)
     }
 
     /// Returns true if almost nobody in the session used the language of a text: Chinese in an

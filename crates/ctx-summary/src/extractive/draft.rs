@@ -10,7 +10,7 @@ use super::segment_worth::{has_files, has_tools};
 use super::story::Teller;
 use super::values::Picker;
 use crate::ledger::form::left_out;
-use crate::ledger::{Index, Item, ItemKind, Ledger};
+use crate::ledger::{Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
 /// The share of the story in a short and in a long summary, in percent, and the lengths of the two
@@ -62,30 +62,14 @@ fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     (of_short * (100 - part) + of_long * part) / 100
 }
 
-/// The text around the chosen segments.
-struct Frame<'l> {
-    index: &'l Index,
-    /// The text before the story.
-    head: String,
-    /// The text after the story: the current state.
-    state: String,
-    cite: bool,
-}
-
-impl Frame<'_> {
-    fn write(&self, chosen: &[bool]) -> String {
-        let story = page::write(self.index, chosen, self.cite);
-        let mut text = format!("{}{story}{}", self.head, self.state);
-        text.truncate(text.trim_end().len());
-        text
-    }
-}
+/// Writes the chosen segments between the head and the current state.
+type Write<'l> = Box<dyn Fn(&[bool]) -> String + 'l>;
 
 struct Draft<'l> {
     ledger: &'l Ledger,
     counter: &'l dyn TokenCounter,
     limit: u64,
-    frame: Frame<'l>,
+    write: Write<'l>,
     story: Greedy<Teller<'l>>,
     text: String,
 }
@@ -93,21 +77,22 @@ struct Draft<'l> {
 impl<'l> Draft<'l> {
     fn new(ledger: &'l Ledger, head: &str, limit: u64, counter: &'l dyn TokenCounter) -> Self {
         let room = limit.saturating_sub(counter.count(head));
-        let frame = Frame {
-            index: ledger.index(),
-            head: head.to_owned(),
-            state: state(ledger, room, counter),
-            cite: limit >= CITES,
+        let (head, state) = (head.to_owned(), state(ledger, room, counter));
+        let write = move |chosen: &[bool]| {
+            let story = page::write(ledger.index(), chosen, limit >= CITES);
+            let mut text = format!("{head}{story}{state}");
+            text.truncate(text.trim_end().len());
+            text
         };
         let story = Teller::greedy(ledger.index(), counter);
-        Self { text: frame.write(&story.chosen), ledger, counter, limit, frame, story }
+        let text = write(&story.chosen);
+        Self { ledger, counter, limit, write: Box::new(write), story, text }
     }
 
     /// Adds to the story, up to this percentage of the limit.
     fn tell(&mut self, percent: u64) {
         let limit = self.limit * percent / 100;
-        let write = |chosen: &[bool]| self.frame.write(chosen);
-        self.story.fill(&mut self.text, limit, self.counter, write);
+        self.story.fill(&mut self.text, limit, self.counter, &self.write);
     }
 
     /// Fills the remaining space with values.
@@ -115,8 +100,7 @@ impl<'l> Draft<'l> {
         let (index, Greedy { chosen, tokens, .. }) = (self.ledger.index(), &self.story);
         let mut values =
             Picker::greedy(index, &self.text, chosen, tokens, self.limit, self.counter);
-        let write = |chosen: &[bool]| self.frame.write(chosen);
-        values.fill(&mut self.text, self.limit, self.counter, write);
+        values.fill(&mut self.text, self.limit, self.counter, &self.write);
         self.story.chosen = values.chosen;
     }
 

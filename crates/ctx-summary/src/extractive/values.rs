@@ -44,15 +44,12 @@ impl<'i> Picker<'i> {
         counter: &dyn TokenCounter,
     ) -> Greedy<Self> {
         let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
-        let mut coverage = index.coverage().to_vec();
-        index.add_coverage(written, &mut coverage);
+        let coverage = index.coverage_with(written).into_iter();
+        let coverage = coverage.map(|words| OF_COVERAGE[usize::from(words).min(3)]);
         let mut picker = Self {
             index,
             chances: index.chances(),
-            coverage: coverage
-                .iter()
-                .map(|words| OF_COVERAGE[usize::from(*words).min(3)])
-                .collect(),
+            coverage: coverage.collect(),
             reads: Vec::new(),
             has_heads: limit >= LITTLE,
         };

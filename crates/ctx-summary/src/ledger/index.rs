@@ -183,8 +183,10 @@ impl Index {
         }
     }
 
-    /// Adds what a text covers to `coverage`, without changing the index.
-    pub fn add_coverage(&self, text: &str, coverage: &mut [u8]) {
+    /// The coverage of each identifier by the kept texts and this one: 0 if they do not have it, else
+    /// one more than the number of words around it, up to two words.
+    pub fn coverage_with(&self, text: &str) -> Vec<u8> {
+        let mut coverage = self.coverage.clone();
         let mut scan = Scan::default();
         for segment in segments(text) {
             let segment = &text[segment];
@@ -196,6 +198,7 @@ impl Index {
                 }
             }
         }
+        coverage
     }
 
     fn find(&self, hash: u64, name: &str) -> Option<Id> {
@@ -277,12 +280,6 @@ impl Index {
     pub fn knows(&self, identifier: &str) -> bool {
         self.find(hash(identifier), identifier).is_some()
     }
-
-    /// The coverage of each identifier by the kept texts: 0 if they do not have it, else one more
-    /// than the number of words around it, up to two words.
-    pub fn coverage(&self) -> &[u8] {
-        &self.coverage
-    }
 }
 
 #[cfg(test)]
@@ -311,7 +308,7 @@ mod tests {
         assert_eq!(index.bytes(), 0);
         assert!(index.segments().is_empty() && index.chances().is_empty());
         assert!(names(&index).is_empty() && !index.knows(""));
-        index.add_coverage("user_1 is not known", &mut []);
+        assert!(index.coverage_with("user_1 is not known").is_empty());
     }
 
     #[test]
@@ -396,21 +393,19 @@ mod tests {
         index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
         index.cover(&Reading::of_stay(&says(Role::User, "the order W8123 was shipped by user_7")));
         // One more than the number of words around it.
-        assert_eq!(index.coverage(), [3, 0]);
+        assert_eq!(index.coverage, [3, 0]);
         assert!(!index.knows("user_7"));
         // A mention with fewer words does not reduce the coverage.
         index.cover(&Reading::of_stay(&says(Role::User, "W8123")));
-        assert_eq!(index.coverage(), [3, 0]);
+        assert_eq!(index.coverage, [3, 0]);
     }
 
     #[test]
     fn a_text_may_be_looked_at_for_one_use() {
         let mut index = Index::default();
         index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
-        let mut coverage = index.coverage().to_vec();
-        index.add_coverage("W8123\n\nand user_7", &mut coverage);
-        assert_eq!(coverage, [1, 0]);
-        assert_eq!(index.coverage(), [0, 0]);
+        assert_eq!(index.coverage_with("W8123\n\nand user_7"), [1, 0]);
+        assert_eq!(index.coverage, [0, 0]);
     }
 
     #[test]

@@ -236,7 +236,7 @@ mod tests {
         assert!(ledger.items().is_empty() && ledger.index().segments().is_empty());
         // The identifier is known and covered.
         assert!(ledger.index().knows("user_0017"));
-        assert!(ledger.index().coverage()[0] > 0);
+        assert!(ledger.index().coverage[0] > 0);
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         let before = ledger.identifiers().len();
         ledger.absorb(0, Reading::of_stay(&says(Role::User, "the order W8123 and W9999")));
         assert_eq!(ledger.identifiers().len(), before);
-        assert!(ledger.index().coverage()[0] > 0);
+        assert!(ledger.index().coverage[0] > 0);
     }
 
     #[test]

@@ -181,7 +181,7 @@ mod tests {
         // The index accepts more messages.
         let back = answer("the order ORD00000 is back");
         index.absorb(2_001, &Reading::of(&back, Zone::Old), false);
-        assert_eq!(index.chances().len(), index.coverage().len());
+        assert_eq!(index.chances().len(), index.coverage.len());
         let lines = index.identifiers();
         let line = |name| lines.iter().find(|id| id.text == name).map(|id| id.line);
         assert_eq!(line("ORD00050"), Some(50));

@@ -42,7 +42,7 @@ struct Page<'t> {
 impl Page<'_> {
     fn statement(&mut self, number: usize) {
         let statement = &self.talk.statements[number];
-        let label = self.talk.label(statement);
+        let label = Label::of(self.talk.said[statement.said].origin, statement.kind);
         let text = words_of(statement.text, statement.kind);
         let said_before = self.before.map(|before| self.talk.statements[before].said);
         let goes_on = said_before == Some(statement.said) && label.goes_on();

@@ -9,7 +9,6 @@ use regex::Regex;
 
 use super::super::segment_worth::pattern;
 use super::prefix::{Prefix, is_date, stamp};
-use crate::ledger::form::Label;
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
 /// The number of messages that must begin with a text before it counts as a name.
@@ -142,12 +141,6 @@ impl<'i> Talk<'i> {
             head,
             is_open: !segment.is_covered && text.contains(char::is_alphanumeric),
         });
-    }
-
-    /// The speaker, as a summary writes it.
-    pub(super) fn label(&self, statement: &Statement<'_>) -> Label {
-        let origin = self.said[statement.said].origin;
-        Label::of(origin, statement.kind)
     }
 }
 

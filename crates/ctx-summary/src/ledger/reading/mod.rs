@@ -19,7 +19,7 @@ use crate::ledger::item::{Item, ItemKind};
 use crate::ledger::segment::{Origin, Origins, SegmentKind};
 
 /// The result of reading one message.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reading {
     pub(crate) source: Source,
     pub(crate) events: Vec<Event>,
@@ -34,9 +34,10 @@ pub struct Reading {
 }
 
 /// The source of a reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A system message, which is always kept.
+    #[default]
     System,
     /// Any other message. `is_request` is set if the user says something in it.
     Message { is_request: bool },

@@ -30,15 +30,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(source: Source, leaves: bool) -> Self {
         Self {
-            reading: Reading {
-                source,
-                events: Vec::new(),
-                mentions: super::Mentions::default(),
-                quotes: Vec::new(),
-                marks: Vec::new(),
-                kept: Vec::new(),
-                secrets: 0,
-            },
+            reading: Reading { source, ..Reading::default() },
             scan: Scan::default(),
             leaves,
             call: None,
