@@ -163,9 +163,7 @@ impl Args {
             }
             Layer::Runtime => read_text(&memory.join("extracted/runtime.md")),
             Layer::Summary => {
-                let Some(session) = &self.session else {
-                    return Ok(String::new());
-                };
+                let Some(session) = &self.session else { return Ok(String::new()) };
                 Ok(newest(&read_text(&summary_path(store, session))?).to_owned())
             }
         }
@@ -211,9 +209,7 @@ impl<'a> Placing<'a> {
     }
 
     fn place(&mut self) -> Result<(), PassError> {
-        let Some(message) = self.message.take() else {
-            return Ok(());
-        };
+        let Some(message) = self.message.take() else { return Ok(()) };
         let line_end: &[u8] = if self.ends_a_line { b"" } else { b"\n" };
         let written = self.output.write_all(line_end);
         let written = written.and_then(|()| self.output.write_all(&message));

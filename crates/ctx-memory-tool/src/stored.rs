@@ -72,9 +72,7 @@ impl<'a> Stored<'a> {
         });
         for name in names.into_iter().filter(|name| is_of(kind, name)) {
             let meta = fs::symlink_metadata(path.join(&name)).ok();
-            let Some(meta) = meta.filter(fs::Metadata::is_file) else {
-                continue;
-            };
+            let Some(meta) = meta.filter(fs::Metadata::is_file) else { continue };
             let (time, change) = (meta.mtime_nsec(), meta.ctime_nsec());
             let session = name.strip_suffix(".md").filter(|_| kind == SourceKind::Summary);
             let mark = format!("{} {}.{time} {}.{change}", meta.len(), meta.mtime(), meta.ctime());
@@ -253,9 +251,7 @@ impl<'a> Stored<'a> {
         };
         let unread = |error| self.cannot_read(entry, &error);
         let mut records = Records::open(bytes, &options).map_err(unread)?;
-        let Some(dialect) = records.dialect() else {
-            return Ok(());
-        };
+        let Some(dialect) = records.dialect() else { return Ok(()) };
         let mut place = SourceLine::of_line(0);
         while let Some(record) = records.next().map_err(unread)? {
             place = if record.line == place.line {

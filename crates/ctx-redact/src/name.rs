@@ -66,9 +66,7 @@ fn bare(before: &str) -> &str {
         return before;
     }
     let before = unquoted(before);
-    let Some(last) = before.as_bytes().last() else {
-        return before;
-    };
+    let Some(last) = before.as_bytes().last() else { return before };
     if *last == b's' || !last.is_ascii() {
         let joint = JOINTS.iter().find_map(|joint| before.strip_suffix(joint));
         return joint.map_or(before, unquoted);
@@ -84,9 +82,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 fn is_last_word(name: &str, word: &str) -> bool {
-    let Some(start) = name.len().checked_sub(word.len()) else {
-        return false;
-    };
+    let Some(start) = name.len().checked_sub(word.len()) else { return false };
     let (before, end) = name.as_bytes().split_at(start);
     let is_start = match before.last() {
         None | Some(b'_' | b'-') => true,

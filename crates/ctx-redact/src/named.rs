@@ -165,9 +165,7 @@ fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     loop {
         // A quote ends the text in which line ends are `\n`.
         end += run(&bytes[end..], |b| !b"\r\n\\\"".contains(&b));
-        let Some(length) = line_end(&bytes[end..]) else {
-            return end;
-        };
+        let Some(length) = line_end(&bytes[end..]) else { return end };
         let next = end + length + margin(&bytes[end + length..]);
         if run(&bytes[next..], |b| b == b' ') < indent {
             return end;

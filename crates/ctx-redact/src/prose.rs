@@ -37,9 +37,7 @@ const fn pair(end: [u8; 4]) -> usize {
 /// this at every space, so it reads four letters only.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
-    let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else {
-        return false;
-    };
+    let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else { return false };
     if end[3] >= 0x80 {
         return true;
     }
@@ -287,9 +285,7 @@ fn announces(cursor: Cursor<'_>) -> bool {
 }
 
 fn may_be_word(word: &[u8]) -> bool {
-    let Some((first, rest)) = word.split_first() else {
-        return false;
-    };
+    let Some((first, rest)) = word.split_first() else { return false };
     let is_word = first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase);
     let lower = word.to_ascii_lowercase();
     let is_about_passwords =

@@ -274,9 +274,7 @@ fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
 /// A position up to `count` characters before `at`, at the start of a word.
 fn back(text: &str, at: usize, count: usize) -> usize {
     let before = text[..at].char_indices().rev();
-    let Some((start, _)) = before.take(count).last() else {
-        return at;
-    };
+    let Some((start, _)) = before.take(count).last() else { return at };
     if start == 0 {
         return 0;
     }

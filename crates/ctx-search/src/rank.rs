@@ -102,9 +102,7 @@ impl Ranking<'_> {
         let number = |name| -> Result<u64, SearchError> {
             Ok(fields.u64(name)?.first(address.doc_id).unwrap_or_default())
         };
-        let Some(source) = self.known.source(number("source")?) else {
-            return Ok(None);
-        };
+        let Some(source) = self.known.source(number("source")?) else { return Ok(None) };
         let hit = Hit {
             source: source.clone(),
             line: number("line")?,

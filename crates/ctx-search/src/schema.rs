@@ -88,9 +88,7 @@ impl Tokenizer for Words {
 
 impl TokenStream for WordStream {
     fn advance(&mut self) -> bool {
-        let Some(end) = self.ends.next() else {
-            return false;
-        };
+        let Some(end) = self.ends.next() else { return false };
         self.token.text.clear();
         self.token.text.push_str(&self.words[self.at..end]);
         self.token.position = self.token.position.wrapping_add(1);

@@ -39,9 +39,7 @@ pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     let mut at = 0;
     loop {
         let start = after(text, at, |class| matches!(class, Class::Other | Class::Joint));
-        let Some((class, _)) = class_at(text, start) else {
-            return;
-        };
+        let Some((class, _)) = class_at(text, start) else { return };
         if class == Class::Unspaced {
             at = after(text, start, |class| class == Class::Unspaced);
             unspaced(text, start..at, &mut take);

@@ -76,9 +76,7 @@ impl Recognizer {
             return Some(self.bare(&text));
         }
         let may_be = matches!(message.role, Role::User | Role::System);
-        let ([Part::Text(text)], true) = (message.parts.as_slice(), may_be) else {
-            return None;
-        };
+        let ([Part::Text(text)], true) = (message.parts.as_slice(), may_be) else { return None };
         let marked = self.headers().any(|header| behind(text, header).is_some());
         marked.then(|| self.bare(text))
     }

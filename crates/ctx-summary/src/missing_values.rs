@@ -58,9 +58,7 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
     // Sorted by the numbers of their segments.
     let mut lines = BTreeMap::new();
     while lines.len() < limit.lines {
-        let Some((number, line)) = chooser.next(left) else {
-            break;
-        };
+        let Some((number, line)) = chooser.next(left) else { break };
         left -= counter.count(&line) + 1;
         lines.insert(number, line);
     }
@@ -235,9 +233,7 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
     if segment.origin != Origin::Result {
         return true;
     }
-    let Some(source) = (answered.source_of)(segment.line) else {
-        return true;
-    };
+    let Some(source) = (answered.source_of)(segment.line) else { return true };
     let (tool, work) = source.split_once(": ").unwrap_or((source, ""));
     let tool = tool.to_lowercase();
     let finds = FINDERS.iter().any(|name| tool.contains(name));
@@ -250,9 +246,7 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
 
 /// Returns true for a name with its value: `"order_id": "W8123"`, `port: 9443`.
 fn is_pair(text: &str) -> bool {
-    let Some((name, value)) = text.split_once([':', '：']) else {
-        return false;
-    };
+    let Some((name, value)) = text.split_once([':', '：']) else { return false };
     let name = name.trim_matches(['"', '\'', ' ']);
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ');
     !name.is_empty()

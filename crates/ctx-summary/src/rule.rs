@@ -93,9 +93,7 @@ impl RuleSummary {
     /// counts always stay.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
-        let Some(limit) = limit else {
-            return self.write(cut);
-        };
+        let Some(limit) = limit else { return self.write(cut) };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
         // Each stage cuts no more than necessary, but everything if that is not enough.
         for (stage, most) in most.into_iter().enumerate() {

@@ -57,9 +57,7 @@ pub fn first_chars(text: &str, count: usize) -> &str {
 
 /// Returns the last `count` characters.
 pub fn last_chars(text: &str, count: usize) -> &str {
-    let Some(nth) = count.checked_sub(1) else {
-        return "";
-    };
+    let Some(nth) = count.checked_sub(1) else { return "" };
     let start = text.char_indices().nth_back(nth);
     start.map_or(text, |(start, _)| &text[start..])
 }

@@ -88,9 +88,7 @@ impl Choice {
         if self.abandoned.iter().any(|terms| self.is_for(earlier, terms)) {
             return true;
         }
-        let Some(about) = &self.about else {
-            return false;
-        };
+        let Some(about) = &self.about else { return false };
         let shared = common(old, new);
         let says_the_same = shared == old.len() || shared == new.len();
         let about = common(old, &about.all);

@@ -171,9 +171,7 @@ pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
 fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     let mut marked = 0;
     for statement in all {
-        let Some(by) = statement.taken_back.as_ref().filter(|by| is_lasting(by)) else {
-            continue;
-        };
+        let Some(by) = statement.taken_back.as_ref().filter(|by| is_lasting(by)) else { continue };
         if statement.can_be_marked() {
             if !add_mark(&mut new.files[place_of(statement.kind)], statement, by) {
                 continue;

@@ -68,9 +68,7 @@ impl Search<'_> {
             while let Some(at) = new.pop() {
                 new.extend(self.retract_similar(at));
             }
-            let Some(at) = self.retract_reversed() else {
-                return;
-            };
+            let Some(at) = self.retract_reversed() else { return };
             new.push(at);
         }
     }
@@ -112,9 +110,7 @@ impl Search<'_> {
     /// Takes back statements that are similar to a superseded one.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
-        let Some(by) = old.taken_back.clone() else {
-            return Vec::new();
-        };
+        let Some(by) = old.taken_back.clone() else { return Vec::new() };
         let mut similar: Vec<usize> = (0..self.all.len()).collect();
         similar.retain(|at| {
             let statement = &self.all[*at];

@@ -244,9 +244,7 @@ impl Run<'_, '_> {
 
     /// Writes the audit log and the daily log.
     fn record(&mut self, master: &[u8]) {
-        let Some((operation, facts)) = self.operation.take() else {
-            return;
-        };
+        let Some((operation, facts)) = self.operation.take() else { return };
         let store = self.consolidation.store;
         let report = &self.done.report;
         let facts = Facts {

@@ -79,9 +79,7 @@ fn fragments(topics: &[Topic]) -> Vec<bool> {
         }
     }
     let is_fragment = |topic: &Topic| {
-        let [citation] = topic.citations.as_slice() else {
-            return false;
-        };
+        let [citation] = topic.citations.as_slice() else { return false };
         let key = &topic.fingerprint.key;
         by_citation[citation].iter().any(|whole| {
             whole.retraction.is_some() == topic.retraction.is_some()

@@ -187,9 +187,7 @@ impl Extractor {
                 }
                 let text =
                     text.or_else(|| standalone(kind, &quoted, &rules, &sentence, &mut lines));
-                let Some(text) = text.filter(|text| !is_vague_consent(text)) else {
-                    continue;
-                };
+                let Some(text) = text.filter(|text| !is_vague_consent(text)) else { continue };
                 let found_text = (kind, text);
                 if !found.iter().rev().take(4).any(|recent| *recent == found_text) {
                     found.push(found_text);

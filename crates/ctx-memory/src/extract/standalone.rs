@@ -127,9 +127,7 @@ pub(super) fn is_vague_consent(text: &str) -> bool {
     static VAGUE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("vague"));
     static CONSENT: LazyLock<LazyRegex> = LazyLock::new(|| pattern("consent"));
     let plain = text.replace('’', "'");
-    let Some(consent) = CONSENT.groups(&plain) else {
-        return false;
-    };
+    let Some(consent) = CONSENT.groups(&plain) else { return false };
     let mut words = consent[1].unwrap_or_default().split(|c: char| !c.is_alphanumeric());
     words.all(|word| word.is_empty() || VAGUE.contains(&word.to_lowercase()))
 }

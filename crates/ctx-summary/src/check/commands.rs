@@ -67,9 +67,7 @@ pub(super) fn unsupported(
     let mut found: Vec<(Range<usize>, CommandVerdict)> = Vec::new();
     for start in clauses(line) {
         let clause = line[start.clone()].replace(UNVERIFIED, "");
-        let Some(verdict) = verdict(clause.trim_end(), area, source) else {
-            continue;
-        };
+        let Some(verdict) = verdict(clause.trim_end(), area, source) else { continue };
         let end = SENTENCE.find_at(line, start.start);
         let end = end.map_or(line.len(), |end| end.end());
         // An earlier check may have marked the sentence.

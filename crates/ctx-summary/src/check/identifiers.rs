@@ -54,9 +54,7 @@ pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<R
     let mut found = tokens(line);
     found.retain(|range| {
         let (token, before) = (&line[range.clone()], &line[..range.start]);
-        let Some(kind) = kind(token) else {
-            return false;
-        };
+        let Some(kind) = kind(token) else { return false };
         // `strings.to_lower(…)` is a call and not a file.
         let is_call = line[range.end..].starts_with('(') && !token.contains('/');
         let is_derived = || match kind {

@@ -215,9 +215,7 @@ impl Check<'_> {
                 }
                 continue;
             }
-            let Some(line) = self.repaired_line(line, area) else {
-                continue;
-            };
+            let Some(line) = self.repaired_line(line, area) else { continue };
             in_code ^= line.trim_start().starts_with("```");
             if !in_code && is_repeat(&line, &sections[now], &mut times) {
                 self.done.repairs.repeats += 1;
@@ -231,9 +229,7 @@ impl Check<'_> {
     /// Removes the last line of an answer that was cut off, unless the line is complete or the only
     /// one.
     fn drop_half_line(&mut self, lines: &mut Vec<String>) {
-        let Some(last) = lines.iter().rposition(|line| !line.is_empty()) else {
-            return;
-        };
+        let Some(last) = lines.iter().rposition(|line| !line.is_empty()) else { return };
         let is_whole =
             lines[last].ends_with(['.', '。', '!', '！', '?', '？', ')', '`', '|', '"', '”']);
         if !is_whole && lines[..last].iter().any(|line| says_something(line)) {

@@ -72,9 +72,7 @@ const MOST: usize = 32;
 /// Returns true if a number is the sum of the last few before it, or the difference of two
 /// neighbours.
 pub(super) fn ends_sum(before: &str, number: &str) -> bool {
-    let Some(wanted) = amounts(number).next_back() else {
-        return false;
-    };
+    let Some(wanted) = amounts(number).next_back() else { return false };
     let mut sum = 0;
     let mut last = None;
     for (at, amount) in amounts(before).rev().take(MOST).enumerate() {

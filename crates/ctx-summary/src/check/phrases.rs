@@ -157,9 +157,7 @@ impl Places {
             return true;
         }
         let mut places = rows.iter().map(|row| self.of_row(row));
-        let Some(first) = places.next() else {
-            return false;
-        };
+        let Some(first) = places.next() else { return false };
         let others: Vec<Vec<usize>> = places.collect();
         let is_near = |places: &[usize], at: usize| {
             let below = places.partition_point(|place| *place > at + WINDOW);
@@ -170,9 +168,7 @@ impl Places {
 
     /// The positions of a sequence, last first.
     fn of_row(&self, row: &[u64]) -> Vec<usize> {
-        let Some((first, others)) = row.split_first() else {
-            return Vec::new();
-        };
+        let Some((first, others)) = row.split_first() else { return Vec::new() };
         let mut begins: Vec<usize> = self.of(*first).collect();
         for (behind, word) in (1..).zip(others) {
             let places: Vec<usize> = self.of(*word).collect();

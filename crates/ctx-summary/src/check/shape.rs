@@ -157,9 +157,7 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('\\') {
         plain.push_str(&rest[..at]);
         rest = rest[at..].trim_start_matches('\\');
-        let Some(letter) = rest.chars().next() else {
-            break;
-        };
+        let Some(letter) = rest.chars().next() else { break };
         let (c, length) = match letter {
             'n' | 'r' => ('\n', 1),
             't' => ('\t', 1),

@@ -120,9 +120,7 @@ impl<J: Judge> Greedy<J> {
                 continue;
             }
             let chain = self.judge.chain(number, &self.chosen);
-            let Some(again) = self.judge.candidate(&chain, &self.tokens) else {
-                continue;
-            };
+            let Some(again) = self.judge.candidate(&chain, &self.tokens) else { continue };
             if again.tokens > room {
                 too_long.push(again);
                 continue;

@@ -101,9 +101,7 @@ fn choose(
     room: u64,
     counter: &dyn TokenCounter,
 ) -> Vec<(usize, String)> {
-    let Some((_, first)) = ranked.first() else {
-        return Vec::new();
-    };
+    let Some((_, first)) = ranked.first() else { return Vec::new() };
     if room < LEAST {
         return Vec::new();
     }

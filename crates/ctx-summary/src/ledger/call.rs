@@ -99,9 +99,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let head: Vec<&str> = head.lines().map(str::trim).collect();
     let found = head.iter().position(|line| says_error(line));
     let at = found.or(result.is_error.then_some(0))?;
-    let Some(first) = head.get(at) else {
-        return Some("error without a text".to_owned());
-    };
+    let Some(first) = head.get(at) else { return Some("error without a text".to_owned()) };
     let rest = head[at + 1..].iter().copied();
     // "Exit code 1" says little without the next line.
     let is_bare = || exit_code(first).is_some() || first.ends_with(':');

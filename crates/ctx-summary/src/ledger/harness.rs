@@ -68,9 +68,7 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     let mut own = Cow::from("");
     let mut rest = text;
     while let Some((before, reminder)) = rest.split_once(BEGIN) {
-        let Some((_, after)) = reminder.split_once(END) else {
-            break;
-        };
+        let Some((_, after)) = reminder.split_once(END) else { break };
         own += before;
         rest = after.strip_prefix('\n').unwrap_or(after);
     }

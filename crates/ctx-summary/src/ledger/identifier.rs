@@ -330,9 +330,7 @@ fn is_path(run: &[u8]) -> bool {
 
 /// Returns true if a run is a name, a dot and a known extension.
 fn is_file(run: &[u8]) -> bool {
-    let Some(dot) = run.iter().rposition(|b| *b == b'.') else {
-        return false;
-    };
+    let Some(dot) = run.iter().rposition(|b| *b == b'.') else { return false };
     dot > 0 && str::from_utf8(&run[dot + 1..]).is_ok_and(|end| EXTENSIONS.contains(end))
 }
 

@@ -177,9 +177,7 @@ fn add_value(raw: &str, label: &Label, depth: usize, found: &mut Vec<Piece>) {
 }
 
 fn add_object(raw: &str, label: &Label, depth: usize, found: &mut Vec<Piece>) {
-    let Some(object) = Object::within(raw) else {
-        return;
-    };
+    let Some(object) = Object::within(raw) else { return };
     let (mut short, mut long) = (Vec::new(), Vec::new());
     for member in object.members() {
         match in_a_line(member.value) {
@@ -247,9 +245,7 @@ fn scalar(raw: &str) -> Option<String> {
 
 /// Returns a string without its quotation marks, or any other value unchanged.
 fn plain(raw: &str) -> Cow<'_, str> {
-    let Some(string) = raw.strip_prefix('"') else {
-        return raw.into();
-    };
+    let Some(string) = raw.strip_prefix('"') else { return raw.into() };
     let is_plain = |string: &&str| string.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\');
     if let Some(string) = string.strip_suffix('"').filter(is_plain) {
         return string.into();

@@ -114,9 +114,7 @@ impl Ledger {
                 self.items.begin(action, segment, line);
             }
             Event::Result(outcome, quotes) => {
-                let Some(call) = self.items.end(&outcome, line) else {
-                    return;
-                };
+                let Some(call) = self.items.end(&outcome, line) else { return };
                 // The result only confirms the list, and the list itself is shown.
                 if call.action.tasks.is_some() && outcome.error.is_none() {
                     self.index.hide(&numbers[quotes]);

@@ -126,9 +126,7 @@ impl Words {
             .take_while(within)
             .filter(|word| word.end <= place.start || word.start >= place.end)
             .map(|word| &text[word.clone()]);
-        let Some(one) = others.next() else {
-            return inside;
-        };
+        let Some(one) = others.next() else { return inside };
         if inside + 1 >= ENOUGH || others.any(|word| word != one) {
             return ENOUGH;
         }

@@ -90,9 +90,7 @@ fn proper(text: &str, at: usize) -> Option<Range<usize>> {
     }
     let (mut end, mut words) = (word_end(text, at)?, 1);
     while text.as_bytes().get(end) == Some(&b' ') {
-        let Some(next) = word_end(text, end + 1) else {
-            break;
-        };
+        let Some(next) = word_end(text, end + 1) else { break };
         end = next;
         words += 1;
     }

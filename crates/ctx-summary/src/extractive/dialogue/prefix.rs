@@ -48,9 +48,7 @@ impl<'t> Prefix<'t> {
 /// Splits the date off the beginning of a text. Other text in brackets is skipped only if a name
 /// follows it.
 pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
-    let Some(found) = STAMP.captures(text) else {
-        return (None, text);
-    };
+    let Some(found) = STAMP.captures(text) else { return (None, text) };
     let rest = &text[found[0].len()..];
     let has_name = Prefix::named(rest).is_some();
     let in_brackets = found.get(1).filter(|inside| is_when(inside.as_str()));

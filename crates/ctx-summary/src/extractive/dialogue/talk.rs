@@ -91,9 +91,7 @@ impl<'i> Talk<'i> {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
             let mut known = of_role.filter_map(|said| Some((said.name?, said.colon)));
-            let Some((name, colon)) = known.next() else {
-                continue;
-            };
+            let Some((name, colon)) = known.next() else { continue };
             if known.any(|(other, _)| other != name) {
                 continue;
             }
@@ -109,9 +107,7 @@ impl<'i> Talk<'i> {
         let at = self.statements.len();
         // A message with nothing but a date says when the next messages were written.
         let last = self.said.last().and_then(|last| {
-            let [one] = &self.statements[last.statements.clone()] else {
-                return None;
-            };
+            let [one] = &self.statements[last.statements.clone()] else { return None };
             is_date(one.text).then_some(one.text)
         });
         let before = self.said.last().and_then(|last| last.date);

@@ -298,9 +298,7 @@ impl<'t> Hay<'t> {
         let whole = |word: &Range<usize>| whole_end || word.end < needle.len();
         let mut rarest: Option<(usize, &[usize])> = None;
         for word in words(needle).filter(whole) {
-            let Some(places) = self.places.get(&needle[word.clone()]) else {
-                return false;
-            };
+            let Some(places) = self.places.get(&needle[word.clone()]) else { return false };
             if rarest.is_none_or(|(_, least)| places.len() < least.len()) {
                 rarest = Some((word.start, places));
             }

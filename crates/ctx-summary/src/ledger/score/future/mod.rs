@@ -142,9 +142,7 @@ impl Future {
         let mut found = Vec::new();
         for (values, before) in &self.calls {
             for value in values.iter().filter(|value| !given.has(value)) {
-                let Some(known) = known(old, value) else {
-                    continue;
-                };
+                let Some(known) = known(old, value) else { continue };
                 let is_given = known != value && given.has(known);
                 let is_new = !is_given && !is_common(known) && seen.insert(known);
                 if is_new && !later.has_within(known, *before) {
