@@ -71,12 +71,13 @@ impl SearchIndex {
 /// may give any answer. This takes about a millisecond for each 5 MB.
 fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     let index = Index::open_in_dir(folder).ok()?;
-    let known = match index.load_metas().ok()?.payload {
-        Some(text) => IndexedSources::parse(&text)?,
+    let known: IndexedSources = match index.load_metas().ok()?.payload {
+        Some(text) => serde_json::from_str(&text).ok()?,
         // An index that was created and never written to is empty.
         None => IndexedSources::default(),
     };
-    let is_sound = index.schema() == *schema && index.validate_checksum().ok()?.is_empty();
+    let is_known = known.version == VERSION && index.schema() == *schema;
+    let is_sound = is_known && index.validate_checksum().ok()?.is_empty();
     let all_there = index.reader().is_ok();
     (is_sound && all_there).then_some((index, known))
 }
@@ -147,12 +148,6 @@ impl Default for IndexedSources {
 }
 
 impl IndexedSources {
-    /// Parses the content of a commit; `None` if it has another version.
-    fn parse(payload: &str) -> Option<Self> {
-        let known: Self = serde_json::from_str(payload).ok()?;
-        (known.version == VERSION).then_some(known)
-    }
-
     /// The source with this number.
     pub(crate) fn source(&self, number: u64) -> Option<&Source> {
         let place = self.sources.binary_search_by_key(&number, |known| known.number).ok()?;
