@@ -42,17 +42,16 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
     let mut others = HashSet::new();
     for line in text.lines() {
-        match Entry::parse(without_marker(line.trim()).1) {
-            Some(entry)
-                if entry
-                    .taken_back
-                    .as_ref()
-                    .is_some_and(|by| by.session != entry.citation.session) =>
-            {
-                taken_back.entry(comparison_key(entry.text)).or_default().push(entry);
-            }
-            Some(entry) => _ = others.insert(comparison_key(entry.text)),
-            None => others.extend(keys(line)),
+        let Some(entry) = Entry::parse(without_marker(line.trim()).1) else {
+            others.extend(keys(line));
+            continue;
+        };
+        let key = comparison_key(entry.text);
+        let is_of_another = |by: &Citation| by.session != entry.citation.session;
+        if entry.taken_back.as_ref().is_some_and(is_of_another) {
+            taken_back.entry(key).or_default().push(entry);
+        } else {
+            others.insert(key);
         }
     }
     taken_back.retain(|key, _| !others.contains(key));
