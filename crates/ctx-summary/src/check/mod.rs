@@ -141,11 +141,9 @@ impl Check<'_> {
             return Err(Reason::NothingLeft);
         }
         self.done.text = joined(&lines);
-        let longer = self
-            .rules
-            .largest
-            .is_some_and(|most| self.rules.counter.count_up_to(&self.done.text, most).is_none());
-        if longer { Err(Reason::Longer) } else { Ok(self.done) }
+        let text = &self.done.text;
+        let exceeds = |most| self.rules.counter.count_up_to(text, most).is_none();
+        if self.rules.largest.is_some_and(exceeds) { Err(Reason::Longer) } else { Ok(self.done) }
     }
 
     fn without_echoes(&mut self, text: &str) -> Result<Vec<String>, Reason> {

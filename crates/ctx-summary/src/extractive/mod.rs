@@ -35,7 +35,7 @@ pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> Str
 /// session is assumed to need all of them.
 pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
     // A token is rarely longer than 8 bytes.
-    if ledger.index().bytes() / 8 > limit {
+    if ledger.index().arena.len() as u64 / 8 > limit {
         return limit;
     }
     counter.count(&extractive(ledger, limit, counter))

@@ -12,20 +12,21 @@ use crate::ledger::{Index, Segment, SegmentKind};
 /// in the session, where the rest of the turn is.
 pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut text = String::new();
-    let mut before: Option<LinePosition> = None;
+    // The speaker, the turn and the line of the previous segment.
+    let mut before: Option<(Label, u32, u64)> = None;
     for number in order(index.segments(), chosen) {
         let segment = &index.segments()[number];
-        let place = LinePosition::of(segment);
-        let label = place.label;
+        let label = Label::of(segment.origin, segment.kind);
         let words = words_of(index.text(segment), segment.kind);
-        let goes_on = before.is_some_and(|before| place.goes_on(before));
-        if !(goes_on && is_plain(&words)) {
-            if cite && label == Label::User && place.line > 0 && before != Some(place) {
-                let _ = write!(text, "[{}] ", place.line);
+        let is_same = before.is_some_and(|(of, turn, _)| (of, turn) == (label, segment.turn));
+        let place = Some((label, segment.turn, segment.line));
+        if !(is_same && label.goes_on() && is_plain(&words)) {
+            if cite && label == Label::User && segment.line > 0 && before != place {
+                let _ = write!(text, "[{}] ", segment.line);
             }
             text.push_str(label.as_str());
         }
-        before = Some(place);
+        before = place;
         if label.goes_on() {
             text.push_str(&words);
         } else {
@@ -48,29 +49,6 @@ fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     let mut order: Vec<(Vec<usize>, usize)> = numbers.map(from_the_top).collect();
     order.sort();
     order.into_iter().map(|(_, number)| number)
-}
-
-/// The speaker of a line, and the line in the session.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct LinePosition {
-    label: Label,
-    turn: u32,
-    line: u64,
-}
-
-impl LinePosition {
-    fn of(segment: &Segment) -> Self {
-        Self {
-            label: Label::of(segment.origin, segment.kind),
-            turn: segment.turn,
-            line: segment.line,
-        }
-    }
-
-    /// Returns true if the previous speaker continues here.
-    fn goes_on(self, before: Self) -> bool {
-        self.label.goes_on() && (self.label, self.turn) == (before.label, before.turn)
-    }
 }
 
 /// Tokens of a line in addition to its text.

@@ -231,11 +231,6 @@ impl Index {
         id
     }
 
-    /// The bytes of all segments.
-    pub fn bytes(&self) -> u64 {
-        self.arena.len() as u64
-    }
-
     /// The segments.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
@@ -305,7 +300,7 @@ mod tests {
         for text in ["", " \n", "..."] {
             index.absorb(1, &read(Role::User, text), true);
         }
-        assert_eq!(index.bytes(), 0);
+        assert_eq!(index.arena.len(), 0);
         assert!(index.segments().is_empty() && index.chances().is_empty());
         assert!(names(&index).is_empty() && !index.knows(""));
         assert!(index.coverage_with("user_1 is not known").is_empty());
@@ -322,7 +317,7 @@ mod tests {
         assert_eq!(segment.line, 3);
         assert_eq!(index.text(segment), "订单 W8123 已发货");
         assert_eq!(index.marks(segment).len(), 1);
-        assert_eq!(index.bytes(), "订单 W8123 已发货".len() as u64);
+        assert_eq!(index.arena.len(), "订单 W8123 已发货".len());
         // The identifier was seen again, though.
         assert_eq!(index.identifiers()[0].line, 7);
     }

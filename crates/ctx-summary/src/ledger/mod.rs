@@ -185,7 +185,7 @@ mod tests {
         let ledger =
             ledger(&[Message::new(Role::User, vec![]), says(Role::Assistant, ""), answers("\n\n")]);
         assert!(ledger.items().is_empty() && ledger.identifiers().is_empty());
-        assert_eq!((ledger.index().bytes(), ledger.redacted), (0, 0));
+        assert_eq!((ledger.index().arena.len(), ledger.redacted), (0, 0));
         let mut counts = [(ItemKind::Ask, 0), (ItemKind::File, 2)];
         ledger.add_left_out(&mut counts);
         assert_eq!(counts, [(ItemKind::Ask, 0), (ItemKind::File, 2)]);

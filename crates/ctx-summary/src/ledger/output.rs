@@ -60,21 +60,17 @@ struct Cutter<'t> {
 impl<'t> Cutter<'t> {
     fn line(&mut self, line: &'t str) {
         let (number, code) = numbered(line.trim());
-        if is_tag(code) {
-            self.end_comment();
-            return;
-        }
         if is_comment(code) {
             self.add_comment(code);
             return;
         }
-        if defines(without_place(code)) {
-            self.end_comment();
-            self.definition(number, code);
+        self.end_comment();
+        if is_tag(code) {
             return;
         }
-        self.end_comment();
-        if is_frame(code) {
+        if defines(without_place(code)) {
+            self.definition(number, code);
+        } else if is_frame(code) {
             self.frame = Some(self.found.len());
             self.cut(code, SegmentKind::Line);
         } else if is_outcome(code) {

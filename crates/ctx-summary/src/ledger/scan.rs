@@ -23,7 +23,8 @@ pub(crate) struct Match {
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     found: Vec<Match>,
-    words: Words,
+    /// The words of the segment that describe what they surround.
+    words: Vec<Range<usize>>,
 }
 
 impl Scan {
@@ -47,9 +48,9 @@ impl Scan {
             });
         }
         if with_words && !found.is_empty() {
-            self.words.read(text);
+            read_words(text, &mut self.words);
             for found in found.iter_mut() {
-                found.words = self.words.around(text, &found.place);
+                found.words = words_around(&self.words, text, &found.place);
             }
         }
         found
@@ -73,65 +74,56 @@ static STOP: [u64; 53] = word_list([
     "were", "what", "when", "where", "which", "while", "will", "with", "would", "your",
 ]);
 
-/// The words of a text that describe what they surround, as ranges.
-#[derive(Debug, Default)]
-pub(crate) struct Words {
-    places: Vec<Range<usize>>,
-}
-
-impl Words {
-    /// Reads plain words, keys of JSON members, and runs of Chinese.
-    pub(crate) fn read(&mut self, text: &str) {
-        self.places.clear();
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            let start = at;
-            let class = class(*byte);
-            if class & WORD != 0 {
-                at += run(bytes, at, WORD);
-                if is_context(bytes, start..at) {
-                    self.places.push(start..at);
-                }
-            } else if byte.is_ascii() {
-                at += 1;
-            } else {
-                at = han_end(text, at);
-                // A single character is a particle or a piece of a word.
-                if at - start >= 2 * HAN_BYTES {
-                    self.places.push(start..at);
-                }
+/// Reads plain words, keys of JSON members, and runs of Chinese.
+fn read_words(text: &str, words: &mut Vec<Range<usize>>) {
+    words.clear();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let start = at;
+        let class = class(*byte);
+        if class & WORD != 0 {
+            at += run(bytes, at, WORD);
+            if is_context(bytes, start..at) {
+                words.push(start..at);
+            }
+        } else if byte.is_ascii() {
+            at += 1;
+        } else {
+            at = han_end(text, at);
+            // A single character is a particle or a piece of a word.
+            if at - start >= 2 * HAN_BYTES {
+                words.push(start..at);
             }
         }
     }
+}
 
-    /// The number of different words around `place` in the text that was read, up to [`ENOUGH`].
-    pub(crate) fn around(&self, text: &str, place: &Range<usize>) -> u8 {
-        let first_inside = self.places.partition_point(|word| word.end <= place.start);
-        // A Chinese name is part of a run of characters, and the rest of the run describes it.
-        let outside = |word: &Range<usize>| {
-            let sides =
-                [place.start.saturating_sub(word.start), word.end.saturating_sub(place.end)];
-            sides.iter().filter(|side| **side >= 2 * HAN_BYTES).count()
-        };
-        let inside = self.places[first_inside..].iter();
-        let inside = inside.take_while(|word| word.start < place.end);
-        let inside: usize = inside.map(outside).sum();
-        let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
-        let from = place.start.saturating_sub(SPAN);
-        let first = self.places.partition_point(|word| word.start < from);
-        let within = |word: &&Range<usize>| word.end <= place.end + SPAN;
-        let mut others = self.places[first..]
-            .iter()
-            .take_while(within)
-            .filter(|word| word.end <= place.start || word.start >= place.end)
-            .map(|word| &text[word.clone()]);
-        let Some(one) = others.next() else { return inside };
-        if inside + 1 >= ENOUGH || others.any(|word| word != one) {
-            return ENOUGH;
-        }
-        inside + 1
+/// The number of different words around `place` in a text, up to [`ENOUGH`].
+fn words_around(words: &[Range<usize>], text: &str, place: &Range<usize>) -> u8 {
+    let first_inside = words.partition_point(|word| word.end <= place.start);
+    // A Chinese name is part of a run of characters, and the rest of the run describes it.
+    let outside = |word: &Range<usize>| {
+        let sides = [place.start.saturating_sub(word.start), word.end.saturating_sub(place.end)];
+        sides.iter().filter(|side| **side >= 2 * HAN_BYTES).count()
+    };
+    let inside = words[first_inside..].iter();
+    let inside = inside.take_while(|word| word.start < place.end);
+    let inside: usize = inside.map(outside).sum();
+    let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
+    let from = place.start.saturating_sub(SPAN);
+    let first = words.partition_point(|word| word.start < from);
+    let within = |word: &&Range<usize>| word.end <= place.end + SPAN;
+    let mut others = words[first..]
+        .iter()
+        .take_while(within)
+        .filter(|word| word.end <= place.start || word.start >= place.end)
+        .map(|word| &text[word.clone()]);
+    let Some(one) = others.next() else { return inside };
+    if inside + 1 >= ENOUGH || others.any(|word| word != one) {
+        return ENOUGH;
     }
+    inside + 1
 }
 
 /// Returns the end of the run of Chinese characters at `at`, or of a single other character.
@@ -170,7 +162,7 @@ fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{STOP, Scan, Words};
+    use super::{STOP, Scan, read_words, words_around};
 
     fn found(text: &str, prose: bool) -> Vec<(&str, u8)> {
         let mut scan = Scan::default();
@@ -201,10 +193,10 @@ mod tests {
 
     fn around(text: &str, identifier: &str) -> u8 {
         let at = text.find(identifier).expect("it is there");
-        let mut words = Words::default();
-        words.read("an earlier text, which is forgotten");
-        words.read(text);
-        words.around(text, &(at..at + identifier.len()))
+        let mut words = Vec::new();
+        read_words("an earlier text, which is forgotten", &mut words);
+        read_words(text, &mut words);
+        words_around(&words, text, &(at..at + identifier.len()))
     }
 
     #[test]

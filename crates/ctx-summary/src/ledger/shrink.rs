@@ -168,9 +168,9 @@ mod tests {
             }
             index.absorb(number, &Reading::of(&message, Zone::Old), false);
         }
-        let (bytes, segments) = (index.bytes(), index.segments().len());
+        let (bytes, segments) = (index.arena.len(), index.segments().len());
         index.shrink();
-        assert!(index.bytes() <= bytes / 2);
+        assert!(index.arena.len() <= bytes / 2);
         assert!(index.segments().len() < segments);
         let kept: Vec<&str> = index.segments().iter().map(|s| index.text(s)).collect();
         for number in (0..2_000).step_by(50) {

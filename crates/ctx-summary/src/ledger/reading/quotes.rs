@@ -80,16 +80,10 @@ impl Reader {
         kind: SegmentKind,
         head: Option<usize>,
     ) -> Option<usize> {
+        use SegmentKind::{Change, Command, Outcome, Reason};
         let prose = !matches!(origin, Origin::Call | Origin::Result);
         let found = self.scan.read(text, prose, self.leaves);
-        let tells = kind.is_said()
-            || matches!(
-                kind,
-                SegmentKind::Outcome
-                    | SegmentKind::Change
-                    | SegmentKind::Command
-                    | SegmentKind::Reason
-            );
+        let tells = kind.is_said() || matches!(kind, Outcome | Change | Command | Reason);
         if found.is_empty() && !(tells && self.leaves) {
             return None;
         }
