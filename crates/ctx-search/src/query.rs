@@ -11,9 +11,9 @@ use tantivy::query::{
 };
 use tantivy::schema::IndexRecordOption;
 
-use crate::schema::{Fields, number_of};
+use crate::index::SearchIndex;
+use crate::schema::{Fields, Source, SourceKind, number_of};
 use crate::words::{each_word, fold, is_unspaced, names_first, plain};
-use crate::{SearchIndex, Source, SourceKind};
 
 /// The number of different words of a query that count, from the start. Each is looked up.
 const MOST_WORDS: usize = 1024;

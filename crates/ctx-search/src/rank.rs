@@ -12,10 +12,9 @@ use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::query::Query;
 use tantivy::{DocAddress, Order, Searcher};
 
-use crate::index::IndexedSources;
-use crate::query::{Lookup, Written};
-use crate::schema::role_of;
-use crate::{Filter, Hit, Holds, SearchError, SearchIndex, SourceKind};
+use crate::index::{IndexedSources, SearchError, SearchIndex};
+use crate::query::{Filter, Hit, Holds, Lookup, Written};
+use crate::schema::{SourceKind, role_of};
 
 /// The number of hits that are ranked in addition to the requested ones. They give hits with equal
 /// scores a stable order, and let a literal match move up.

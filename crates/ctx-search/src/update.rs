@@ -8,9 +8,8 @@ use std::thread::{self, Builder};
 use tantivy::indexer::NoMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument};
 
-use crate::index::KnownSource;
-use crate::schema::number_of;
-use crate::{Document, SearchError, SearchIndex, Source};
+use crate::index::{KnownSource, SearchError, SearchIndex};
+use crate::schema::{Document, Source, number_of};
 
 /// The memory of each thread of the engine before it writes to disk, in bytes.
 const MEMORY: usize = 24 << 20;

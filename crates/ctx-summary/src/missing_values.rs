@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 use ctx_text::WordSet;
 use ctx_tokens::TokenCounter;
 
+use crate::language::Language;
 use crate::ledger::{Index, Ledger, Origin, Segment};
-use crate::{LISTS, Language, is_shell};
+use crate::{LISTS, is_shell};
 
 /// A value that is less likely to be needed is not worth a line.
 const LEAST_CHANCE: f64 = 0.02;

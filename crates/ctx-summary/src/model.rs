@@ -9,8 +9,8 @@
 
 use ctx_tokens::TokenCounter;
 
-use crate::transcript::{Record, pack, shorten};
-use crate::{Filling, Template, Transcript};
+use crate::template::{Filling, Template};
+use crate::transcript::{Record, Transcript, pack, shorten};
 use ctx_llm::{Completion, LlmError, Question};
 
 /// The model may write a fifth more than requested, because models cannot count.

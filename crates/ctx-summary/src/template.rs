@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::Language;
+use crate::language::Language;
 
 /// The values for a template's placeholders.
 #[derive(Clone, Copy, Debug, Default)]

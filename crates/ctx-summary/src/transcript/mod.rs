@@ -13,8 +13,8 @@ use ctx_redact::redact;
 use ctx_text::hash;
 use ctx_tokens::TokenCounter;
 
+use crate::language::{Language, Languages};
 use crate::ledger::runtime::digest;
-use crate::{Language, language::Languages};
 use noise::without_noise;
 
 pub(crate) use pack::{pack, shorten};
