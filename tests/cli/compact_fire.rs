@@ -93,7 +93,7 @@ fn snapshots(dir: &Path) -> usize {
     found.map_or(0, Iterator::count)
 }
 
-/// An agent that opens, appends and closes, a thousand times a second.
+/// L2: an agent that opens, appends and closes, a thousand times a second.
 #[test]
 fn an_agent_that_opens_for_each_line() {
     goes_through(Agent::Opening);

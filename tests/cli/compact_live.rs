@@ -155,7 +155,7 @@ fn a_session_that_another_program_changed_is_left_as_it_is() {
     }
 }
 
-/// Two runs of cron overlap, and a killed run holds no lock.
+/// L7, L9: two runs of cron overlap, and a killed run holds no lock.
 #[test]
 fn of_eight_runs_at_once_one_works_and_a_killed_one_stops_nobody() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -186,7 +186,7 @@ fn of_eight_runs_at_once_one_works_and_a_killed_one_stops_nobody() {
     assert!(status.success(), "{status}");
 }
 
-/// An agent keeps its session open.
+/// L1: an agent keeps its session open.
 #[test]
 fn a_file_that_is_open_for_writing_is_left_alone() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -236,7 +236,7 @@ fn redirected(tool: &Tool, redirection: &str) -> (Option<i32>, String) {
     (output.status.code(), stderr)
 }
 
-/// A full stdout is a reported failure, not a panic.
+/// C8: a full stdout is a reported failure, not a panic.
 #[test]
 fn a_full_stdout_is_told() {
     for tool in tools().into_iter().filter(|tool| tool.name != "ctx-gc") {
@@ -249,7 +249,7 @@ fn a_full_stdout_is_told() {
     }
 }
 
-/// If there is no stdout, no file is opened in its place.
+/// C8: if there is no stdout, no file is opened in its place.
 #[test]
 fn no_stdout_at_all() {
     for tool in tools() {
@@ -259,7 +259,7 @@ fn no_stdout_at_all() {
     }
 }
 
-/// The reader of stdout may exit.
+/// C8: the reader of stdout may exit.
 #[test]
 fn a_reader_that_went_away_is_no_failure() {
     for tool in tools() {

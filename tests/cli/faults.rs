@@ -14,7 +14,7 @@ use crate::rollback::{NEW, OLD, saved};
 use crate::snapshot::CTX_SNAPSHOT;
 use crate::tool_path;
 
-/// A run is killed at any call, any call fails, or an agent replaces its file at that
+/// C1, C3, C9: a run is killed at any call, any call fails, or an agent replaces its file at that
 /// moment. The run leaves the old or the new file, nothing is lost, and the next run completes.
 /// This is a small sample: CI takes a larger one, and `tests/faults/sweep.py` without `--sample`
 /// tries everything.
@@ -104,7 +104,7 @@ fn a_file_that_goes_away_is_one_that_changed_meanwhile() {
     }
 }
 
-/// A signal while a lock is taken changes nothing.
+/// C9: a signal while a lock is taken changes nothing.
 #[test]
 fn a_lock_is_taken_however_often_a_signal_comes() {
     if !can_trace() {
@@ -120,7 +120,7 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
     }
 }
 
-/// Neither does a signal during an exchange of names, which is possible on FUSE.
+/// C9: neither does a signal during an exchange of names, which is possible on FUSE.
 #[test]
 fn names_are_exchanged_however_often_a_signal_comes() {
     if !can_trace() {
@@ -137,7 +137,7 @@ fn names_are_exchanged_however_often_a_signal_comes() {
     }
 }
 
-/// A lease that cannot be released ends with its descriptor, so that no run waits for itself
+/// C3: a lease that cannot be released ends with its descriptor, so that no run waits for itself
 /// until the kernel revokes it after 45 seconds.
 #[test]
 fn no_run_waits_for_its_own_lease() {
@@ -174,7 +174,7 @@ fn no_run_waits_for_its_own_lease() {
     }
 }
 
-/// If a run could not remove its files because the disk failed, the next run on the session
+/// C3: if a run could not remove its files because the disk failed, the next run on the session
 /// file removes them.
 #[test]
 fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
@@ -195,7 +195,7 @@ fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
     assert!(left > 0, "no run left anything: the numbers are of another time");
 }
 
-/// Additions for a new session are written after the snapshot of the old one.
+/// C4: additions for a new session are written after the snapshot of the old one.
 #[test]
 fn where_the_snapshot_fails_nothing_else_is_written() {
     if !can_trace() {

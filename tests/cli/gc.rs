@@ -190,7 +190,7 @@ fn forgetting_is_for_good() {
     assert!(log.lines().last().expect("a record").contains("\"op\":\"forget\",\"phase\":\"done\""));
 }
 
-/// Zero, negative numbers and mistyped words are not policies.
+/// G1: zero, negative numbers and mistyped words are not policies.
 #[test]
 fn policies_that_keep_nothing_are_usage_errors() {
     let (dir, ids) = saved(2);
@@ -211,7 +211,7 @@ fn policies_that_keep_nothing_are_usage_errors() {
     assert_eq!(listed(dir.path()), ids);
 }
 
-/// A snapshot that cannot be read is not known to be old, and a nightly job reports it.
+/// G3: a snapshot that cannot be read is not known to be old, and a nightly job reports it.
 #[test]
 fn unknown_is_not_expired() {
     let (dir, ids) = saved(3);
@@ -229,7 +229,7 @@ fn unknown_is_not_expired() {
     assert!(meta.exists() && folder.join("demo.md").exists());
 }
 
-/// Gc next to a run that changes the session.
+/// L8: gc next to a run that changes the session.
 #[test]
 fn a_session_that_is_rolled_back_at_the_moment_is_skipped() {
     let (dir, ids) = saved(2);
@@ -254,7 +254,7 @@ fn grace_is_over_after_its_days() {
     assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
 }
 
-/// If the clock is far ahead of everything that the store recorded, nothing is removed, and the
+/// T1: if the clock is far ahead of everything that the store recorded, nothing is removed, and the
 /// message says what to do.
 #[test]
 fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
@@ -283,7 +283,7 @@ fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
     gc(dir.path()).run();
 }
 
-/// Gc must work on a full disk.
+/// C4: gc must work on a full disk.
 ///
 /// A locked session is an open file, and a process may have few of these.
 #[test]

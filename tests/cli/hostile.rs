@@ -23,7 +23,7 @@ fn stays_the_same(input: &[u8], stderr: &str) {
     tool("ctx-split").args(["--strip"]).stdin(tagged).stdout(input).run();
 }
 
-/// A line that consists of nested brackets.
+/// H1: a line that consists of nested brackets.
 #[test]
 fn h1_a_million_brackets_are_one_opaque_line() {
     let bomb = format!("{}{}\n", "[".repeat(1_000_000), "]".repeat(1_000_000));
@@ -39,7 +39,7 @@ fn h1_a_million_brackets_are_one_opaque_line() {
     }
 }
 
-/// A line of 256 MiB in 200 MB of memory.
+/// H2: a line of 256 MiB in 200 MB of memory.
 #[test]
 fn h2_a_line_without_end_needs_bounded_memory() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -65,7 +65,7 @@ fn h2_a_line_without_end_needs_bounded_memory() {
     assert_eq!(run(&script), run(expected));
 }
 
-/// A request of two million short lines, which took a hundred times its bytes.
+/// H2: a request of two million short lines, which took a hundred times its bytes.
 #[test]
 fn h2_a_text_of_many_lines_needs_bounded_memory() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -80,7 +80,7 @@ fn h2_a_text_of_many_lines_needs_bounded_memory() {
     }
 }
 
-/// Every kind of broken line that agents are known to write.
+/// H3: every kind of broken line that agents are known to write.
 #[test]
 fn h3_every_kind_of_bad_line_stays_and_is_counted() {
     let lines: [(&[u8], &str); 6] = [
@@ -125,7 +125,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
     }
 }
 
-/// Repeated names, numbers that fit no type, and halves of a surrogate.
+/// H4: repeated names, numbers that fit no type, and halves of a surrogate.
 #[test]
 fn h4_odd_json_keeps_its_bytes() {
     let input = "{\"role\":\"user\",\"content\":\"\\ud800\",\"a\":1,\"a\":2,\"n\":123456789012345678901,\"e\":1E2,\"z\":-0,\"h\":1e400}\n";
@@ -138,7 +138,7 @@ fn h4_odd_json_keeps_its_bytes() {
         .run();
 }
 
-/// Compressed input is refused, and the message says what it is.
+/// H5: compressed input is refused, and the message says what it is.
 #[test]
 fn h5_compressed_input_is_never_expanded() {
     // The first bytes of a zstd frame that would expand to gigabytes.
@@ -153,7 +153,7 @@ fn h5_compressed_input_is_never_expanded() {
         .run();
 }
 
-/// Names of sessions that would lead to another folder.
+/// H6: names of sessions that would lead to another folder.
 #[test]
 fn h6_session_ids_are_no_paths() {
     let long = "x".repeat(129);
@@ -183,7 +183,7 @@ fn h6_session_ids_are_no_paths() {
     }
 }
 
-/// Links, FIFOs, devices and folders in place of a session.
+/// H7: links, FIFOs, devices and folders in place of a session.
 #[test]
 fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -211,7 +211,7 @@ fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     }
 }
 
-/// Neither does a tool that changes its input in place, whichever flag requests that.
+/// H7: neither does a tool that changes its input in place, whichever flag requests that.
 #[test]
 fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -257,7 +257,7 @@ fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     }
 }
 
-/// The first file of a store that a tool reads may be anything.
+/// H7: the first file of a store that a tool reads may be anything.
 #[test]
 fn h7_a_planted_format_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -306,7 +306,7 @@ fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
     names.into_iter().find(|path| path.to_string_lossy().ends_with(end)).expect("a stored file")
 }
 
-/// Edited records of snapshots.
+/// H8: edited records of snapshots.
 #[test]
 fn h8_metadata_that_was_tampered_with_is_not_believed() {
     let done = tool("ctx-snapshot").args(["-s", "x"]).stdin(USER).stdout(USER).run();

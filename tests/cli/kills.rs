@@ -19,7 +19,7 @@ fn append(path: &Path, text: &str) {
     file.write_all(text.as_bytes()).expect("writes");
 }
 
-/// Many kills while the session grows. No line is lost, and the next run removes what a killed
+/// C2: many kills while the session grows. No line is lost, and the next run removes what a killed
 /// one left, so nothing piles up, and nothing remains in the end.
 #[test]
 fn a_storm_of_kills() {
@@ -70,7 +70,7 @@ fn a_storm_of_kills() {
     assert_eq!(files(&tmp), [""; 0]);
 }
 
-/// Gc does not remove a snapshot that is still being written.
+/// L8: gc does not remove a snapshot that is still being written.
 #[test]
 fn gc_leaves_alone_what_is_being_saved() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -103,7 +103,7 @@ fn gc_leaves_alone_what_is_being_saved() {
     assert!(snapshots(dir).contains(&done.stdout));
 }
 
-/// If gc removes a snapshot while it is being restored, it is restored completely or not at
+/// L8: if gc removes a snapshot while it is being restored, it is restored completely or not at
 /// all.
 #[test]
 fn gc_beside_a_rollback() {
@@ -134,7 +134,7 @@ fn gc_beside_a_rollback() {
     }
 }
 
-/// A call that a signal interrupts is repeated without a message. Every third call of each kind
+/// C9: a call that a signal interrupts is repeated without a message. Every third call of each kind
 /// is interrupted, after those that load the program.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

@@ -17,7 +17,7 @@ const CHANGES: [&str; 6] = [
     "ctx-prune --window-messages 90 s.jsonl -o out.jsonl",
 ];
 
-/// A write beyond `ulimit -f` is a reported error; the tool is not killed by SIGXFSZ.
+/// C5: a write beyond `ulimit -f` is a reported error; the tool is not killed by SIGXFSZ.
 #[test]
 fn a_file_may_not_grow_that_far() {
     for line in CHANGES {
@@ -34,7 +34,7 @@ fn a_file_may_not_grow_that_far() {
     }
 }
 
-/// If the disk is full at any moment, nothing is half changed and nothing is left behind. With
+/// C4: if the disk is full at any moment, nothing is half changed and nothing is left behind. With
 /// space again, the same command succeeds.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
@@ -71,7 +71,7 @@ fn a_disk_that_is_too_small_by_any_amount() {
     assert!(ends.iter().all(|&count| count > 3), "{ends:?}");
 }
 
-/// Any file may be the first that cannot be opened because too many are open.
+/// C3: any file may be the first that cannot be opened because too many are open.
 #[test]
 fn too_few_files_may_be_open() {
     for line in &CHANGES[..3] {
@@ -95,7 +95,7 @@ fn too_few_files_may_be_open() {
     }
 }
 
-/// A tool that runs out of memory ends like a killed one, wherever that happens: the session is
+/// C1: a tool that runs out of memory ends like a killed one, wherever that happens: the session is
 /// unchanged or done, and the next run completes.
 #[test]
 fn too_little_memory() {

@@ -180,7 +180,7 @@ fn a_dry_run_shows_and_makes_nothing() {
         .run();
 }
 
-/// A dry run refuses what the real run refuses.
+/// L11: a dry run refuses what the real run refuses.
 #[test]
 fn a_dry_run_asks_whether_an_agent_is_at_work() {
     let place = Place::new();
@@ -552,7 +552,7 @@ fn stdin_needs_a_name() {
         .run();
 }
 
-/// Nothing goes out of a session if the disk has no room for it.
+/// C4: nothing goes out of a session if the disk has no room for it.
 ///
 /// The files are durable first: if they cannot be written, nothing is.
 #[test]

@@ -19,7 +19,7 @@ const ALL_KINDS: &str = "ctx-snapshot -s demo s.jsonl > /dev/null
     ctx-snapshot -s demo s.jsonl > /dev/null
     ctx-rollback -s demo --snapshot latest --to new.jsonl";
 
-/// Whatever the umask, a store is private, and so is a session that a tool creates. Each file
+/// P1: whatever the umask, a store is private, and so is a session that a tool creates. Each file
 /// is private from its first moment, without a later chmod.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
@@ -93,7 +93,7 @@ fn give(dir: &Path) {
     }
 }
 
-/// A session in an unwritable folder can be saved, but not replaced. The message names the
+/// P4: a session in an unwritable folder can be saved, but not replaced. The message names the
 /// path, and nothing is changed or left behind.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
@@ -135,7 +135,7 @@ fn a_folder_that_may_not_be_written() {
     }
 }
 
-/// A store that may not be written, and one on a disk that is mounted read-only. It can be read
+/// P4: a store that may not be written, and one on a disk that is mounted read-only. It can be read
 /// as usual, and everything else is refused before anything is changed.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
@@ -190,7 +190,7 @@ fn refuses_changes(dir: &Path, before: &str, why: &str) -> bool {
     true
 }
 
-/// Tools run without a home, without a working directory, and with a bare file name.
+/// P6: tools run without a home, without a working directory, and with a bare file name.
 #[test]
 fn nowhere_to_be() {
     for home in ["-u HOME", "HOME=", "HOME=relative"] {
@@ -233,7 +233,7 @@ fn nowhere_to_be() {
     assert!(live == before);
 }
 
-/// A store of another user is refused, even by root, who could write to it.
+/// P3, P6: a store of another user is refused, even by root, who could write to it.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_store_of_another_user() {
@@ -255,7 +255,7 @@ fn a_store_of_another_user() {
     }
 }
 
-/// Names, hours and days are UTC, whatever zone the user is in. In the night in which
+/// T3: names, hours and days are UTC, whatever zone the user is in. In the night in which
 /// Berlin has the time from two to three twice, one hour apart is another hour, and half
 /// past eleven in the evening is the day before.
 #[test]
@@ -311,7 +311,7 @@ fn zones_make_no_difference() {
     );
 }
 
-/// A user's files in a store are never removed, wherever they are.
+/// G2: a user's files in a store are never removed, wherever they are.
 #[test]
 fn files_of_others_stay_in_the_store() {
     let (dir, _) = saved(4);

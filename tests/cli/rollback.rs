@@ -112,7 +112,7 @@ fn an_undo_of_what_is_no_file_says_so() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// A replaced file keeps its mode.
+/// P2: a replaced file keeps its mode.
 #[test]
 fn the_mode_stays() {
     let done = saved();
@@ -181,7 +181,7 @@ fn a_file_that_an_agent_has_open_is_left_alone() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// A damaged snapshot is refused, and the file stays.
+/// C10: a damaged snapshot is refused, and the file stays.
 #[test]
 fn damage_is_never_restored() {
     let done = saved();
@@ -256,7 +256,7 @@ fn append(path: &Path, text: &str) {
     file.and_then(|mut file| file.write_all(text.as_bytes())).expect("appended");
 }
 
-/// A running agent has its history in memory.
+/// L11: a running agent has its history in memory.
 #[test]
 fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", AGENTS).args(["s.jsonl"]).stdout_any().run();
@@ -364,7 +364,7 @@ impl Drop for Mounted {
     }
 }
 
-/// A rollback for which the disk has no room.
+/// C4: a rollback for which the disk has no room.
 ///
 /// The store is on one disk, and the session on another, which is full at first.
 #[test]

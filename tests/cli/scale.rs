@@ -39,7 +39,7 @@ fn bytes_of_names(dir: &Path) -> Option<u64> {
     Some(bytes.sum())
 }
 
-/// A compaction reads no snapshots of other sessions, and no other files in the folder of its
+/// G5: a compaction reads no snapshots of other sessions, and no other files in the folder of its
 /// session.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

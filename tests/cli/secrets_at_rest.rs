@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::bench::{bash, files, good};
 use crate::secrets::{assert_clean, session};
 
-/// After everything that reads a session has run, planted secrets are only in the session
+/// P5: after everything that reads a session has run, planted secrets are only in the session
 /// itself and in its snapshots, which have its exact bytes. No message contains them, not even an
 /// error about a broken line.
 #[test]

@@ -240,7 +240,7 @@ fn verify_says_which_are_damaged() {
         .run();
 }
 
-/// A broken chain is reported with its line, and a repair says what it did.
+/// G4: a broken chain is reported with its line, and a repair says what it did.
 #[test]
 fn a_changed_audit_log_is_reported_with_its_place() {
     let (done, first, second) = two();

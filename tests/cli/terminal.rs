@@ -1,4 +1,4 @@
-//! Foreign text (names of files, tools, roles, ids, models, and everything in a record) cannot
+//! H9: foreign text (names of files, tools, roles, ids, models, and everything in a record) cannot
 //! control a terminal, whichever tool prints it.
 
 use std::fs;
@@ -11,7 +11,7 @@ const USER: &str = "{\"role\":\"user\",\"content\":\"x\"}\n";
 /// Sets the window title and colours, and clears the screen with a control character of two bytes.
 const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{7f}";
 
-/// Terminal escapes in records and in file names.
+/// H9: terminal escapes in records and in file names.
 #[test]
 fn h9_no_text_of_a_record_drives_the_terminal() {
     let escape = "\u{1b}]0;owned\u{7}";
@@ -122,7 +122,7 @@ const TELLING: [(&str, &[&str]); 28] = [
     ("ctx-summarize", &["-vv", "--partial", "-o", "out.jsonl"]),
 ];
 
-/// Every tool escapes the name of a file in every kind of output, so that it neither controls a
+/// H9: every tool escapes the name of a file in every kind of output, so that it neither controls a
 /// terminal nor starts a line; the same for a name in a record.
 #[test]
 fn h9_no_name_drives_the_terminal() {
@@ -141,7 +141,7 @@ fn h9_no_name_drives_the_terminal() {
     }
 }
 
-/// A summary is printed and passed on, too. It used to contain a tool's name unchanged.
+/// H9: a summary is printed and passed on, too. It used to contain a tool's name unchanged.
 #[test]
 fn h9_no_summary_drives_the_terminal() {
     for method in ["extractive", "rule"] {
@@ -160,7 +160,7 @@ fn h9_no_summary_drives_the_terminal() {
     }
 }
 
-/// A file name that begins with two dashes can come from a shell pattern and be taken for a
+/// H9: a file name that begins with two dashes can come from a shell pattern and be taken for a
 /// flag. On a terminal with colour, the usage error used to show it unchanged.
 #[test]
 fn h9_a_name_that_is_taken_for_a_flag_drives_no_terminal() {

@@ -96,7 +96,7 @@ impl Field {
 
 const NO_OPEN: &str = "openat:error=EIO";
 
-/// A snapshot that could not be read counts neither as damaged nor as intact.
+/// G4: a snapshot that could not be read counts neither as damaged nor as intact.
 #[test]
 fn verify_tells_what_it_could_not_read_from_damage() {
     if !can_trace() {
@@ -126,7 +126,7 @@ fn verify_tells_what_it_could_not_read_from_damage() {
     assert!(err.contains("1 of 3 snapshots could not be read"), "{err}");
 }
 
-/// The same for the audit log.
+/// G4: the same for the audit log.
 #[test]
 fn verify_says_that_the_audit_log_could_not_be_read() {
     if !can_trace() {
@@ -153,7 +153,7 @@ fn a_list_that_lacks_a_snapshot_says_so() {
     assert!(err.contains(&told), "{err}");
 }
 
-/// A nightly job reports that a snapshot could not be judged, and judges the others.
+/// G3: a nightly job reports that a snapshot could not be judged, and judges the others.
 #[test]
 fn gc_says_what_it_could_not_judge() {
     if !can_trace() {
@@ -211,7 +211,7 @@ fn gc_is_uncertain_only_of_what_is_done() {
     }
 }
 
-/// If it is unknown whether bytes have a meta.json, they are not taken for those of a killed
+/// G3: if it is unknown whether bytes have a meta.json, they are not taken for those of a killed
 /// run.
 #[test]
 fn gc_takes_nothing_for_uncommitted_that_it_cannot_look_at() {

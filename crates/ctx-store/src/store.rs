@@ -488,7 +488,7 @@ mod store_tests {
         assert_eq!(Store::around(&root), None, "such folder names are common");
     }
 
-    /// A store is private from the first moment.
+    /// P1: a store is private from the first moment.
     #[test]
     fn a_new_store_is_private() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -505,7 +505,7 @@ mod store_tests {
         }
     }
 
-    /// A store that others can write to, or a folder that is not a store.
+    /// P3: a store that others can write to, or a folder that is not a store.
     #[test]
     fn unsafe_and_unknown_directories_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Live agents of six kinds against every tool that writes, with `ctx-gc` alongside. After each
+//! L2: live agents of six kinds against every tool that writes, with `ctx-gc` alongside. After each
 //! run every line that the kernel took from an agent is in the session or in a snapshot, whole and
 //! once; in the end no file is left and `--verify` succeeds. A naive replacement loses lines in the
 //! same harness. If strace can trace, calls of the tools are delayed, so that agents come in

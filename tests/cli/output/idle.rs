@@ -1,4 +1,4 @@
-//! An agent's own file that has just changed is left alone, whichever tool would replace it,
+//! L11: an agent's own file that has just changed is left alone, whichever tool would replace it,
 //! and whatever the new content is.
 
 use std::collections::BTreeSet;

@@ -278,7 +278,7 @@ mod tests {
     use crate::tests::{Bench, id};
     use crate::{MinIdle, StoreError};
 
-    /// By default, an agent's own file must have been idle. A list of messages, which a script
+    /// L11: by default, an agent's own file must have been idle. A list of messages, which a script
     /// may have written a moment ago, need not.
     #[test]
     fn only_an_agents_own_file_has_to_rest() {

@@ -176,7 +176,7 @@ fn survivors(list: &[Candidate], verdicts: &[Vec<Reason>]) -> Vec<Candidate> {
 }
 
 proptest! {
-    /// A second gc removes nothing more.
+    /// T4: a second gc removes nothing more.
     #[test]
     fn a_second_run_removes_nothing(list in any_list(), policy in any_policy()) {
         let kept = survivors(&list, &decide(&list, &policy, at(NOW)).expect("a policy"));
@@ -207,7 +207,7 @@ proptest! {
         }
     }
 
-    /// Only rules that count from now depend on the time.
+    /// T4: only rules that count from now depend on the time.
     ///
     /// `--keep-days` is the only such rule, except that a snapshot may be in the future.
     #[test]
@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(now, later);
     }
 
-    /// One more snapshot never removes one that is held or newer.
+    /// T4: one more snapshot never removes one that is held or newer.
     #[test]
     fn a_newer_snapshot_removes_nothing_held_nothing_newer_and_never_all(
         list in any_list(), policy in any_policy(),

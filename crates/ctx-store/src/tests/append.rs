@@ -132,7 +132,7 @@ fn lines_stand_behind_the_old_ones() {
     assert!(matches!(none, ReplaceOutcome::Same));
 }
 
-/// An unfinished line stays a line of its own.
+/// L4: an unfinished line stays a line of its own.
 #[test]
 fn half_a_line_is_no_part_of_ours() {
     let bench = Bench::new();
@@ -142,7 +142,7 @@ fn half_a_line_is_no_part_of_ours() {
     assert_eq!(undo(&bench, &path), "{\"a\":1}\n{\"half");
 }
 
-/// The file must be exactly as it was read.
+/// L3, L5, L6: the file must be exactly as it was read.
 #[test]
 fn a_file_that_changed_meanwhile_is_left_alone() {
     type Change = fn(&Path);
@@ -200,7 +200,7 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
     }
 }
 
-/// A process that has the file open for writing may write anything, anywhere.
+/// L1: a process that has the file open for writing may write anything, anywhere.
 #[test]
 fn a_file_that_somebody_opens_to_write_is_left_alone() {
     let bench = Bench::new();
@@ -222,7 +222,7 @@ fn a_file_that_somebody_opens_to_write_is_left_alone() {
     nothing_is_left(&bench);
 }
 
-/// A write in several pieces is complete.
+/// C9: a write in several pieces is complete.
 #[test]
 fn short_and_interrupted_writes_go_on() {
     let bench = Bench::new();
@@ -232,7 +232,7 @@ fn short_and_interrupted_writes_go_on() {
     assert_eq!(text(&path), format!("{OLD}{LINES}"));
 }
 
-/// A partial write is cut off at once.
+/// C3, C4: a partial write is cut off at once.
 #[test]
 fn a_write_that_fails_leaves_nothing() {
     for written in [0, 1, LINES.len() - 1] {
@@ -253,7 +253,7 @@ fn a_write_that_fails_leaves_nothing() {
     }
 }
 
-/// An agent that writes in the middle of our write keeps its line, and we do not continue after
+/// L2: an agent that writes in the middle of our write keeps its line, and we do not continue after
 /// it. The next run separates the two.
 #[test]
 fn a_line_behind_a_part_of_ours_is_not_cut() {
@@ -277,7 +277,7 @@ fn a_line_behind_a_part_of_ours_is_not_cut() {
     }
 }
 
-/// The line of an agent that opens its file while we write follows our lines.
+/// L2: the line of an agent that opens its file while we write follows our lines.
 #[test]
 fn an_agent_waits_for_the_end_of_a_write() {
     let bench = Bench::new();
@@ -292,7 +292,7 @@ fn an_agent_waits_for_the_end_of_a_write() {
     assert_eq!(text(&path), format!("{OLD}{LINES}{THEIRS}"));
 }
 
-/// A process that only reads the file does not block the addition.
+/// L2: a process that only reads the file does not block the addition.
 #[test]
 fn a_reader_hinders_nobody() {
     let bench = Bench::new();
@@ -302,7 +302,7 @@ fn a_reader_hinders_nobody() {
     assert_eq!(text(&path), format!("{OLD}{LINES}"));
 }
 
-/// Wherever a run is killed, the next one finds only the old lines, or all of the new ones.
+/// C11: wherever a run is killed, the next one finds only the old lines, or all of the new ones.
 #[test]
 fn what_a_killed_run_has_begun_is_cut_off() {
     for written in ENDS {
@@ -326,7 +326,7 @@ fn what_a_killed_run_has_begun_is_cut_off() {
     }
 }
 
-/// Lines that an agent wrote after a part of ours stay, each on its own line, and the old
+/// C11, L2: lines that an agent wrote after a part of ours stay, each on its own line, and the old
 /// content is in a snapshot.
 #[test]
 fn lines_behind_what_a_killed_run_has_begun_are_kept() {
@@ -351,7 +351,7 @@ fn lines_behind_what_a_killed_run_has_begun_are_kept() {
     }
 }
 
-/// Bytes of unclear origin stay.
+/// C11: bytes of unclear origin stay.
 #[test]
 fn what_may_be_an_agents_stays() {
     for theirs in ["no object\n", "{\"half", "\n", "\0\0\0"] {
@@ -418,7 +418,7 @@ fn undo_takes_an_addition_back() {
     assert_eq!(undo(&bench, &path), twice);
 }
 
-/// A running agent has its history in memory.
+/// L11: a running agent has its history in memory.
 #[test]
 fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     let bench = Bench::new();

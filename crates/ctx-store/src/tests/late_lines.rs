@@ -111,7 +111,7 @@ fn with_and_without_leases(test: impl Fn(&Bench, &PathBuf)) {
     }
 }
 
-/// Lines written through the old file come before lines written through the new one, however
+/// L2: lines written through the old file come before lines written through the new one, however
 /// long the tool is delayed in between, and the halves of a line stay together.
 #[test]
 fn what_two_descriptors_write_stays_in_order() {
@@ -132,7 +132,7 @@ fn what_two_descriptors_write_stays_in_order() {
     }
 }
 
-/// A process that reads the session right after the exchange and rewrites it does not lose a
+/// L2: a process that reads the session right after the exchange and rewrites it does not lose a
 /// line that was still being carried over.
 #[test]
 fn a_session_written_anew_from_what_was_just_read_lacks_no_line() {
@@ -156,7 +156,7 @@ fn a_session_written_anew_from_what_was_just_read_lacks_no_line() {
     });
 }
 
-/// An agent finds the old file by its name, but opens it only after the last check found no
+/// L2: an agent finds the old file by its name, but opens it only after the last check found no
 /// writer.
 #[test]
 fn an_open_that_was_under_way_loses_nothing() {
@@ -174,7 +174,7 @@ fn an_open_that_was_under_way_loses_nothing() {
     assert!(holds_line(&found, "line"), "{found:?}");
 }
 
-/// At the moment of the exchange, an agent overwrites the last line of a session in place, as
+/// L6: at the moment of the exchange, an agent overwrites the last line of a session in place, as
 /// agents do that show an answer while it grows. The line is newer than the snapshot.
 #[test]
 fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
@@ -200,7 +200,7 @@ fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
     }
 }
 
-/// An agent stops in the middle of a line, with the old file open, for longer than the tool
+/// L4: an agent stops in the middle of a line, with the old file open, for longer than the tool
 /// waits. The line of another agent is not glued to that half line.
 #[test]
 fn half_a_line_is_not_put_before_the_line_of_another() {
@@ -241,7 +241,7 @@ fn a_sweep_removes_only_what_is_as_it_was_saved() {
     assert!(holds_line(&found(&bench, &path), "later"));
 }
 
-/// An editor or a logger that holds a memory file open loses nothing that it writes to it.
+/// L2: an editor or a logger that holds a memory file open loses nothing that it writes to it.
 #[test]
 fn a_shared_file_that_somebody_holds_open_is_left_alone() {
     let bench = Bench::new();

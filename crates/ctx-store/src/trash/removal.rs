@@ -265,7 +265,7 @@ mod removal_tests {
     use crate::StoreError;
     use crate::tests::Bench;
 
-    /// If some files remain and the audit log fails as well, the removal is not reported as
+    /// C3: if some files remain and the audit log fails as well, the removal is not reported as
     /// done.
     #[test]
     fn what_is_not_removed_is_told_although_the_audit_log_fails() {

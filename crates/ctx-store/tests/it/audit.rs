@@ -29,7 +29,7 @@ fn an_operation_is_told_before_and_after_and_no_text_is() {
     assert!(!text.contains("secret"));
 }
 
-/// Several processes write to the audit log at the same time.
+/// L10: several processes write to the audit log at the same time.
 #[test]
 fn parallel_appends_are_never_torn() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Garbage collection while the clock is wrong, and after a long time without use.
+//! T1: garbage collection while the clock is wrong, and after a long time without use.
 
 use crate::Bench;
 use chrono::TimeDelta;

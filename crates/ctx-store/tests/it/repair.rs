@@ -42,7 +42,7 @@ fn a_whole_store_is_left_as_it_is() {
     assert_eq!(bench.store.check_audit_log().expect("reads"), []);
 }
 
-/// Damaged files are set aside, and bytes that lost their record get a new one.
+/// G4: damaged files are set aside, and bytes that lost their record get a new one.
 #[test]
 fn everything_is_repaired_or_set_aside_and_nothing_is_lost() {
     let bench = Bench::new();

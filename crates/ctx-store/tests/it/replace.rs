@@ -48,7 +48,7 @@ fn only_plain_files_with_one_name_are_replaced() {
     assert_eq!(fs::read(&live).expect("reads"), b"old\n");
 }
 
-/// The file is open for writing, locked by another process, or being changed by another run.
+/// L1: the file is open for writing, locked by another process, or being changed by another run.
 #[test]
 fn a_file_in_use_is_left_alone() {
     let bench = Bench::new();
@@ -108,7 +108,7 @@ fn append(path: &Path, bytes: &[u8]) {
     file.write_all(bytes).expect("writes");
 }
 
-/// A session grows between the read and the rename.
+/// L3: a session grows between the read and the rename.
 #[test]
 fn what_arrives_meanwhile_is_carried_over() {
     let bench = Bench::new();
@@ -121,7 +121,7 @@ fn what_arrives_meanwhile_is_carried_over() {
     assert_eq!(fs::read(&live).expect("reads"), b"new 1\nnew 2\nlate\n");
 }
 
-/// A last line is half written, and completed meanwhile.
+/// L4: a last line is half written, and completed meanwhile.
 #[test]
 fn a_line_that_was_being_written_comes_whole() {
     let bench = Bench::new();
@@ -143,7 +143,7 @@ fn a_line_that_was_being_written_goes_on_where_the_new_content_has_it() {
     }
 }
 
-/// Another program edits, truncates or replaces a session meanwhile.
+/// L5, L6: another program edits, truncates or replaces a session meanwhile.
 #[test]
 fn edits_cuts_and_other_files_stop_the_replacement() {
     type Act = fn(&Path);
@@ -222,7 +222,7 @@ fn a_quiet_replaced_file_is_removed() {
     assert!(!retained.exists());
 }
 
-/// After a power failure, all that remains of the record is that a run was active.
+/// C6: after a power failure, all that remains of the record is that a run was active.
 #[test]
 fn what_a_power_cut_left_is_removed_by_the_next_run() {
     let bench = Bench::new();
@@ -327,7 +327,7 @@ impl Read for Appending<'_> {
     }
 }
 
-/// Additions to the store are written after the old bytes are in a snapshot and before the
+/// C4: additions to the store are written after the old bytes are in a snapshot and before the
 /// session changes. If they cannot be written, the session stays unchanged, and nothing is left
 /// behind.
 #[test]

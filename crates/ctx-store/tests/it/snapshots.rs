@@ -27,7 +27,7 @@ fn meta_says_what_the_bytes_are() {
     assert!(bench.names("store/tmp").is_empty());
 }
 
-/// The number gives the order, whatever the clock did.
+/// T1, T2: the number gives the order, whatever the clock did.
 #[test]
 fn same_microsecond_and_a_clock_that_goes_back_make_no_difference() {
     let bench = Bench::new();
@@ -52,7 +52,7 @@ fn numbers_are_never_given_twice() {
     assert_eq!(bench.take(b"3\n").id.stamp.sequence, 3);
 }
 
-/// Eight writers run while the clock stands still.
+/// T2: eight writers run while the clock stands still.
 #[test]
 fn parallel_snapshots_all_exist() {
     let bench = Bench::new();
@@ -121,7 +121,7 @@ fn a_number_that_names_no_snapshot_names_nothing() {
 /// Damages the files of two snapshots.
 type Damage = fn(&Path, &Path, &Path, &Path);
 
-/// Bytes and records that are damaged, truncated, swapped or edited.
+/// C10: bytes and records that are damaged, truncated, swapped or edited.
 #[test]
 fn damage_is_found_and_never_restored() {
     let damages: [(&str, Damage); 9] = [
