@@ -163,9 +163,7 @@ fn ago(id: &SnapshotId) -> String {
 fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
     let named = line.try_get_one::<PathBuf>("store").ok().flatten().map(|path| of_home(path));
     let usual = || Store::usual_root(|name| std::env::var_os(name));
-    let Some(root) = named.or_else(usual) else {
-        return Vec::new();
-    };
+    let Some(root) = named.or_else(usual) else { return Vec::new() };
     // Completion changes nothing, so it logs nothing.
     let actor = Actor { tool: String::new(), flags: Vec::new() };
     let store = Store::open(&root, actor, Box::new(Utc::now));

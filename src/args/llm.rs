@@ -109,16 +109,12 @@ impl LlmArgs {
         if let Some(dir) = &self.replay {
             return Ok(Some(ModelSource::Replayed(tape(dir))));
         }
-        let Some(url) = self.url() else {
-            return Ok(None);
-        };
+        let Some(url) = self.url() else { return Ok(None) };
         let client = Client::new(self.settings(url, warn)?).map_err(|error| {
             Failure::new(error)
                 .hint("use https://, or --llm-key-in-clear on a network that you trust")
         })?;
-        let Some(dir) = &self.record else {
-            return Ok(Some(ModelSource::Server(client)));
-        };
+        let Some(dir) = &self.record else { return Ok(Some(ModelSource::Server(client))) };
         Store::refuse_inside(dir).map_err(crate::store::failure)?;
         Ok(Some(ModelSource::Recorded(client, tape(dir))))
     }

@@ -49,9 +49,7 @@ impl<'a> Offloading<'a> {
     /// Moves large results out; `None` if the policy does not want that.
     pub(super) fn of(file: &SessionFile<'a>, content: &Content) -> Result<Option<Self>, PassError> {
         let policy = &file.options.policy.offload;
-        let Some(min_tokens) = policy.min_tokens else {
-            return Ok(None);
-        };
+        let Some(min_tokens) = policy.min_tokens else { return Ok(None) };
         let template: Template = policy.reference.parse().map_err(PassError::caller)?;
         let reading = Reading { dialect: Some(content.dialect), batch: false, protect_last: 0 };
         let plan = Plan {

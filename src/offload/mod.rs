@@ -263,12 +263,8 @@ impl Change for Restorer<'_> {
         result: &ToolResult<'_>,
         _raw: &str,
     ) -> Result<Option<Substitute>, PassError> {
-        let [Part::Text(text)] = &result.parts[..] else {
-            return Ok(None);
-        };
-        let Some(path) = self.template.path_in(text).map(str::to_owned) else {
-            return Ok(None);
-        };
+        let [Part::Text(text)] = &result.parts[..] else { return Ok(None) };
+        let Some(path) = self.template.path_in(text).map(str::to_owned) else { return Ok(None) };
         let Some(file) = self.folder.file(&path) else {
             self.elsewhere.push(Reference { line, path });
             return Ok(None);

@@ -191,9 +191,7 @@ fn in_session(
     let mut records = Records::open(transcript, &Options::default())?;
     let known = records.dialect();
     while let Some(record) = records.next()? {
-        let Some(object) = record.whole_object() else {
-            continue;
-        };
+        let Some(object) = record.whole_object() else { continue };
         let batch = Conversation::of(object);
         let messages = match &batch {
             Some(batch) => &batch.messages[..],

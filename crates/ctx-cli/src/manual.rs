@@ -72,9 +72,7 @@ fn show(binary: &Binary) -> io::Result<()> {
 fn piped(program: &str, args: &[&str], text: &str) -> bool {
     let child =
         Command::new(program).args(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let Ok(mut child) = child else {
-        return false;
-    };
+    let Ok(mut child) = child else { return false };
     if let Some(mut stdin) = child.stdin.take() {
         // Writing fails if the user quits the pager early.
         let _ = stdin.write_all(text.as_bytes());

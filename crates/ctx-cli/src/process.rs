@@ -53,9 +53,7 @@ pub fn main(binary: &Binary) -> ExitCode {
 
 /// Returns the status of a tool that only printed information about itself.
 fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
-    let Err(error) = printed else {
-        return ExitCode::SUCCESS;
-    };
+    let Err(error) = printed else { return ExitCode::SUCCESS };
     let failure = Failure::stdout(&error);
     Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
     ExitCode::from(failure.exit_status().code())

@@ -117,9 +117,7 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
     let first: Vec<&str> = tool.first.split_whitespace().collect();
     let mut behind = first.len();
     let command = command.mut_args(|arg| {
-        let Some(long) = arg.get_long() else {
-            return arg;
-        };
+        let Some(long) = arg.get_long() else { return arg };
         if let Some(place) = first.iter().position(|it| *it == long) {
             return arg.display_order(place).help_heading(None::<&str>);
         }

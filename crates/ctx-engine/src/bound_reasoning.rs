@@ -50,9 +50,7 @@ impl BoundReasoning {
 
     /// Adds a record that stays unchanged.
     pub(crate) fn keep(&mut self, record: &Record<'_>, dialect: &dyn Dialect) {
-        let Some(object) = record.whole_object().filter(|_| self.changed) else {
-            return;
-        };
+        let Some(object) = record.whole_object().filter(|_| self.changed) else { return };
         if let Some(model) = dialect.model(object) {
             self.model = Some(model.into_owned());
         }
@@ -88,9 +86,7 @@ impl BoundReasoning {
 /// Returns true if a model binds its reasoning to the messages before it.
 fn binds(model: &str) -> bool {
     BINDING_SINCE.iter().any(|(family, since)| {
-        let Some((_, version)) = model.split_once(family) else {
-            return false;
-        };
+        let Some((_, version)) = model.split_once(family) else { return false };
         let numbers = version.split(|c: char| !c.is_ascii_alphanumeric());
         let numbers = numbers.map_while(|number| number.parse().ok());
         // A release date is not a version.

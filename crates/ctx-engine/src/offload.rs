@@ -90,9 +90,7 @@ impl<C: Change> ChangePass<C> {
     }
 
     fn release(&mut self, may_change: bool) -> Result<()> {
-        let Some(first) = self.waiting.pop_front() else {
-            return Ok(());
-        };
+        let Some(first) = self.waiting.pop_front() else { return Ok(()) };
         self.replies -= u64::from(first.is_reply);
         self.give(&first.origin.record(&first.bytes), may_change)
     }
@@ -283,9 +281,7 @@ impl Reading {
     }
 
     fn protect(&self, dialect: &dyn Dialect, messages: &mut Vec<Object<'_>>) {
-        let Some(before) = self.protect_last.checked_sub(1) else {
-            return;
-        };
+        let Some(before) = self.protect_last.checked_sub(1) else { return };
         let is_reply = |index: &usize| {
             let outline = dialect.outline(&messages[*index]);
             outline.is_some_and(|outline| is_reply(&outline))
@@ -326,9 +322,7 @@ fn results(
     change: &mut dyn Change,
 ) -> Result<Edits> {
     let mut edits = Edits::new();
-    let Some(message) = dialect.message(object) else {
-        return Ok(edits);
-    };
+    let Some(message) = dialect.message(object) else { return Ok(edits) };
     message.calls().for_each(|call| change.call(call));
     for result in message.results() {
         let Some(slot) = &result.slot else { continue };

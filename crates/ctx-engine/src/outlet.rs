@@ -129,9 +129,7 @@ impl<W: Write> TaggedWriter<W> {
 
     /// Writes the held records. Only the last record of a stream has an end marker.
     fn release(&mut self, end: Option<u64>) -> Result<()> {
-        let Some(mut held) = self.held.take() else {
-            return Ok(());
-        };
+        let Some(mut held) = self.held.take() else { return Ok(()) };
         held.tag.end = end;
         let length = std::mem::take(&mut self.behind_length);
         let Self { behind, output, .. } = self;

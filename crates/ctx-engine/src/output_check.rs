@@ -68,9 +68,7 @@ impl OutputCheck {
             return Err(if line > 0 { error.at(line) } else { error });
         }
         input.retain(|problem| self.user_first || problem.rule != Rule::UserFirst);
-        let Some(first) = input.first() else {
-            return Ok(());
-        };
+        let Some(first) = input.first() else { return Ok(()) };
         if strict {
             return Err(ErrorKind::OldProblem(first.clone()).at(first.line));
         }

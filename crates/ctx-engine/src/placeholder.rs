@@ -63,9 +63,7 @@ impl ReferencePattern {
 
     /// Returns true if `text` fits the template.
     pub fn matches(&self, text: &str) -> bool {
-        let [first, middle @ .., last] = &self.parts[..] else {
-            return self.parts == [text];
-        };
+        let [first, middle @ .., last] = &self.parts[..] else { return self.parts == [text] };
         let begin = text.strip_prefix(first.as_str());
         let rest = begin.and_then(|rest| {
             middle.iter().try_fold(rest, |rest, part| Some(rest.split_once(part.as_str())?.1))
@@ -97,9 +95,7 @@ impl ReplacedResults {
         if !may_hold(HANDLE) && !starts.into_iter().any(may_hold) {
             return 0;
         }
-        let Some(message) = dialect.message(object) else {
-            return 0;
-        };
+        let Some(message) = dialect.message(object) else { return 0 };
         let was_replaced = |result: &&ToolResult<'_>| match result.parts.last() {
             Some(Part::Text(text)) => {
                 Handle::split(text).is_some() || self.references.iter().any(|it| it.matches(text))

@@ -150,9 +150,7 @@ impl Session {
 /// Refuses an exchange of another dialect. A pass that does not see it could separate a call from
 /// its result.
 fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<()> {
-    let Some(object) = record.whole_object() else {
-        return Ok(());
-    };
+    let Some(object) = record.whole_object() else { return Ok(()) };
     let stranger = if batch {
         let messages = Conversation::of(object).map(|it| it.messages);
         let mut messages = messages.iter().flatten();
@@ -160,9 +158,7 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
     } else {
         dialect::stranger(known, object)
     };
-    let Some(stranger) = stranger else {
-        return Ok(());
-    };
+    let Some(stranger) = stranger else { return Ok(()) };
     let found = stranger.name();
     Err(if known.is_certain() {
         let known = known.name();
@@ -219,9 +215,7 @@ impl BadLines {
 
     /// Warns about bad lines, if there are any.
     pub fn report(&self, notes: &mut Notes) {
-        let Some((line, why)) = &self.first else {
-            return;
-        };
+        let Some((line, why)) = &self.first else { return };
         let lines = counted(self.count(), "bad line");
         let [kept, left_out, gone] = self.counts;
         let fates = match (kept, left_out, gone) {
@@ -267,9 +261,7 @@ impl FirstUnread {
 
     /// Returns an error if something was found, because then nothing can be `done`.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
-        let Some((line, unread, foreign)) = &self.0 else {
-            return Ok(());
-        };
+        let Some((line, unread, foreign)) = &self.0 else { return Ok(()) };
         let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
         Err(kind.at(*line))
     }

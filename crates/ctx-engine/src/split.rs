@@ -80,9 +80,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     /// Adds the next record, which is a whole conversation, and tags it with the zones of its
     /// messages. A record that is not a conversation gets a tag without zones.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
-        let Some(mut waiting) = self.spooled(record)? else {
-            return Ok(());
-        };
+        let Some(mut waiting) = self.spooled(record)? else { return Ok(()) };
         waiting.tag.end = None;
         let conversation = record.whole_object().and_then(Conversation::of);
         waiting.tag.zones = conversation.map(|conversation| self.zones(record, &conversation));
@@ -169,9 +167,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     /// Writes the records whose zone is known.
     fn write_decided(&mut self) -> Result<()> {
         while let Some(verdict) = self.splitter.next() {
-            let Some(mut waiting) = self.waiting.pop_front() else {
-                return Ok(());
-            };
+            let Some(mut waiting) = self.waiting.pop_front() else { return Ok(()) };
             if self.plan.only.is_some_and(|only| only != verdict.zone) {
                 self.spool.pop_to(waiting.length, &mut io::sink()).map_err(PassError::temporary)?;
                 continue;

@@ -22,9 +22,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
     let lowering =
         Converter { mark: Some("_source"), whole_records: true, ..Converter::new(&Anthropic) };
-    let Some((written, report)) = convert(bytes, lowering) else {
-        return;
-    };
+    let Some((written, report)) = convert(bytes, lowering) else { return };
     whole_records(&written, &report);
     let of_report: BTreeSet<u64> =
         report.sources.iter().flat_map(|it| &it.origins).map(|it| it.record).collect();
@@ -73,7 +71,7 @@ fn whole_records(written: &str, report: &Report) {
         for origin in &source.origins {
             let is_of_reply = answers && before.contains(origin);
             let is_new = seen.insert(*origin);
-            assert!(is_new || is_of_reply, "{origin} is in two messages");
+            assert!(is_new || is_of_reply, "{origin:?} is in two messages");
         }
         before = &source.origins;
     }

@@ -18,9 +18,7 @@ fn session(bytes: &[u8], dialect: &'static dyn Dialect) {
     while let Some(record) = records.next().expect("memory does not fail") {
         let (outline, message) = (record.outline(Some(dialect)), record.message(Some(dialect)));
         assert_eq!(outline.is_some(), message.is_some(), "a message or none");
-        let (Some(outline), Some(message)) = (outline, message) else {
-            continue;
-        };
+        let (Some(outline), Some(message)) = (outline, message) else { continue };
         rules.push(record.line, &outline);
         let owned = message.clone().into_owned();
         assert_eq!(owned.texts(), message.texts(), "an owned message says the same");

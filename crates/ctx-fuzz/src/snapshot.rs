@@ -13,9 +13,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let body = text.trim_end().trim_end_matches('}');
     let sealed = format!("{body},\"meta_sha256\":\"{}\"}}\n", sha256(body));
-    let Ok(meta) = Meta::from_bytes(sealed.as_bytes(), ID) else {
-        return;
-    };
+    let Ok(meta) = Meta::from_bytes(sealed.as_bytes(), ID) else { return };
     let written = meta.to_bytes();
     let again = Meta::from_bytes(&written, ID).expect("what is written is read");
     assert_eq!(again.to_bytes(), written, "it is written in one way");

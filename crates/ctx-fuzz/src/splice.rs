@@ -30,9 +30,7 @@ pub(crate) fn run(bytes: &[u8]) {
 fn edit(bytes: &[u8]) {
     const NEW: &str = "new \" \\ \u{0} text";
     let record = Origin::ALONE.record(bytes);
-    let Some(object) = record.whole_object() else {
-        return;
-    };
+    let Some(object) = record.whole_object() else { return };
     for member in object.members().iter().filter(|member| member.key != Tag::KEY) {
         let mut edits = Edits::new();
         edits.put(&Slot::text(object, member.value), NEW);

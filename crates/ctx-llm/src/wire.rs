@@ -241,9 +241,7 @@ pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWi
     let value: Value = serde_json::from_slice(body).ok()?;
     let models = value["data"].as_array()?;
     let named = models.iter().find(|entry| model.is_some() && entry["id"].as_str() == model);
-    let ((Some(entry), _) | (None, [entry])) = (named, models.as_slice()) else {
-        return None;
-    };
+    let ((Some(entry), _) | (None, [entry])) = (named, models.as_slice()) else { return None };
     let running = RUNNING.split(' ').find_map(|member| window(entry, member));
     running.map(ListedWindow::Running).or_else(|| window(entry, TRAINED).map(ListedWindow::Trained))
 }

@@ -146,9 +146,7 @@ impl Query {
     }
 
     fn is_of_project(&self, row: &Row) -> bool {
-        let Some(project) = &self.project else {
-            return true;
-        };
+        let Some(project) = &self.project else { return true };
         let content = row.content.as_ref();
         let folder = content.and_then(|content| content.folder.as_deref());
         folder.map(Path::new).is_some_and(|folder| {

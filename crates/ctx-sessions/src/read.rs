@@ -164,9 +164,7 @@ impl ContentReader {
     }
 
     fn describe(&mut self, object: &Object<'_>) {
-        let Some(log) = self.dialect.log() else {
-            return;
-        };
+        let Some(log) = self.dialect.log() else { return };
         let content = &mut self.content;
         let about = log.about(object);
         let title = |text: Cow<'_, str>| one_line(&text);
@@ -186,16 +184,10 @@ impl ContentReader {
         if !outline.is_some_and(|it| it.begins_turn && !it.is_summary) {
             return;
         }
-        let Some(message) = self.dialect.message(object) else {
-            return;
-        };
+        let Some(message) = self.dialect.message(object) else { return };
         for part in &message.parts {
-            let Part::Text(text) = part else {
-                continue;
-            };
-            let Some(line) = one_line(text) else {
-                continue;
-            };
+            let Part::Text(text) = part else { continue };
+            let Some(line) = one_line(text) else { continue };
             // The client may have added this text: a tag or a command.
             let is_command = line.starts_with('/') && !line.contains(' ');
             if !line.starts_with('<') && !is_command {

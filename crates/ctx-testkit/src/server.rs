@@ -57,9 +57,7 @@ impl Server {
         let (sent, requests) = channel();
         thread::spawn(move || {
             for act in acts {
-                let Ok((mut stream, _)) = listener.accept() else {
-                    return;
-                };
+                let Ok((mut stream, _)) = listener.accept() else { return };
                 perform(&act, &mut stream, &mut |request| {
                     // The test may have ended without reading the requests.
                     let _ = sent.send(request);
@@ -128,9 +126,7 @@ fn read_request(stream: &mut TcpStream) -> String {
 }
 
 fn is_whole(request: &str) -> bool {
-    let Some((head, body)) = request.split_once("\r\n\r\n") else {
-        return false;
-    };
+    let Some((head, body)) = request.split_once("\r\n\r\n") else { return false };
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         let is_length = name.eq_ignore_ascii_case("content-length");

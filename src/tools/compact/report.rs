@@ -97,9 +97,7 @@ pub(super) fn warning(report: &Report) -> Option<String> {
 
 /// Returns the preview for the lines after the result; empty if there is none.
 pub(super) fn plan(report: &Report) -> String {
-    let Some(forecast) = &report.plan else {
-        return String::new();
-    };
+    let Some(forecast) = &report.plan else { return String::new() };
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
     let pruned = pruned.map(|pruned| {
         let (before, after) = (report.tokens_before, pruned.tokens);

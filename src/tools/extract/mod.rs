@@ -459,9 +459,7 @@ impl<W: Write> HoldingWriter<W> {
         &mut self,
         write: impl FnOnce(&mut W, &[u8]) -> io::Result<()>,
     ) -> Result<(), PassError> {
-        let Some(output) = &mut self.output else {
-            return Ok(());
-        };
+        let Some(output) = &mut self.output else { return Ok(()) };
         match write(output, &self.held) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.output = None,
             other => other.map_err(PassError::output)?,

@@ -296,9 +296,7 @@ type NewSession<'a> = (Spool, Output<'a>);
 
 /// Writes the session, if there is one, after `first` has made its files durable.
 fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Result<()> {
-    let Some((records, output)) = new else {
-        return Ok(());
-    };
+    let Some((records, output)) = new else { return Ok(()) };
     let write = |output: &mut Output<'_>| records.write_to(output).map_err(output::failure);
     output.deliver(write, first)
 }

@@ -262,9 +262,7 @@ fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
 }
 
 fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
-    let ReplaceOutcome::New { late_bytes, retained, .. } = replaced else {
-        return;
-    };
+    let ReplaceOutcome::New { late_bytes, retained, .. } = replaced else { return };
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
         io.warn(format_args!("{name} grew meanwhile: {late} carried over after the restored ones"));

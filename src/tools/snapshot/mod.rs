@@ -347,9 +347,7 @@ impl Taker<'_> {
     }
 
     fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>> {
-        let Some(counter) = &self.counter else {
-            return Ok(None);
-        };
+        let Some(counter) = &self.counter else { return Ok(None) };
         let bytes = draft.reader().map_err(failure)?;
         let count =
             tokens(Box::new(bytes), counter).map_err(|error| passes::failure(error, name))?;

@@ -177,9 +177,7 @@ impl Args {
         figures: Figures,
         store: &LazyStore<'_>,
     ) -> Result<Result<bool>> {
-        let Some(session) = &self.session else {
-            return Ok(Ok(false));
-        };
+        let Some(session) = &self.session else { return Ok(Ok(false)) };
         let Summary { messages, text, .. } = summary;
         let appended = append_summary(store.get()?, session, *messages, text, figures);
         match appended.map_err(failure) {

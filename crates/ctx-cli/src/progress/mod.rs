@@ -95,9 +95,7 @@ impl Progress {
         bytes: Option<u64>,
         reader: Box<dyn Read + Send>,
     ) -> Box<dyn Read + Send> {
-        let Some(shown) = &self.0 else {
-            return reader;
-        };
+        let Some(shown) = &self.0 else { return reader };
         if shown.counts.files.load(Relaxed) <= 1 {
             self.stage(&format!("reading {}", printable(name)));
             self.reading(bytes.unwrap_or(0));

@@ -141,9 +141,7 @@ impl<'e> Choice<'e> {
         left: u64,
         usual: Verdict,
     ) -> Option<(Range<usize>, Verdict)> {
-        let Verdict::Shorten { tokens, arguments } = usual else {
-            return None;
-        };
+        let Verdict::Shorten { tokens, arguments } = usual else { return None };
         let fits = |verdict: &Verdict| {
             let records = range.clone().filter(|at| !self.must[*at]);
             records.map(|at| self.cost(at, *verdict)).sum::<u64>() <= left
@@ -212,9 +210,7 @@ impl<'e> Choice<'e> {
     /// Returns the approximate tokens of a record.
     fn cost(&self, at: usize, verdict: Verdict) -> u64 {
         let entry = &self.entries.list[at];
-        let Verdict::Shorten { tokens, arguments } = verdict else {
-            return entry.tokens();
-        };
+        let Verdict::Shorten { tokens, arguments } = verdict else { return entry.tokens() };
         let over = |whole: u64, limit: u64| whole.saturating_sub(limit);
         let results = self.entries.results(at);
         let results: u64 = results.map(|result| over(result, tokens.into())).sum();

@@ -59,13 +59,9 @@ impl<'p> Understood<'p> {
     /// Adds a complete record of a session. `is_message` says whether it is a message in the
     /// context.
     pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
-        let Some(object) = record.whole_object() else {
-            return;
-        };
+        let Some(object) = record.whole_object() else { return };
         self.first.get_or_insert(record.line);
-        let Some(dialect) = self.dialect else {
-            return;
-        };
+        let Some(dialect) = self.dialect else { return };
         self.has_message = self.has_message || is_message || dialect.outline(object).is_some();
         if let Some(found) = record.unread(dialect) {
             let finding = unread((record.line, None), object, found, self.dialect, report);

@@ -84,9 +84,7 @@ impl Attempts<'_, '_> {
     fn is_clean(&self, candidate: &Candidate) -> Result<bool> {
         let limit = self.session.plan.limits.triggers.tool_bytes;
         let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
-        let Some(limit) = fired.filter(|_| self.due) else {
-            return Ok(true);
-        };
+        let Some(limit) = fired.filter(|_| self.due) else { return Ok(true) };
         let size = candidate.content.size(&self.session.plan.environment.counter)?;
         Ok(size.tool_bytes <= limit)
     }

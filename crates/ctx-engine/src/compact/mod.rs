@@ -153,9 +153,7 @@ pub fn compact_stream(
     let (mut report, new) = compact(&source, notes)?;
     if let Some(log) = &source.log {
         settle(options, &mut report);
-        let Some(new) = new else {
-            return Ok((report, source.into_original()));
-        };
+        let Some(new) = new else { return Ok((report, source.into_original())) };
         let new = match source.new_file(new, &report, notes)? {
             NewFile::Appended(lines) => log::with_lines(log, &lines)?,
             NewFile::Whole(content) => content,
@@ -201,9 +199,7 @@ fn prune_sent(
     }
     let size =
         Size { tokens: report.tokens_after, messages: report.messages_after, ..Size::default() };
-    let Some(pruned) = prune(plan, When::Sent, content, &size, notes)? else {
-        return Ok(None);
-    };
+    let Some(pruned) = prune(plan, When::Sent, content, &size, notes)? else { return Ok(None) };
     if pruned.size.tokens >= report.tokens_after || !plan.limits.fits(pruned.size.tokens) {
         return Ok(None);
     }

@@ -311,9 +311,7 @@ impl<'a> Plan<'a> {
         tokens: Option<u64>,
         notes: &mut Notes,
     ) -> Result<Option<Writer>> {
-        let Some(make) = &self.environment.model else {
-            return Ok(None);
-        };
+        let Some(make) = &self.environment.model else { return Ok(None) };
         let mut writer = make(tokens, notes)?;
         let summary = &self.policy().summary;
         writer.completes = summary.complete;

@@ -151,14 +151,10 @@ pub(super) fn prune(
     notes: &mut Notes,
 ) -> Result<Option<Pruned>> {
     let rules = Rules::at(plan, when, content);
-    let Some(questions) = rules.questions(plan) else {
-        return Ok(None);
-    };
+    let Some(questions) = rules.questions(plan) else { return Ok(None) };
     let mut survey = Survey::of(plan, content, Some(questions), false)?;
     survey.size = *size;
-    let Some(size) = decide(plan, content, &rules, &mut survey, notes) else {
-        return Ok(None);
-    };
+    let Some(size) = decide(plan, content, &rules, &mut survey, notes) else { return Ok(None) };
     let (content, _) = carry_out(plan, content, &survey, notes)?;
     Ok(Some(Pruned { content, size }))
 }

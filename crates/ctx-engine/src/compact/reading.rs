@@ -100,9 +100,7 @@ impl Reading<'_, '_> {
         recognizer: &Recognizer,
         reader: &mut dyn MessageReader,
     ) {
-        let (Some(object), Some(message)) = (record.whole_object(), message) else {
-            return;
-        };
+        let (Some(object), Some(message)) = (record.whole_object(), message) else { return };
         if self.content.dialect.summary_text(object).is_none() {
             let message = recognizer.as_said(message);
             reader.read(&message, record.line, Time::of(object).map(Time::date));

@@ -83,9 +83,7 @@ impl Attempts<'_, '_> {
                 break;
             }
         }
-        let Some((keep, _)) = least else {
-            return Ok(None);
-        };
+        let Some((keep, _)) = least else { return Ok(None) };
         let zones = self.session.survey.zones(keep)?;
         let mut read = self.read(keep, zones, Needs::default(), summary, notes)?;
         let built = self.sized(AttemptKind::Policy, &mut read, None, notes)?;

@@ -99,9 +99,7 @@ impl Counts {
     }
 
     fn message(&mut self, message: Option<Message<'_>>, counter: &MessageCounter) -> u64 {
-        let Some(message) = message else {
-            return 0;
-        };
+        let Some(message) = message else { return 0 };
         if self.tally.conversations == 0 {
             self.tally.begin();
         }
@@ -201,9 +199,7 @@ impl CountPass {
     fn count(&mut self, record: &Record<'_>) -> u64 {
         let counter = &self.plan.counter;
         self.counts.seen(record);
-        let Some(object) = record.whole_object() else {
-            return 0;
-        };
+        let Some(object) = record.whole_object() else { return 0 };
         match self.dialect {
             None => {
                 self.counts.unknown += 1;

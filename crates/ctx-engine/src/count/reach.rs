@@ -52,15 +52,11 @@ impl Reach {
 
     /// Adds the messages of a list that are outside the context. Returns their bytes.
     fn outside(&mut self, record: &Record<'_>, dialect: &dyn Dialect, list: &Object<'_>) -> u64 {
-        let Some(portion) = record.portion.as_ref() else {
-            return 0;
-        };
+        let Some(portion) = record.portion.as_ref() else { return 0 };
         let held = dialect.held(&list.whole());
         let mut all = 0;
         for (number, why) in portion.outside() {
-            let Some(message) = held.get(*number) else {
-                continue;
-            };
+            let Some(message) = held.get(*number) else { continue };
             let bytes = message.raw.len() as u64;
             let object = Object::parse(&message.raw);
             let what = object.map_or("no message".into(), |object| of_outside(*why, &object));

@@ -181,9 +181,7 @@ impl CalibrationPass {
 
     /// Adds a record, with its tokens if it is in the context and they are known.
     pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
-        let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
-            return;
-        };
+        let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else { return };
         let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
         let was_sent = record.presence == Some(Presence::Outside(Outside::BeforeCompaction));
         let is_inside = !record.is_outside();
@@ -274,9 +272,7 @@ impl CalibrationPass {
 
     /// Compares the last reply with its prediction, and learns from it.
     fn close(&mut self) {
-        let Some(Open { last, counted, model, pruned, .. }) = self.open.take() else {
-            return;
-        };
+        let Some(Open { last, counted, model, pruned, .. }) = self.open.take() else { return };
         let as_sent = pruned == self.pruned_before;
         self.pruned_before = pruned;
         let foretold = self.calibrator.estimate(counted);

@@ -50,9 +50,7 @@ impl Decisions {
 /// Returns the first of the last `replies` assistant messages. If there are fewer, all records are
 /// protected.
 fn protected_from(facts: &Facts, replies: usize) -> usize {
-    let Some(before) = replies.checked_sub(1) else {
-        return facts.records.len();
-    };
+    let Some(before) = replies.checked_sub(1) else { return facts.records.len() };
     let is_reply = |index: &usize| {
         let record = facts.records[*index];
         record.role == Some(Role::Assistant) && record.begins_message
@@ -216,9 +214,7 @@ impl<'f> LaterResults<'f> {
 
     fn superseded(&self, result: usize) -> Option<Reason> {
         let file = self.facts.file(result)?;
-        let Access::Read { part } = &file.access else {
-            return None;
-        };
+        let Access::Read { part } = &file.access else { return None };
         let later = self.files.get(file.path.as_str())?;
         if later.is_written {
             return Some(Reason::Written);
@@ -243,9 +239,7 @@ impl<'f> LaterResults<'f> {
         if facts.has_failed || !self.options.drops(Rule::Superseded) {
             return;
         }
-        let Some(file) = self.facts.file(result) else {
-            return;
-        };
+        let Some(file) = self.facts.file(result) else { return };
         let later = self.files.entry(&file.path).or_default();
         match &file.access {
             Access::Write => later.is_written = true,

@@ -173,9 +173,7 @@ impl<'p> Decision<'p> {
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
-            let Some(log_check) = &mut log_check else {
-                continue;
-            };
+            let Some(log_check) = &mut log_check else { continue };
             let (edits, copied) = self.edits(index, &record, dialect);
             second.count += u64::from(copied > 0);
             second.bytes += copied;
@@ -219,9 +217,7 @@ impl<'p> Decision<'p> {
     /// Returns the edits of a record that remains, and how many bytes of second copies they cut in
     /// records that would not change otherwise.
     fn edits(&self, index: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
-        let Some(object) = record.whole_object() else {
-            return (Edits::new(), 0);
-        };
+        let Some(object) = record.whole_object() else { return (Edits::new(), 0) };
         let changed = record_edits(&self.verdicts, index, record, dialect);
         let mut edits = changed.map_or_else(Edits::new, |(edits, _)| edits);
         let mut copied_bytes = 0;

@@ -180,9 +180,7 @@ impl LogLines {
         let mut remaining: Vec<usize> = all.filter(|line| dropped[*line].is_none()).collect();
         while let Some(line) = remaining.pop() {
             for id in &self.lines[line].needs {
-                let Some(needed) = lines_by_id.get(id) else {
-                    continue;
-                };
+                let Some(needed) = lines_by_id.get(id) else { continue };
                 if dropped[*needed].take().is_some() && has_needs(needed) {
                     remaining.push(*needed);
                 }
@@ -244,15 +242,11 @@ impl LogLines {
             let mut path = HashSet::new();
             let mut at = Some(id);
             let ancestor = loop {
-                let Some(above) = at else {
-                    break None;
-                };
+                let Some(above) = at else { break None };
                 if let Some(known) = moved.get(&above) {
                     break *known;
                 }
-                let Some(parent) = parents.get(&above) else {
-                    break Some(above);
-                };
+                let Some(parent) = parents.get(&above) else { break Some(above) };
                 // Parents may form a loop.
                 at = if path.insert(above) { *parent } else { None };
             };

@@ -206,9 +206,7 @@ pub struct Cache {
 /// Returns true if pruning cannot waste a warm cache, or `None` if the time of the last call is
 /// unknown.
 pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
-    let Some(cache) = cache else {
-        return Some(true);
-    };
+    let Some(cache) = cache else { return Some(true) };
     let last = last_call.time().or(cache.last_call)?;
     // A call in the future has a negative age.
     let age = (cache.now - last.0).to_std();
@@ -245,9 +243,7 @@ pub fn saturating_usize(count: u64) -> usize {
 
 /// Returns whether each record is before the window; empty if there is no window.
 fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
-    let Some(messages) = options.window_messages else {
-        return Vec::new();
-    };
+    let Some(messages) = options.window_messages else { return Vec::new() };
     // The facts were gathered for options without a window.
     if facts.exchanges.is_empty() {
         return Vec::new();
@@ -286,9 +282,7 @@ fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {
 fn extend_to_user(facts: &Facts, before: &mut [bool]) {
     let records = &facts.records;
     let is_first = |at: &usize| !before[*at] && records[*at].is_conversation();
-    let Some(first) = (0..records.len()).find(is_first) else {
-        return;
-    };
+    let Some(first) = (0..records.len()).find(is_first) else { return };
     // The first record, from 1, of all exchanges that end here or later.
     let mut first_of_exchanges = u64::MAX;
     let begins_window = |at: &usize| {

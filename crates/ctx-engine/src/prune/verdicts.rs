@@ -256,9 +256,7 @@ impl Verdicts<'_> {
             reason.note(self.options).to_owned()
         } else {
             let (body, earlier) = split_handle(&old);
-            let Some((_, text)) = shorten(self.options, body, earlier.is_some()) else {
-                return;
-            };
+            let Some((_, text)) = shorten(self.options, body, earlier.is_some()) else { return };
             text
         };
         let text = self.facts.handle(index, self.options.saved).behind(&new);

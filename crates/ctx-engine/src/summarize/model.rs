@@ -65,9 +65,7 @@ impl Model {
         notes: &mut Notes,
     ) -> Result<Answer, LlmError> {
         let answer = self.ask_once(question, "", notes)?;
-        let Some(flaw) = &answer.flaw else {
-            return Ok(answer);
-        };
+        let Some(flaw) = &answer.flaw else { return Ok(answer) };
         notes.info(format_args!("the summary failed its check: {flaw}; asked again"));
         self.ask_once(question, flaw, notes)
     }

@@ -49,9 +49,7 @@ impl Shortener<'_> {
         let mut calls = calls.iter();
         for result in message.results() {
             let call = calls.next().map_or("", String::as_str);
-            let (Some(slot), Some(text)) = (&result.slot, result.text()) else {
-                continue;
-            };
+            let (Some(slot), Some(text)) = (&result.slot, result.text()) else { continue };
             if let Some(short) = self.short(&text, limits.tokens, call) {
                 edits.put(slot, &short);
             }
@@ -122,9 +120,7 @@ pub(super) fn observation<'m>(
     record: &Record<'_>,
     message: &'m Message<'_>,
 ) -> Option<(Slot, &'m str)> {
-    let [Part::Text(text)] = message.parts.as_slice() else {
-        return None;
-    };
+    let [Part::Text(text)] = message.parts.as_slice() else { return None };
     let object = record.whole_object()?;
     let raw = object.get("content").filter(|raw| raw.starts_with('"'))?;
     (message.role == Role::User && is_observation(text)).then(|| (Slot::text(object, raw), &**text))

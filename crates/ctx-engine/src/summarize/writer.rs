@@ -216,9 +216,7 @@ impl Writer {
     ) -> Summary {
         let text = summary.answer.clone().unwrap_or_default();
         summary.text.clone_from(&text);
-        let Some(ledger) = self.ledger_to_complete(old) else {
-            return summary;
-        };
+        let Some(ledger) = self.ledger_to_complete(old) else { return summary };
         let tokens = old.counter.count(&text);
         let source_of = |line| input.and_then(|input| input.transcript.source_of(line));
         let answered = Answered {

@@ -62,9 +62,7 @@ impl<'c> Reading<'c> {
         }
         let number = self.records;
         self.records += 1;
-        let Some(object) = record.whole_object() else {
-            return Ok(());
-        };
+        let Some(object) = record.whole_object() else { return Ok(()) };
         if self.cwd.is_none() {
             let about = self.from.log().map(|log| log.about(object));
             self.cwd = about.and_then(|about| about.folder).map(Into::into);

@@ -31,9 +31,7 @@ impl<'a> Maker<'_, '_> {
                 .enumerate()
                 .flat_map(|(origin, held)| held.iter().map(move |held| (origin, held)))
         };
-        let Some((_, first)) = fragments().next() else {
-            return Vec::new();
-        };
+        let Some((_, first)) = fragments().next() else { return Vec::new() };
         let origins: Vec<usize> = (0..said.len()).collect();
         let role = first.message.role;
         let no_calls = answering.is_empty() && fragments().count() == 1;
@@ -272,9 +270,7 @@ impl Ids {
     pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
         let mut calls = Calls::default();
         for piece in pieces {
-            let Part::Call(call) = &mut piece.part else {
-                continue;
-            };
+            let Part::Call(call) = &mut piece.part else { continue };
             let key = Key::of_call(call);
             if call.id.as_ref().is_none_or(|id| id.is_empty()) {
                 self.0 += 1;

@@ -142,9 +142,7 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a
     let blocks = blocks
         .and_then(|object| object.elements_of("content"))
         .filter(|blocks| blocks.len() == held.message.parts.len());
-    let Some(blocks) = blocks else {
-        return parts.map(Piece::bare).collect();
-    };
+    let Some(blocks) = blocks else { return parts.map(Piece::bare).collect() };
     let whole = |raw: &'a str| Object::parse(raw).is_ok().then_some(raw);
     parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
 }

@@ -162,9 +162,7 @@ fn held_of<'a>(
     object: Option<&Object<'a>>,
     entry: &Entry,
 ) -> Vec<HeldMessage<'a>> {
-    let Some(object) = object else {
-        return Vec::new();
-    };
+    let Some(object) = object else { return Vec::new() };
     if entry.is_opaque {
         let raw = object.text();
         return vec![HeldMessage {

@@ -23,9 +23,7 @@ impl Dialect for Anthropic {
     }
 
     fn sniff(&self, object: &Object<'_>) -> Sniff {
-        let Some(role) = role_of(object) else {
-            return Sniff::No;
-        };
+        let Some(role) = role_of(object) else { return Sniff::No };
         if !matches!(role, Role::System | Role::User | Role::Assistant)
             || object.get("content").is_none()
         {
@@ -118,9 +116,7 @@ pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
 
 /// The first unreadable part of a message in a record of `dialect`.
 pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
-    let Some(role) = object.get("role") else {
-        return Some(Unread::item(dialect, object));
-    };
+    let Some(role) = object.get("role") else { return Some(Unread::item(dialect, object)) };
     if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
         return Some(Unread::role(dialect, role));
     }

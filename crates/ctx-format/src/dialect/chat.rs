@@ -35,9 +35,7 @@ impl Dialect for Chat {
     }
 
     fn sniff(&self, object: &Object<'_>) -> Sniff {
-        let Some(role) = role_of(object) else {
-            return Sniff::No;
-        };
+        let Some(role) = role_of(object) else { return Sniff::No };
         let own_member =
             ["tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content"]
                 .into_iter()
@@ -110,9 +108,7 @@ impl Dialect for Chat {
     }
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
-        let Some(role) = object.get("role") else {
-            return Some(Unread::item(self.name(), object));
-        };
+        let Some(role) = object.get("role") else { return Some(Unread::item(self.name(), object)) };
         if role_of(object).is_none_or(|role| role == Role::Other) {
             return Some(Unread::role(self.name(), role));
         }

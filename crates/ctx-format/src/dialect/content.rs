@@ -32,9 +32,7 @@ pub(crate) fn parts<'a>(
     content: Option<&'a str>,
     part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
 ) -> Vec<Part<'a>> {
-    let Some(content) = content.filter(|raw| *raw != "null") else {
-        return Vec::new();
-    };
+    let Some(content) = content.filter(|raw| *raw != "null") else { return Vec::new() };
     let of_element = |raw| match Object::within(raw) {
         Some(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
         None => text_or_opaque(raw),
@@ -80,9 +78,7 @@ pub(crate) fn text_or_json<'a>(
     record: &Object<'a>,
     raw: Option<&'a str>,
 ) -> (Cow<'a, str>, Option<Slot>) {
-    let Some(raw) = raw else {
-        return (Cow::Borrowed(""), None);
-    };
+    let Some(raw) = raw else { return (Cow::Borrowed(""), None) };
     match json::text(raw) {
         Some(text) => (text, Some(Slot::text(record, raw))),
         None => (Cow::Borrowed(raw), Some(Slot::json(record, raw))),

@@ -81,9 +81,7 @@ pub(crate) fn is_call_or_thought(raw: &str) -> bool {
 
 /// Returns true if the part is empty: the client leaves out the replies around it.
 pub(crate) fn is_void(raw: &str) -> bool {
-    let Some(part) = Object::within(raw) else {
-        return raw == "\"\"";
-    };
+    let Some(part) = Object::within(raw) else { return raw == "\"\"" };
     let mut keys = part.members().iter().map(|member| &*member.key);
     part.members().is_empty()
         || part.get("text") == Some("\"\"")
@@ -161,8 +159,6 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
 /// The text of a response with a single member: `{"output":"…"}` or `{"error":"…"}`. The model gets
 /// any other response as an object.
 fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {
-    let [member] = response.members() else {
-        return None;
-    };
+    let [member] = response.members() else { return None };
     Some((member.value, json::text(member.value)?))
 }

@@ -207,9 +207,7 @@ impl<'a> Record<'a> {
     /// record is not a message, or not in the context.
     pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
         let (object, fragment) = self.in_context()?;
-        let Some(dialect) = dialect else {
-            return Some(Outline::of_line());
-        };
+        let Some(dialect) = dialect else { return Some(Outline::of_line()) };
         Some(Outline { fragment, ..dialect.outline(object)? })
     }
 

@@ -121,9 +121,7 @@ impl<'a> Links<'a> {
     ) {
         for link in &self.names {
             let to = link.to.as_deref();
-            let Some(to) = to.and_then(|to| moved(to, link.bond)) else {
-                continue;
-            };
+            let Some(to) = to.and_then(|to| moved(to, link.bond)) else { continue };
             match (to, link.bond) {
                 (Some(to), _) => edits.replace(link.place.clone(), json::quoted(to)),
                 (None, Bond::Parent) => edits.replace(link.place.clone(), "null".to_owned()),

@@ -108,9 +108,7 @@ impl View {
             self.put(*place, records);
         }
         for (record, inside) in portions {
-            let Presence::Inside(fragment) = self.of(record) else {
-                continue;
-            };
+            let Presence::Inside(fragment) = self.of(record) else { continue };
             // If all messages of a record are in the context, it needs no portion.
             let reasons = self.lists.get(&record).map_or(&[][..], Vec::as_slice);
             let is_together = inside.iter().all(|(_, place)| *place == fragment.message);

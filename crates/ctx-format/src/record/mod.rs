@@ -189,9 +189,7 @@ fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
         Some(_) => (Class::Nul, None),
         None => (class, None),
     };
-    let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
-        return bad(Class::NotUtf8);
-    };
+    let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return bad(Class::NotUtf8) };
     match text.trim_ascii_start().bytes().next() {
         None => (Class::Blank, None),
         Some(b'{') => match Object::parse(text) {

@@ -178,9 +178,7 @@ impl<'a> Walk<'a> {
                 _ => self.number(first)?,
             }
             loop {
-                let Some(end) = self.open.last().copied() else {
-                    return Some(());
-                };
+                let Some(end) = self.open.last().copied() else { return Some(()) };
                 match self.next()? {
                     b',' => break self.key_in_object()?,
                     byte if byte == end => {

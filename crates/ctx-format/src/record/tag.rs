@@ -79,9 +79,7 @@ impl Tag {
     /// value that is not an object is dropped.
     pub(crate) fn parse(raw: &str) -> Self {
         let mut tag = Self::default();
-        let Ok(object) = Object::parse(raw) else {
-            return tag;
-        };
+        let Ok(object) = Object::parse(raw) else { return tag };
         for member in object.members() {
             if !tag.take(&member.key, member.value) {
                 tag.others.push(raw[member.place.clone()].to_owned());

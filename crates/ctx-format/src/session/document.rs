@@ -27,9 +27,7 @@ impl Document {
     /// Returns true if input with this beginning could be a document. Then more of it must be read
     /// before it is split into lines.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
-        let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else {
-            return false;
-        };
+        let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else { return false };
         match head[first] {
             b'[' => true,
             b'{' => {
@@ -250,9 +248,7 @@ impl Head {
             if source.read_until(b'\n', &mut line)? == 0 {
                 break;
             }
-            let Some(object) = object_of(&line) else {
-                continue;
-            };
+            let Some(object) = object_of(&line) else { continue };
             if head.dialect.is_none() && detector.look_at(&object) {
                 head.dialect = detector.decide();
             }

@@ -221,9 +221,7 @@ fn detect<R: Read>(
 ) -> io::Result<()> {
     let mut at = 0;
     for _ in 0..DETECT_IN {
-        let Some(line) = lines.peek(at)? else {
-            return Ok(());
-        };
+        let Some(line) = lines.peek(at)? else { return Ok(()) };
         at += line.len() + 1;
         if look_at(detector, &Origin::ALONE.record(line), options.batch) {
             return Ok(());
@@ -258,9 +256,7 @@ fn look_on(detector: &mut Detector, source: impl Read, batch: bool) -> io::Resul
 
 /// Returns true once the dialect is certain.
 fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
-    let Some(object) = record.object() else {
-        return false;
-    };
+    let Some(object) = record.object() else { return false };
     if !batch {
         return detector.look_at(object);
     }

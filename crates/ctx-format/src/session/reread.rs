@@ -71,9 +71,7 @@ impl SecondReading {
 
     /// Returns the next record of the second reading.
     pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
-        let Some((origin, length)) = self.waiting.pop_front() else {
-            return Ok(None);
-        };
+        let Some((origin, length)) = self.waiting.pop_front() else { return Ok(None) };
         self.bytes.clear();
         match &mut self.source {
             Source::Spool(spool) => spool.pop_to(length, &mut self.bytes)?,

@@ -16,9 +16,7 @@ fn recorded_sessions_become_legal_ones_of_whole_records() {
     let folders = std::env::var_os("CTX_TRANSCRIPTS").expect("CTX_TRANSCRIPTS names folders");
     let mut count = 0;
     for path in std::env::split_paths(&folders).flat_map(|folder| files(&folder)) {
-        let Some(inside) = inside(&path) else {
-            continue;
-        };
+        let Some(inside) = inside(&path) else { continue };
         count += 1;
         for name in ["anthropic", "chat"] {
             let to = dialect::by_name(name).expect("a dialect");

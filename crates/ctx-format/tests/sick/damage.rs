@@ -27,9 +27,7 @@ fn read(bytes: &[u8]) -> Option<&'static str> {
 /// The record with a tag added and removed.
 fn stripped(record: &ctx_format::Record<'_>) -> Vec<u8> {
     let tag = Tag { zone: Some(Zone::Old), ..Tag::default() };
-    let Some(splice) = record.splice() else {
-        return record.bytes.to_vec();
-    };
+    let Some(splice) = record.splice() else { return record.bytes.to_vec() };
     let mut tagged = Vec::new();
     splice.write(&record.untagged(), &tag, &mut tagged).expect("to memory");
     record.origin().record(&tagged).untagged().into_owned()

@@ -133,9 +133,7 @@ pub(super) struct Calls(HashMap<u64, String>);
 impl Calls {
     pub(super) fn push(&mut self, line: u64, message: &Message<'_>, names: &CallNames) {
         let mut results = message.results();
-        let Some(first) = results.next() else {
-            return;
-        };
+        let Some(first) = results.next() else { return };
         let mut called = names.of(first);
         match results.count() {
             0 => {}

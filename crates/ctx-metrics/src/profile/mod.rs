@@ -67,9 +67,7 @@ impl ProfilePass {
         session: &mut Session,
         replaced: Option<Replaced>,
     ) -> Result<(), PassError> {
-        let Some(dialect) = session.dialect() else {
-            return Ok(());
-        };
+        let Some(dialect) = session.dialect() else { return Ok(()) };
         self.timeline.begin(replaced);
         let mut walk = Walk::new(self.counter, dialect);
         session.each(|record| {
@@ -151,9 +149,7 @@ impl CurrentSession<'_> {
             let unknown = ErrorKind::NoMessage { batch: false }.at(record.line);
             return if is_message { Err(unknown) } else { Ok(()) };
         };
-        let Some(step) = follow(walk, timeline, record) else {
-            return Ok(());
-        };
+        let Some(step) = follow(walk, timeline, record) else { return Ok(()) };
         self.score.push(record, &step, walk.dialect);
         let model = record.object().and_then(|object| walk.dialect.model(object));
         if let Some(model) = model {

@@ -132,9 +132,7 @@ impl Timeline {
     /// Adds the content that was taken over as the first point of the state. Also ends a state
     /// without new records.
     pub(super) fn settle(&mut self) {
-        let Some(replaced) = self.pending.take() else {
-            return;
-        };
+        let Some(replaced) = self.pending.take() else { return };
         self.at += 1;
         let point = self.taken_over.take().unwrap_or(Point {
             at: self.at,

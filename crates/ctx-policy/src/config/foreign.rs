@@ -97,9 +97,7 @@ impl Foreign {
         let bounds = preset(self.name).map(|preset| preset.bounds).unwrap_or_default();
         let (mut layer, mut warnings) = (Layer::default(), Vec::new());
         for (table, entries) in &self.tables {
-            let Some((path, found)) = self.find(table, root) else {
-                continue;
-            };
+            let Some((path, found)) = self.find(table, root) else { continue };
             let Value::Object(found) = found else {
                 return Err(ConfigError::wrong(&path, "a table", found));
             };

@@ -185,9 +185,7 @@ impl Store {
 
     /// Calls `see` with each line of the audit log, or with the start of a line that is too long.
     pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<()> {
-        let Some(log) = self.open_audit_log()? else {
-            return Ok(());
-        };
+        let Some(log) = self.open_audit_log()? else { return Ok(()) };
         let see_first = |piece: &[u8], begins: bool| {
             if begins {
                 see(piece);
@@ -304,9 +302,7 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
 /// The sha256 of the last line of a log, for the next record. If a killed run left half a record,
 /// that counts as a line.
 fn hash_of_last(mut log: &File) -> io::Result<String> {
-    let Some(Range { start, end }) = last_line(log)? else {
-        return Ok(none_before());
-    };
+    let Some(Range { start, end }) = last_line(log)? else { return Ok(none_before()) };
     log.seek(SeekFrom::Start(start))?;
     hash(&mut log.take(end - start))
 }

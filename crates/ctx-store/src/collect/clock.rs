@@ -109,9 +109,7 @@ impl ClockRecord {
             return self.believe(now, grace);
         };
         let doubted = self.doubted.filter(|doubted| (from..=now).contains(doubted));
-        let Some(doubted) = doubted else {
-            return self.doubt(jump, now);
-        };
+        let Some(doubted) = doubted else { return self.doubt(jump, now) };
         if now - doubted < HOUR {
             return self.doubt(jump, doubted);
         }

@@ -164,9 +164,7 @@ impl<'a> Collector<'a> {
         if !self.dry_run {
             self.store.remember_visit(judged.record);
         }
-        let Some(jump) = judged.jumped else {
-            return self.collect_now(plan, &judged.record);
-        };
+        let Some(jump) = judged.jumped else { return self.collect_now(plan, &judged.record) };
         let mut preview = Self::new(self.store, true);
         preview.collect_now(plan, &judged.record)?;
         self.events = preview.events;

@@ -154,9 +154,7 @@ impl Store {
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
-        let Some(mut bytes) = if_there(bytes)? else {
-            continue;
-        };
+        let Some(mut bytes) = if_there(bytes)? else { continue };
         return match search.look_through(&mut bytes) {
             Err(error) if bytes.is_packed() && error.raw_os_error().is_none() => {
                 Err(StoreError::Unsearchable(format!("{}: {error}", path.display())))

@@ -49,9 +49,7 @@ impl Store {
     /// The record of the results that were moved out of a session.
     pub fn taken(&self, session: &SessionId) -> Result<TakenResults> {
         let mut taken = TakenResults::default();
-        let Some(folder) = if_there(Folder::of_session(self, session))? else {
-            return Ok(taken);
-        };
+        let Some(folder) = if_there(Folder::of_session(self, session))? else { return Ok(taken) };
         let text = read_text(&folder, TAKEN)?;
         // An incomplete line describes results that no session has referred to.
         let lines = text.lines().map(serde_json::from_str::<TakenLine>);
@@ -108,9 +106,7 @@ impl OffloadWriter<'_> {
     /// Makes the names of all files durable. `transcripts` are the sessions that name them, which
     /// garbage collection searches; `None` is a transcript that goes into a pipe and has no path.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<()> {
-        let Some((folder, operation)) = &self.begun else {
-            return Ok(());
-        };
+        let Some((folder, operation)) = &self.begun else { return Ok(()) };
         {
             let _locked = self.store.lock()?;
             add_sources(folder, transcripts)?;
@@ -201,12 +197,8 @@ impl TakenResults {
     /// often as it was moved out of such results, or once if there is no record.
     pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
         let name = file.name.to_string();
-        let Some(calls) = self.calls.get_mut(&name) else {
-            return self.unknown.insert(name);
-        };
-        let Some(times) = calls.get_mut(&call.map(str::to_owned)) else {
-            return false;
-        };
+        let Some(calls) = self.calls.get_mut(&name) else { return self.unknown.insert(name) };
+        let Some(times) = calls.get_mut(&call.map(str::to_owned)) else { return false };
         times.put_back += 1;
         times.put_back <= times.taken
     }

@@ -61,9 +61,7 @@ pub(super) fn writer_of(file: &File) -> Option<String> {
         let Some(pid) = pid.to_str().filter(|pid| pid.bytes().all(|b| b.is_ascii_digit())) else {
             continue;
         };
-        let Ok(open_files) = Entries::of(&process.join("fd")) else {
-            continue;
-        };
+        let Ok(open_files) = Entries::of(&process.join("fd")) else { continue };
         for descriptor in open_files.flatten() {
             let info = process.join("fdinfo").join(&descriptor);
             let open_file = process.join("fd").join(descriptor);

@@ -347,9 +347,7 @@ impl Store {
         live: SessionFile,
     ) -> Result<Option<(SessionLock, SessionFile)>> {
         let path = self.note_of(&live)?;
-        let Ok(note) = open_plain(&path) else {
-            return Ok(Some((lock, live)));
-        };
+        let Ok(note) = open_plain(&path) else { return Ok(Some((lock, live))) };
         let found = match read(note) {
             Some((head, bytes)) => self.find(&live, &head, &bytes)?,
             None => AppendState::Nothing,

@@ -235,9 +235,7 @@ impl Store {
         draft: &Draft<'_>,
         kind: SnapshotKind,
     ) -> Option<SnapshotId> {
-        let Entry { id, meta: Ok(meta) } = self.newest(session)? else {
-            return None;
-        };
+        let Entry { id, meta: Ok(meta) } = self.newest(session)? else { return None };
         let is_same = meta.sha256 == draft.sha256 && meta.source == draft.source;
         (is_same && meta.kind == kind && !meta.held && !meta.has_retained()).then_some(id)
     }

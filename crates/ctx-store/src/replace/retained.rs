@@ -91,13 +91,9 @@ impl Store {
         meta: &Meta,
         swept: &mut SweepReport,
     ) -> Result<()> {
-        let Some((live, retained)) = meta.retained_paths() else {
-            return Ok(());
-        };
+        let Some((live, retained)) = meta.retained_paths() else { return Ok(()) };
         let (live, retained) = (live.as_path(), retained.as_path());
-        let Ok(mut file) = open_plain(retained) else {
-            return Ok(());
-        };
+        let Ok(mut file) = open_plain(retained) else { return Ok(()) };
         let old = file.metadata().or_cannot("read", retained)?;
         // Where names cannot be exchanged, a killed run may have left a second name of the session
         // file itself.

@@ -303,9 +303,7 @@ impl<'a> CarryOver<'a> {
     /// If so, only the rest of that line has to follow.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
-        let Some(at) = out.metadata()?.len().checked_sub(length as u64) else {
-            return Ok(false);
-        };
+        let Some(at) = out.metadata()?.len().checked_sub(length as u64) else { return Ok(false) };
         if length == 0 || !begins_line(out, at)? {
             return Ok(false);
         }

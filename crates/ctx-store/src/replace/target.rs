@@ -56,9 +56,7 @@ impl Destination {
         // Check it before its content is read: if it becomes a session after that, another process
         // made it one meanwhile.
         let output = OutputTarget::look(path)?;
-        let Some(there) = output.file() else {
-            return Ok(Self::Plain(output));
-        };
+        let Some(there) = output.file() else { return Ok(Self::Plain(output)) };
         let input = input_at(there);
         if input.is_none() && !is_session(path, temp).or_cannot("read what is there", path)? {
             return Ok(Self::Plain(output));

@@ -331,9 +331,7 @@ impl Draft<'_> {
     /// Marks a snapshot as saved again; `None` if it has been removed.
     fn save_again(&self, id: SnapshotId) -> Result<Option<Snapshot>> {
         let mut locked = self.store.lock()?;
-        let Ok(mut meta) = self.store.read_meta(&id) else {
-            return Ok(None);
-        };
+        let Ok(mut meta) = self.store.read_meta(&id) else { return Ok(None) };
         let facts = Facts::of_snapshot(&id, &meta);
         let operation = locked.begin("save-again", &facts)?;
         meta.saved_again = Some(self.store.now());

@@ -24,9 +24,7 @@ impl Store {
 
     /// Adds what the rest of the store knows about the name to the error.
     pub(crate) fn explained(&self, error: StoreError) -> StoreError {
-        let StoreError::NoSnapshot(mut missing) = error else {
-            return error;
-        };
+        let StoreError::NoSnapshot(mut missing) = error else { return error };
         if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
             if let Some(id) = self.elsewhere(&missing.wanted) {
                 missing.reason = MissingReason::Elsewhere(id);

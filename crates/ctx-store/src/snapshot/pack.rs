@@ -141,9 +141,7 @@ impl Store {
             let (file, packed) = self.compress(entry, &meta, plain)?;
             is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::New(file), packed)?;
         }
-        let Some(packed) = is_done else {
-            return Ok(None);
-        };
+        let Some(packed) = is_done else { return Ok(None) };
         let packing = Packing { bytes: meta.bytes, packed_bytes: Some(packed.bytes) };
         done.insert(meta.sha256, (entry.id.clone(), packed));
         Ok(Some(packing))

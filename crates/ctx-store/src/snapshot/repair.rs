@@ -133,9 +133,7 @@ impl Store {
     /// Whether a snapshot is really damaged, and not only unreadable at the moment or written in a
     /// newer format.
     fn is_damaged(&self, id: &SnapshotId) -> bool {
-        let Ok(bytes) = bytes_of_meta(&self.meta_path(id)) else {
-            return false;
-        };
+        let Ok(bytes) = bytes_of_meta(&self.meta_path(id)) else { return false };
         let Ok(meta) = Meta::from_bytes(&bytes, &id.to_string()) else {
             return !Meta::is_newer(&bytes);
         };
@@ -186,9 +184,7 @@ impl Repair<'_> {
     /// for this snapshot. Other bytes are damaged.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
-        let Some(bytes) = if_there(store.open_bytes(id))? else {
-            return Ok(());
-        };
+        let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };
         let packed = bytes.is_packed().then(|| FileHash::of(&store.packed_path(id))).transpose()?;
         let draft = match store.draft(bytes, &store.data_path(id)) {
             // An error of the system has a number; other errors mean that the bytes are damaged.

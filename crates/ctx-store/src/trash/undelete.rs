@@ -104,9 +104,7 @@ impl Store {
         item: &StoreItem,
         trashed: Option<TrashedFiles>,
     ) -> Result<()> {
-        let Some(trashed) = trashed else {
-            return Err(StoreError::NotInTrash(item.to_string()));
-        };
+        let Some(trashed) = trashed else { return Err(StoreError::NotInTrash(item.to_string())) };
         let mut facts = Facts::of(item.session());
         match item {
             StoreItem::Snapshot(id) => facts.snapshots = vec![id.to_string()],

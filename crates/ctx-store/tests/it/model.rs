@@ -140,9 +140,7 @@ impl Model {
             Step::KilledSnapshot => self.kill("snapshot"),
             Step::Rollback(which) => {
                 let catalog = self.bench.store.catalog(None).expect("lists");
-                let Some(entry) = pick(&catalog.entries, *which) else {
-                    return;
-                };
+                let Some(entry) = pick(&catalog.entries, *which) else { return };
                 let name = entry.id.to_string();
                 self.restore(SnapshotChoice::Named(&name)).expect("restores");
             }
@@ -238,9 +236,7 @@ impl Model {
         // The collection may refuse to trust a clock that jumped.
         let _ = collector.collect(&plan);
         for event in &collector.events {
-            let Event::Done(action, StoreItem::Snapshot(id)) = event else {
-                continue;
-            };
+            let Event::Done(action, StoreItem::Snapshot(id)) = event else { continue };
             let name = id.to_string();
             match action {
                 Action::Discard(_) => {
@@ -250,9 +246,7 @@ impl Model {
                 }
                 Action::Purge => {
                     // The leftovers of a killed run do not belong to a snapshot.
-                    let Some(saved) = self.saved.remove(&name) else {
-                        continue;
-                    };
+                    let Some(saved) = self.saved.remove(&name) else { continue };
                     let removed = saved.removed.expect("only what is in the trash is purged");
                     assert!(self.day - removed >= GRACE, "{name} was purged within its grace");
                 }
@@ -353,9 +347,7 @@ impl Read for Dying {
 /// This is not a test: it is the process that the model kills.
 #[test]
 fn dies_in_the_middle() {
-    let Ok(what) = std::env::var("MODEL_DIES") else {
-        return;
-    };
+    let Ok(what) = std::env::var("MODEL_DIES") else { return };
     let variable = |name: &str| std::env::var(name).expect(name);
     let micros = variable("MODEL_MICROS").parse::<i64>().expect("a number");
     let store = crate::open(Path::new(&variable("MODEL_STORE")), &micros_of(micros));

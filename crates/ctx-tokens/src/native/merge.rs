@@ -64,9 +64,7 @@ impl Merger {
         if self.failed[end / 64] & 1 << (end % 64) != 0 {
             return false;
         }
-        let Some(&before) = self.tokens.last() else {
-            return true;
-        };
+        let Some(&before) = self.tokens.last() else { return true };
         let length = if before < SINGLE_BYTES { 1 } else { 2 };
         !self.vocabulary.may_merge(&piece[at - length..at], &piece[at..end])
             || are_neighbours(self.vocabulary, before, token.rank)

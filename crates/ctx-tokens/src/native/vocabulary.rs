@@ -118,9 +118,7 @@ impl Vocabulary {
     /// their bytes at the border are those of the text.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
-        let ([.., left], [right, ..]) = (before, after) else {
-            return false;
-        };
+        let ([.., left], [right, ..]) = (before, after) else { return false };
         if is_set(self.bytes, byte_bit(*left, *right)) {
             return true;
         }

@@ -96,9 +96,7 @@ fn runs_of_every_length_are_encoded_alike() {
 fn files_of_the_cargo_registry_are_encoded_alike() {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    let Some(registry) = home.map(|home| home.join("registry/src")) else {
-        return;
-    };
+    let Some(registry) = home.map(|home| home.join("registry/src")) else { return };
     let mut left = 4 << 20;
     each_file(&registry, &mut |path| {
         let known = ["rs", "md", "toml", "txt", "json", "py", "c", "h"];
@@ -118,9 +116,7 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
 /// Sessions, if `CTX_TRANSCRIPTS` names a folder of them.
 #[test]
 fn transcripts_are_encoded_alike() {
-    let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else {
-        return;
-    };
+    let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else { return };
     each_file(Path::new(&folder), &mut |path| {
         if let Ok(text) = std::fs::read_to_string(path) {
             text.lines().for_each(check);
@@ -129,9 +125,7 @@ fn transcripts_are_encoded_alike() {
 }
 
 fn each_file(folder: &Path, take: &mut impl FnMut(&Path)) {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return;
-    };
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {

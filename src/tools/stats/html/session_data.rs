@@ -88,9 +88,7 @@ fn newest_score(
     profile: &mut Profile,
 ) -> Option<CompactionScore> {
     let own = profile.score.take();
-    let Some(compaction) = &history.compaction else {
-        return own;
-    };
+    let Some(compaction) = &history.compaction else { return own };
     let event = &compaction.event;
     let marks = profile.marks.iter().rev();
     let mut times = marks.filter(|mark| mark.line.is_some() && mark.tool.is_none());
@@ -197,9 +195,7 @@ impl Source {
 
     /// Opens the session at its beginning.
     fn open(&self) -> Result<Input> {
-        let Some(copy) = &self.copy else {
-            return Input::open(&self.file);
-        };
+        let Some(copy) = &self.copy else { return Input::open(&self.file) };
         let open = || -> io::Result<File> {
             let mut copy = copy.try_clone()?;
             copy.rewind()?;
@@ -214,9 +210,7 @@ impl Source {
 /// name.
 fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>> {
     let id = operand.to_str().and_then(|name| name.parse::<SessionId>().ok());
-    let Some(id) = id.filter(|_| !operand.exists()) else {
-        return Ok(None);
-    };
+    let Some(id) = id.filter(|_| !operand.exists()) else { return Ok(None) };
     if !store.sessions().map_err(failure)?.contains(&id) {
         return Ok(None);
     }

@@ -263,9 +263,7 @@ fn same_context(expected: &Content, read: &Content) -> Result<()> {
 fn parts_of(content: &Content) -> Result<Vec<PartHash>> {
     let mut parts = Vec::new();
     content.each(|record| {
-        let Some(object) = record.whole_object() else {
-            return Ok(());
-        };
+        let Some(object) = record.whole_object() else { return Ok(()) };
         if content.dialect.summary_text(object).is_none()
             && let Some(message) = content.dialect.message(object)
         {
@@ -316,9 +314,7 @@ impl Marked {
     fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         content.each(|record| {
-            let Some(object) = record.whole_object() else {
-                return Ok(());
-            };
+            let Some(object) = record.whole_object() else { return Ok(()) };
             let sources = object.elements_of(MARK).unwrap_or_default();
             let mut marked = Self {
                 sources: sources.into_iter().filter_map(SourceId::parse).collect(),

@@ -104,9 +104,7 @@ pub(super) fn pruned(
 /// may change.
 fn counts_as_it_came(dialect: &dyn Dialect, verdicts: &[&Verdicts<'_>], index: usize, line: &str) {
     let object = Object::parse(line).expect("an object");
-    let Some(message) = dialect.message(&object) else {
-        return;
-    };
+    let Some(message) = dialect.message(&object) else { return };
     let counter = MessageCounter::new(Encoding::O200kBase);
     let tokens = counter.message(&message).total();
     for verdicts in verdicts {

@@ -112,9 +112,7 @@ impl<'p> BudgetPass<'p> {
         if record.class == Class::Tail {
             return Ok((Entry { kind: RecordKind::Tail, ..Entry::default() }, None));
         }
-        let Some(object) = record.whole_object() else {
-            return Ok((Entry::default(), None));
-        };
+        let Some(object) = record.whole_object() else { return Ok((Entry::default(), None)) };
         let dialect = rewritable(self.dialect, "summarized", Some(record.line))?;
         let outline = record.outline(self.dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {

@@ -207,9 +207,7 @@ impl SummaryBudget<'_> {
         cut_only: bool,
         notes: &mut Notes,
     ) -> Result<Option<Draft>> {
-        let Some(place) = &material.place else {
-            return Ok(None);
-        };
+        let Some(place) = &material.place else { return Ok(None) };
         // The tokens of a summary without text.
         let frame = place.tokens(&around(material.plan), &material.plan.counter);
         if cut_only && self.used + frame + LEAST_OF_CUT > self.budget {

@@ -99,9 +99,7 @@ impl Accepts {
 
     /// Returns true if an item may be written unchanged.
     fn takes(self, raw: &str) -> bool {
-        let Ok(item) = Object::parse(raw) else {
-            return false;
-        };
+        let Ok(item) = Object::parse(raw) else { return false };
         let has_shape = || match item.text_of("type").as_deref() {
             None => false,
             Some("message") => {

@@ -104,9 +104,7 @@ impl Log<'_> {
         for flaw in flaws {
             let at = flaw.record;
             let source = self.lines[at].source;
-            let Some((what, change)) = self.change(flaw) else {
-                continue;
-            };
+            let Some((what, change)) = self.change(flaw) else { continue };
             match change {
                 Change::Before(text) => drop(before.insert(at, text)),
                 // A line changes only once per round; the next round finds its other flaws.
@@ -162,9 +160,7 @@ impl Log<'_> {
 
     /// Adds a missing end to the last line, because an agent may append its next line directly.
     fn end_the_last_line(&mut self) {
-        let Some(last) = self.lines.last_mut() else {
-            return;
-        };
+        let Some(last) = self.lines.last_mut() else { return };
         if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
             last.bytes.push(b'\n');
             let source = last.source;

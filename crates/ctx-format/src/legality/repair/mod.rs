@@ -191,9 +191,7 @@ impl Repair {
         how: &dyn RepairDialect,
     ) -> Vec<u8> {
         let bytes = records[at].as_ref();
-        let Some(edit) = self.edits.get(&at) else {
-            return bytes.to_vec();
-        };
+        let Some(edit) = self.edits.get(&at) else { return bytes.to_vec() };
         let results = |calls: &[usize]| -> Vec<String> {
             let results = calls.iter().map(|call| self.result(records, *call));
             results.filter_map(|it| how.result(&it?)).collect()

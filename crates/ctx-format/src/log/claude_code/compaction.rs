@@ -88,9 +88,7 @@ impl Writer {
         let ids = kept.iter().filter_map(|object| object.get("uuid"));
         let ids: Vec<String> = ids.map(str::to_owned).collect();
         let mut names = Vec::new();
-        let (Some(head), Some(tail)) = (ids.first(), ids.last()) else {
-            return names;
-        };
+        let (Some(head), Some(tail)) = (ids.first(), ids.last()) else { return names };
         if compaction.kept.iter().any(|kept| kept.is_changed) {
             return names;
         }

@@ -120,9 +120,7 @@ impl LoadedTree<'_> {
         while let Some(place) = next {
             seen.insert(place);
             path.push(place);
-            let Some(parent) = self.parent_id(place) else {
-                break;
-            };
+            let Some(parent) = self.parent_id(place) else { break };
             next = self.place(Some(parent)).filter(|parent| !seen.contains(parent));
             if next.is_none()
                 && let Some(time) = nodes[place].time

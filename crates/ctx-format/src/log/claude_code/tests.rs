@@ -119,9 +119,7 @@ impl Lines {
     fn context(&self) -> Vec<String> {
         let mut messages: Vec<Vec<&str>> = Vec::new();
         for (line, presence) in self.0.iter().zip(self.presences()) {
-            let Presence::Inside(fragment) = presence else {
-                continue;
-            };
+            let Presence::Inside(fragment) = presence else { continue };
             let at = usize::try_from(fragment.message).expect("a small number");
             messages.resize(messages.len().max(at + 1), Vec::new());
             messages[at].push(id_of(line));

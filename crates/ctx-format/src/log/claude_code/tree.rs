@@ -103,9 +103,7 @@ impl Lines {
         if kind == "last-prompt" {
             self.last.is_at(LineId::at(object, "leafUuid"), object.is_true("explicit"));
         }
-        let Some(id) = LineId::at(object, "uuid") else {
-            return;
-        };
+        let Some(id) = LineId::at(object, "uuid") else { return };
         let named = |key| self.without_progress(LineId::at(object, key));
         let mut node = Node {
             record,
@@ -254,9 +252,7 @@ impl<'l> LoadedTree<'l> {
     ) -> Option<Vec<usize>> {
         let places: Vec<usize> =
             ids.iter().map(|id| self.place(Some(*id))).collect::<Option<_>>()?;
-        let (true, [head, tail]) = (*is_chain, places.as_slice()) else {
-            return Some(places);
-        };
+        let (true, [head, tail]) = (*is_chain, places.as_slice()) else { return Some(places) };
         let mut up: Vec<usize> = self.ancestors(*tail).collect();
         up.truncate(up.iter().position(|place| place == head)? + 1);
         up.reverse();

@@ -63,16 +63,12 @@ fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     let mut all = Vec::new();
     let mut next = Some(begin);
     while let Some(place) = next {
-        let Some(boundary) = lines.nodes[place].boundary.as_ref() else {
-            break;
-        };
+        let Some(boundary) = lines.nodes[place].boundary.as_ref() else { break };
         let named = lines.place(boundary.before).filter(|end| *end < place);
         // Some boundaries name a line that is not in the file.
         let is_of_main = |node: &Node| !node.is_sidechain && node.boundary.is_none();
         let end = named.or_else(|| lines.nodes[..place].iter().rposition(is_of_main));
-        let Some(end) = end else {
-            break;
-        };
+        let Some(end) = end else { break };
         let earlier = tree.path_to(end, &siblings, &mut Vec::new());
         next = earlier.first().copied().filter(|first| *first < place);
         all.extend(earlier);

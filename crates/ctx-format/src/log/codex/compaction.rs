@@ -30,9 +30,7 @@ impl CompactionWriter for Writer {
         self.times.push(object);
         let ordinal = object.get("ordinal").and_then(|raw| raw.parse().ok());
         self.ordinal = self.ordinal.max(ordinal.unwrap_or(0));
-        let Some(payload) = object.object_of("payload") else {
-            return;
-        };
+        let Some(payload) = object.object_of("payload") else { return };
         self.has_envelopes = true;
         self.is_numbered |= ordinal.is_some();
         let event = payload.text_of("type").unwrap_or_default();

@@ -80,9 +80,7 @@ impl Replay {
     /// Undoes the newest `turns` turns, including what the client inserted before the first of
     /// them. The items before the first turn of the session stay.
     fn take_back(&mut self, turns: u32) {
-        let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else {
-            return;
-        };
+        let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else { return };
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
         let mut from = self.begins[self.begins.len().saturating_sub(turns)];
         while from > first && self.items[from - 1].item.kind == ItemKind::Injected {

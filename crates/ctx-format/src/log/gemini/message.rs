@@ -197,9 +197,7 @@ fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
 }
 
 fn thought(raw: &str) -> Part<'_> {
-    let Some(thought) = Object::within(raw) else {
-        return Part::Opaque(raw.into());
-    };
+    let Some(thought) = Object::within(raw) else { return Part::Opaque(raw.into()) };
     let text = thought.text_of("description").unwrap_or_default();
     Part::Reasoning(match thought.text_of("subject") {
         Some(subject) if !subject.is_empty() => Cow::Owned(format!("**{subject}** {text}")),

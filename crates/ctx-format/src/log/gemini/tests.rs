@@ -66,9 +66,7 @@ fn presences(lines: &[&str]) -> Vec<Presence> {
 fn context(lines: &[&str]) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
     for (number, presence) in presences(lines).into_iter().enumerate() {
-        let Presence::Inside(fragment) = presence else {
-            continue;
-        };
+        let Presence::Inside(fragment) = presence else { continue };
         let at = usize::try_from(fragment.message).expect("a small number");
         messages.resize(messages.len().max(at + 1), Vec::new());
         messages[at].push(number);
@@ -155,9 +153,7 @@ fn said(lines: &[&str]) -> Vec<(String, Vec<u64>)> {
     let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
     let mut said = Vec::new();
     while let Some(record) = records.next().expect("from memory") {
-        let Some(message) = record.message(Some(&Gemini)) else {
-            continue;
-        };
+        let Some(message) = record.message(Some(&Gemini)) else { continue };
         let places = match (&record.portion, record.presence) {
             (Some(portion), _) => portion.inside().iter().map(|(_, place)| *place).collect(),
             (None, Some(Presence::Inside(fragment))) => vec![fragment.message],

@@ -99,9 +99,7 @@ fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     let mut sent: Vec<(MessagePosition, &Turn)> = Vec::new();
     let (mut begin, mut has_void, mut goes_on) = (0, false, false);
     for entry in entries {
-        let Some(turn) = &entry.turn else {
-            continue;
-        };
+        let Some(turn) = &entry.turn else { continue };
         let Turn::Reply { has_results, is_void, .. } = turn else {
             goes_on = false;
             sent.push((entry.place, turn));

@@ -151,8 +151,6 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
 fn image(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let is_here = |data: &Data| matches!(data.place, DataLocation::Here(_));
     let image = notes.data(media, |data| data.is_image() && is_here(data))?;
-    let DataLocation::Here(data) = &image.place else {
-        return None;
-    };
+    let DataLocation::Here(data) = &image.place else { return None };
     Some(LineText::of_type("image").text("data", data).text("mimeType", &image.mime).end())
 }

@@ -141,9 +141,7 @@ fn only_text(content: &str) -> Option<&str> {
     let text = match scan::elements(content) {
         None => content,
         Some(elements) => {
-            let [block] = elements.as_slice() else {
-                return None;
-            };
+            let [block] = elements.as_slice() else { return None };
             let block = Object::within(block)?;
             if kind_of(&block) != "text" {
                 return None;

@@ -144,9 +144,7 @@ impl Dialect for Pi {
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
-        let Some(entry) = Entry::of(object) else {
-            return Wrapped::default();
-        };
+        let Some(entry) = Entry::of(object) else { return Wrapped::default() };
         let sent: &[&str] = match entry.kind {
             _ if entry.is_summary() => &["summary"],
             EntryKind::BashExecution => &["command", "output"],

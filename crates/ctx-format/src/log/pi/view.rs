@@ -67,9 +67,7 @@ fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'
 /// The entries of the path that count, in the order in which pi sends them.
 pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node> {
     let path: Vec<&Node> = path.iter().map(|place| &entries.nodes[*place]).collect();
-    let Some(last) = path.iter().rposition(|node| node.is_boundary()) else {
-        return path;
-    };
+    let Some(last) = path.iter().rposition(|node| node.is_boundary()) else { return path };
     let mut context = vec![path[last]];
     if let Content::Boundary { first_kept, keeps_messages_only } = path[last].content {
         // Every entry of a path except the last one has an id. If the entry that the boundary names
@@ -120,9 +118,7 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
 /// The flaw of a compaction whose first kept entry is not above it.
 fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
     let node = &entries.nodes[place];
-    let Content::Boundary { first_kept, .. } = node.content else {
-        return None;
-    };
+    let Content::Boundary { first_kept, .. } = node.content else { return None };
     let is_first = |place: &usize| entries.nodes[*place].id == first_kept;
     // A compaction that names itself keeps no entries on purpose.
     if first_kept.is_none() || first_kept == node.id || before.iter().any(is_first) {

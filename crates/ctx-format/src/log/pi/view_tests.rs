@@ -89,9 +89,7 @@ impl Lines {
         let dialect = records.dialect();
         let mut said = Vec::new();
         while let Some(record) = records.next().expect("from memory") {
-            let Some(Presence::Inside(fragment)) = record.presence else {
-                continue;
-            };
+            let Some(Presence::Inside(fragment)) = record.presence else { continue };
             let message = record.message(dialect).expect("a message");
             let has_slot = message.results().any(|result| result.slot.is_some());
             let calls = record.outline(dialect).expect("a message").calls;
