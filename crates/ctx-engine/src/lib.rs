@@ -13,7 +13,16 @@ pub mod compact;
 pub mod convert;
 pub mod count;
 mod error;
-pub mod estimate;
+pub mod estimate {
+    //! Estimates the tokens of the agent's next request, as its API counts them, from the recorded
+    //! usage.
+
+    mod calibrator;
+    mod usage;
+
+    pub use calibrator::{Calibrator, Estimate, Request};
+    pub use usage::{Calibration, CalibrationPass, LastReply, Reply};
+}
 pub mod ledger;
 pub mod message_counter;
 mod note;

@@ -19,7 +19,12 @@ mod counted;
 pub mod dialect;
 pub mod files;
 mod handle;
-mod legality;
+mod legality {
+    //! The requirements of an API: its rules, the problems of a session with them, and their repair.
+    pub mod problems;
+    pub mod repair;
+    pub mod rules;
+}
 pub mod log;
 mod record;
 mod session;

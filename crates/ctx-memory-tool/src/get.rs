@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Statuses};
 use ctx_tools::store::StoreArgs;
 
-use crate::source_line::SourceLine;
+use crate::stored::SourceLine;
 use crate::stored::Stored;
 use crate::write_text;
 

@@ -7,7 +7,7 @@ use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
 
 use crate::searchable_text::said_in_line;
-use crate::source_line::SourceLine;
+use crate::stored::SourceLine;
 use crate::stored::Stored;
 
 /// The number of bytes to read at a time. Most records are shorter.

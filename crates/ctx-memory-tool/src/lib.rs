@@ -7,10 +7,8 @@ mod consolidate;
 mod get;
 mod hit_reader;
 mod inject;
-mod paragraphs;
 mod search;
 mod searchable_text;
-mod source_line;
 mod stored;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use crate::hit_reader::HitReader;
 use crate::one_of;
-use crate::paragraphs::entry_of;
-use crate::source_line::SourceLine;
+use crate::searchable_text::entry_of;
+use crate::stored::SourceLine;
 use crate::stored::Stored;
 
 /// How long to wait for another run that is building the first index.

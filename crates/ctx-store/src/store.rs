@@ -23,7 +23,7 @@ use crate::fs::{
 };
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
-use crate::snapshot::files::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
+use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 
 /// A source of the time: the system, or a test.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;

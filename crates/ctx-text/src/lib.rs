@@ -2,13 +2,11 @@
 //! one-line forms with a limit, hashes for comparison, and regular expressions that are compiled
 //! when they are used.
 
-mod hash;
 mod line;
 mod pattern;
 mod prose;
 mod words;
 
-pub use hash::{hash, hash_lowercase, hash_pair};
 pub use line::{
     bisected, comparison_key, edited, first_chars, head_and_tail, last_chars, one_line, plain_line,
     shorten,
@@ -18,4 +16,4 @@ pub use pattern::{
     with_ascii_boundaries,
 };
 pub use prose::{has_word, is_joining, is_prose, word_list};
-pub use words::{is_han, is_unspaced, words, words_and_pairs};
+pub use words::{hash, hash_lowercase, hash_pair, is_han, is_unspaced, words, words_and_pairs};

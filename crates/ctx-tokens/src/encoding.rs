@@ -1,4 +1,4 @@
-//! The encodings by name.
+//! The encodings by name, and the interface of their counters.
 
 use std::fmt;
 use std::str::FromStr;

@@ -17,7 +17,7 @@ use crate::audit::time_of_last;
 use crate::error::Result;
 use crate::fs::open_plain;
 use crate::id::Stamp;
-use crate::snapshot::files::snapshot_files;
+use crate::snapshot::meta::snapshot_files;
 use crate::store::{Store, read_derived};
 use crate::trash::bins;
 

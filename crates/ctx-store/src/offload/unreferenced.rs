@@ -18,7 +18,7 @@ use crate::offload::{Folder, OffloadedFile};
 use crate::replace::session_file::SessionFile;
 use crate::snapshot::Entry;
 use crate::snapshot::bytes::SnapshotBytes;
-use crate::snapshot::files::{PACKED, snapshot_files};
+use crate::snapshot::meta::{PACKED, snapshot_files};
 use crate::store::Store;
 use crate::trash::bins;
 use crate::trash::removal::{RemovalReport, StoreItem};

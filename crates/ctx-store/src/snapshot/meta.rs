@@ -1,4 +1,4 @@
-//! `{id}.meta.json`: the commit record of a snapshot.
+//! `{id}.meta.json`: the commit record of a snapshot, and the names of all files of a snapshot.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,9 @@ use serde_with::skip_serializing_none;
 use sha2::{Digest, Sha256};
 use strum::IntoStaticStr;
 
-use crate::fs::{file_id, hex};
+use crate::error::Result;
+use crate::fs::{file_id, file_names, hex};
+use crate::id::SnapshotId;
 
 /// The version of meta.json for a snapshot whose bytes are plain.
 pub(crate) const META_FORMAT: u32 = 1;
@@ -245,6 +247,31 @@ impl Meta {
         meta.others.remove("meta_sha256");
         if meta.id == id { Ok(meta) } else { Err(format!("meta.json belongs to {}", meta.id)) }
     }
+}
+
+/// The end of the name of a commit record.
+pub(crate) const META: &str = ".meta.json";
+/// The end of the name of plain bytes.
+pub(crate) const PLAIN: &str = ".jsonl";
+/// The end of the name of packed bytes.
+pub(crate) const PACKED: &str = ".jsonl.zst";
+
+/// One of the files of a snapshot.
+pub(crate) struct SnapshotFile {
+    pub(crate) id: SnapshotId,
+    /// Whether the file is the commit record.
+    pub(crate) is_meta: bool,
+    pub(crate) path: PathBuf,
+}
+
+/// The files in `dir` whose names are those of snapshot files.
+pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
+    let file = |name: String| {
+        let stem = [META, PACKED, PLAIN].iter().find_map(|ending| name.strip_suffix(ending))?;
+        let (id, is_meta) = (SnapshotId::parse(stem)?, name.ends_with(META));
+        Some(SnapshotFile { id, is_meta, path: dir.join(name) })
+    };
+    Ok(file_names(dir)?.into_iter().filter_map(file).collect())
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 pub(crate) mod bytes;
 pub(crate) mod draft;
-pub(crate) mod files;
 pub(crate) mod find;
 pub(crate) mod meta;
 pub(crate) mod pack;
@@ -22,8 +21,8 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{if_there, is_there, open_plain};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::is_link_error;
-use crate::snapshot::files::{META, SnapshotFile, snapshot_files};
 use crate::snapshot::meta::Meta;
+use crate::snapshot::meta::{META, SnapshotFile, snapshot_files};
 use crate::store::Store;
 
 /// The snapshots of a store, ordered by session and number.

@@ -24,7 +24,7 @@ use crate::id::SnapshotId;
 use crate::os;
 use crate::snapshot::bytes::open_checked;
 use crate::snapshot::draft::EqualBytes;
-use crate::snapshot::files::PLAIN;
+use crate::snapshot::meta::PLAIN;
 use crate::snapshot::meta::{FileHash, Meta};
 use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::Store;

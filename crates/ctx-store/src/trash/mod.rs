@@ -19,7 +19,7 @@ use crate::fs::{file_names, if_there, is_there, sync_dir};
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::offload::{OffloadName, OffloadedFile};
 use crate::snapshot::Flaw;
-use crate::snapshot::files::{META, PACKED, PLAIN, snapshot_files};
+use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 
