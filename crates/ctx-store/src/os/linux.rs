@@ -5,6 +5,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -12,7 +13,6 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::Excluded;
 use crate::fs::folder::Entries;
-use crate::fs::is_same_file;
 
 /// From linux/fcntl.h. The libc crate defines it for other systems only.
 const F_SETSIG: libc::c_int = 10;
@@ -54,7 +54,8 @@ pub(super) fn release_lease(file: &File) {
 /// The first process found that has `file` open for writing: `codex (pid 4711)`.
 pub(super) fn writer_of(file: &File) -> Option<String> {
     let wanted = file.metadata().ok()?;
-    let is_wanted = |meta: Metadata| is_same_file(&meta, &wanted);
+    let id = |meta: &Metadata| (meta.dev(), meta.ino());
+    let is_wanted = |meta: Metadata| id(&meta) == id(&wanted);
     let processes = Path::new("/proc");
     for pid in Entries::of(processes).ok()?.flatten() {
         let process = processes.join(&pid);
