@@ -43,7 +43,7 @@ pub struct Settings {
 pub struct Tries {
     /// The maximum number of attempts, at least one.
     pub most: u64,
-    /// The wait before the second attempt. It doubles before each further attempt.
+    /// The wait before the second attempt; the wait before the nth is n - 1 times as long.
     pub step: Duration,
 }
 

@@ -15,7 +15,7 @@ mod language;
 pub mod ledger;
 mod missing_values;
 mod model;
-mod rule;
+mod rule_summary;
 mod template;
 mod transcript;
 
@@ -25,7 +25,7 @@ pub use extractive::{extractive, is_talk, must_keep, needed_tokens};
 pub use language::{Language, Languages};
 pub use missing_values::{Answered, ListLimit, missing_values};
 pub use model::{Job, ModelSummary, USUAL_PERCENT, summarize};
-pub use rule::RuleSummary;
+pub use rule_summary::RuleSummary;
 pub use template::{Filling, Template, TemplateError};
 pub use transcript::Transcript;
 

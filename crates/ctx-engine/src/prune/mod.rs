@@ -8,13 +8,13 @@
 //!
 //! [`PrunePass`] does this for a whole file, which may be a list of messages or an agent's log.
 
-mod decide;
 mod decision;
 mod facts;
 mod freed;
 mod log;
 mod pass;
 mod pruner;
+mod rules;
 mod shorten;
 #[cfg(test)]
 mod tests;

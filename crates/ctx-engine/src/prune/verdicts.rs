@@ -7,9 +7,9 @@ use ctx_policy::Rule;
 use ctx_policy::trigger::Size;
 
 use super::Options;
-use super::decide::{Decisions, Verdict};
 use super::facts::{Facts, Replacement, ResultFacts};
 use super::freed::{Freed, Sums};
+use super::rules::{Decisions, Verdict};
 use super::shorten::{shorten, shorten_arguments};
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 use crate::placeholder::split_handle;

@@ -26,8 +26,8 @@ use crate::fs::{hash_into, hex, is_there};
 use crate::id::{SessionId, real_path};
 use crate::replace::session_file::{MinIdle, SessionFile, refuse_replacement};
 use crate::replace::{NewContent, ReplaceOutcome};
-use crate::snapshot::bytes::SnapshotBytes;
 use crate::snapshot::meta::{FileHash, Meta, SnapshotKind};
+use crate::snapshot::verified::SnapshotBytes;
 use crate::snapshot::{Catalog, Entry};
 use crate::store::Store;
 

@@ -22,10 +22,10 @@ use crate::fs::{each_block, file_id, fingerprint, fingerprint_of, hex, open_plai
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::Entry;
-use crate::snapshot::bytes::SnapshotBytes;
 use crate::snapshot::meta::{
     BadLine, FileHash, META_FORMAT, Meta, SnapshotKind, Tally, Tokens, retained_name,
 };
+use crate::snapshot::verified::SnapshotBytes;
 use crate::store::{Store, StoreLock};
 
 const OTHER_BYTES: &str = "what is read back is not what was written";

@@ -1,12 +1,12 @@
 //! The snapshots of a store: the list, the search by name, the checks, and the size of the store.
 
-pub(crate) mod bytes;
 pub(crate) mod draft;
 pub(crate) mod find;
 pub(crate) mod meta;
 pub(crate) mod pack;
 pub(crate) mod recent;
 pub(crate) mod repair;
+pub(crate) mod verified;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Decides about all records from their facts.
+//! The prune rules: what each record becomes, from the facts about all records.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
