@@ -17,6 +17,8 @@ pub(crate) enum Sign {
     Null(String),
     /// All of these members are texts.
     Text(Vec<String>),
+    /// The member is `true` or `false`.
+    Flag(String),
     /// The member is an object.
     Object(String),
     /// The member is a list.
@@ -50,6 +52,7 @@ impl Sign {
             Self::Lacks(key) => object.get(key).is_none(),
             Self::Null(key) => object.get(key) == Some("null"),
             Self::Text(keys) => keys.iter().all(|key| object.text_of(key).is_some()),
+            Self::Flag(key) => matches!(object.get(key), Some("true" | "false")),
             Self::Object(key) => object.object_of(key).is_some(),
             Self::List(key) => object.elements_of(key).is_some(),
             Self::In(key, sign) => object.object_of(key).is_some_and(|it| sign.is_of(&it)),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::item;
+use super::item::{self, SHAPES};
 use crate::dialect::content::{kind_of, role_of};
 use crate::dialect::interface::{HeldMessage, Wrapped};
 use crate::dialect::items;
@@ -38,10 +38,9 @@ impl<'a> Entry<'a> {
 pub(super) struct AgentMessage<'a>(Object<'a>);
 
 impl AgentMessage<'_> {
-    /// Returns true if the client loads it. These members have no default.
+    /// Returns true if the client loads it. Its members have no default.
     pub(super) fn is_loaded(&self) -> bool {
-        let is_flag = matches!(self.0.get("trigger_turn"), Some("true" | "false"));
-        is_flag && item::has_texts(&self.0, &["author", "recipient", "content"])
+        SHAPES.agent_message.is_of(&self.0)
     }
 
     /// The item that the client sends instead. If only the API can read the content, a text says

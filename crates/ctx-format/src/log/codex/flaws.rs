@@ -4,19 +4,11 @@
 use std::borrow::Cow;
 
 use super::entry::Entry;
-use super::item;
+use super::item::{self, SHAPES};
 use super::line::Line;
 use crate::dialect::content::kind_of;
 use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Edits, Object, counted, json};
-
-/// The types of lines that the client loads.
-const LOADED: &str = "session_meta response_item event_msg turn_context compacted \
-    inter_agent_communication inter_agent_communication_metadata world_state token_usage_record \
-    rollout_reference";
-
-/// The members that the client requires in a header.
-const OF_HEADER: [&str; 5] = ["id", "timestamp", "cwd", "originator", "cli_version"];
 
 const LOADS_NOTHING: &str = "Codex loads nothing of the file";
 
@@ -55,13 +47,13 @@ impl Flaws {
 
     pub(super) fn push(&mut self, record: usize, object: &Object<'_>, line: &Line) {
         let payload = object.object_of("payload");
-        let is_header = is_header(object, payload.as_ref());
+        let is_header = SHAPES.header.is_of(object);
         let (_, begins_well) = *self.first.get_or_insert((record, is_header));
         if !begins_well {
             self.known.see(object, payload.as_ref());
         }
         if object.get("payload").is_none() {
-            if is_old_head(object) || Entry::of(object).is_some() {
+            if SHAPES.old_header.is_of(object) || Entry::of(object).is_some() {
                 self.bare.push(record);
             }
             return;
@@ -71,8 +63,7 @@ impl Flaws {
             let mode = payload.and_then(|payload| payload.text_of("history_mode"));
             self.is_paginated |= mode.as_deref() == Some("paginated");
         }
-        let kind = kind_of(object);
-        if LOADED.split_ascii_whitespace().any(|loaded| kind == loaded) {
+        if SHAPES.line.is_of(object) {
             self.push_loaded(record, object, line);
         }
     }
@@ -124,16 +115,11 @@ impl Flaws {
     /// the others only repair their own lines.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let lines = counted(self.bare.len(), "line");
-        self.bare.iter().enumerate().map(move |(number, record)| {
-            let (effect, what) = match number {
-                0 => (
-                    Effect::Refused,
-                    format!(
-                        "{lines} without an envelope, as before September 2025: {LOADS_NOTHING}"
-                    ),
-                ),
-                _ => (Effect::Harmless, "no envelope".to_owned()),
-            };
+        let all = "without an envelope, as before September 2025";
+        let mut report = Some((Effect::Refused, format!("{lines} {all}: {LOADS_NOTHING}")));
+        self.bare.iter().map(move |record| {
+            let (effect, what) =
+                report.take().unwrap_or_else(|| (Effect::Harmless, "no envelope".to_owned()));
             let flaw = Flaw::new(*record, "bare-items", effect, what);
             flaw.repaired_by(Remedy::Change(Vec::new()))
         })
@@ -142,33 +128,15 @@ impl Flaws {
 
 /// The flaw of a line in the context whose items do not have the shape that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
-    let (rule, effect, what) = match Entry::of(object) {
-        _ if kind_of(object) == "compacted" => (
-            "compaction-not-read",
-            Effect::Ignored,
-            "a compaction with an item of a shape that Codex does not load: Codex sends the messages before it",
-        ),
-        Some(Entry::Item(item)) if item::is_loaded(&item) => return None,
-        Some(Entry::Item(_) | Entry::Agent(_)) => (
-            "item-not-read",
-            Effect::Lost,
-            "an item of a shape that Codex does not load: Codex skips the line",
-        ),
-        _ => return None,
-    };
-    Some(Flaw::new(record, rule, effect, what.to_owned()))
-}
-
-/// Returns true if the client accepts the line as a header, without which it loads nothing.
-fn is_header(object: &Object<'_>, payload: Option<&Object<'_>>) -> bool {
-    kind_of(object) == "session_meta"
-        && object.text_of("timestamp").is_some()
-        && payload.is_some_and(|payload| item::has_texts(payload, &OF_HEADER))
-}
-
-/// Returns true if the line is a header of before September 2025.
-fn is_old_head(object: &Object<'_>) -> bool {
-    item::has_texts(object, &["id", "timestamp"]) && object.get("type").is_none()
+    if kind_of(object) == "compacted" {
+        let what = "a compaction with an item of a shape that Codex does not load: Codex sends the messages before it";
+        return Some(Flaw::new(record, "compaction-not-read", Effect::Ignored, what.to_owned()));
+    }
+    if matches!(Entry::of(object)?, Entry::Item(item) if item::is_loaded(&item)) {
+        return None;
+    }
+    let what = "an item of a shape that Codex does not load: Codex skips the line";
+    Some(Flaw::new(record, "item-not-read", Effect::Lost, what.to_owned()))
 }
 
 impl HeaderFacts {
@@ -219,7 +187,7 @@ fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let end = text.len() - object.rest().len();
     let time = object.text_of("timestamp");
     let time = json::quoted(time.as_deref().unwrap_or(NO_TIME));
-    let kind = if is_old_head(object) {
+    let kind = if SHAPES.old_header.is_of(object) {
         let missing = [("cwd", "/"), ("originator", "codex_cli_rs"), ("cli_version", "0.0.0")];
         for (key, value) in missing {
             if object.text_of(key).is_none() {

@@ -4,37 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use serde::Deserialize;
+
 use crate::dialect::content::{blocks, kind_of, role_of};
 use crate::dialect::sign::Sign;
 use crate::{Object, Role, json};
-
-/// The types of items that the client sends. It sends all items of a compaction, of any type.
-const SENT: &str = "message agent_message reasoning function_call custom_tool_call \
-    local_shell_call tool_search_call function_call_output custom_tool_call_output \
-    tool_search_output web_search_call image_generation_call compaction compaction_summary \
-    context_compaction";
-
-/// The beginnings and ends of texts that the client writes in the user's name: `begin|end`.
-const FOR_USER: &str = "<environment_context>|</environment_context>
-# AGENTS.md instructions|</INSTRUCTIONS>
-<skill>|</skill>
-<user_shell_command>|</user_shell_command>
-<turn_aborted>|</turn_aborted>
-<subagent_notification>|</subagent_notification>
-<codex_internal_context source=|</codex_internal_context>
-<goal_context>|</goal_context>
-<recommended_plugins>|</recommended_plugins>
-<agent_message_board_notification>|</agent_message_board_notification>
-<hook_prompt|</hook_prompt>
-Warning: The maximum number of unified exec processes|
-Warning: apply_patch was requested via |.
-Warning: Your account was flagged for|";
-
-/// The beginnings of operator messages that announce the settings of a turn.
-const OF_SETTINGS: &str = "<permissions instructions>|<model_switch>|<collaboration_mode>|\
-    <multi_agent_mode>|<multi_agent_role>|<realtime_conversation>|<skills_instructions>|\
-    <plugins_instructions>|<apps_instructions>|<personality_spec>|<persistent_mode>|\
-    <token_budget>|<rollout_budget>|<context_window>|<context_window_guidance>";
 
 /// The beginning of a project's instructions in old files. Today's client takes them for a user
 /// message.
@@ -43,10 +17,33 @@ const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 /// The beginning of a summary by the client.
 const SUMMARY: &str = "Another language model started to solve this problem";
 
-/// The members that the client requires in an item, by its type. `items.json` has a single shape
-/// for the results of functions and of other tools.
-static SHAPES: LazyLock<HashMap<String, Sign>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("items.json")).expect("a test reads items.json")
+/// What the client requires of items and lines, and the texts that it writes itself.
+#[derive(Deserialize)]
+pub(super) struct Shapes {
+    /// The members of an item by its type. The results of functions and of other tools have a
+    /// single shape.
+    items: HashMap<String, Sign>,
+    /// The items that the client sends from a line of their own. It sends all items of a
+    /// compaction, of any type.
+    sent: Sign,
+    /// A message of another agent in a line of its own.
+    pub(super) agent_message: Sign,
+    /// A message of another agent as the text of a reply.
+    pub(super) agent_text: Sign,
+    /// The lines that the client loads.
+    pub(super) line: Sign,
+    /// The header, without which the client loads nothing.
+    pub(super) header: Sign,
+    /// The header of before September 2025.
+    pub(super) old_header: Sign,
+    /// The beginnings and ends of texts that the client writes in the user's name.
+    for_user: Vec<(String, String)>,
+    /// The beginnings of operator messages that announce the settings of a turn.
+    of_settings: Vec<String>,
+}
+
+pub(super) static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("shapes.json")).expect("a test reads shapes.json")
 });
 
 /// Returns true if the client loads `item`. It skips a line with an item of the wrong shape, but
@@ -59,19 +56,12 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
     let id = item.get("id").filter(|raw| *raw != "null");
     !kind.is_empty()
         && id.is_none_or(|raw| json::text(raw).is_some())
-        && SHAPES.get(&*kind).is_none_or(|shape| shape.is_of(item))
-}
-
-/// Returns true if all of these members are texts.
-pub(super) fn has_texts(object: &Object<'_>, keys: &[&str]) -> bool {
-    keys.iter().all(|key| object.text_of(key).is_some())
+        && SHAPES.items.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
 /// Returns true if the client sends `item`, once it is loaded, from a line of its own.
 pub(super) fn is_sent(item: &Object<'_>) -> bool {
-    let kind = kind_of(item);
-    let is_system = kind == "message" && item.text_of("role").as_deref() == Some("system");
-    !is_system && SENT.split_ascii_whitespace().any(|sent| kind == sent)
+    SHAPES.sent.is_of(item)
 }
 
 /// Returns true if the client knows `item` and never sends it: an item that it does not load, or
@@ -119,11 +109,8 @@ pub(super) fn texts<'a>(message: &Object<'a>) -> Vec<Cow<'a, str>> {
 }
 
 fn is_for_user(text: &str) -> bool {
-    let is_between = |line: &str| {
-        let ends = line.split_once('|');
-        ends.is_some_and(|(begin, end)| begins_with(text, begin) && ends_with(text, end))
-    };
-    FOR_USER.lines().any(is_between) || is_external(text)
+    let mut ends = SHAPES.for_user.iter();
+    ends.any(|(begin, end)| begins_with(text, begin) && ends_with(text, end)) || is_external(text)
 }
 
 /// Recognizes `<external_NAME>…</external_NAME>`, a text that another program gave the client.
@@ -134,7 +121,7 @@ fn is_external(text: &str) -> bool {
 }
 
 fn is_of_settings(text: &str) -> bool {
-    OF_SETTINGS.split('|').any(|begin| begins_with(text, begin))
+    SHAPES.of_settings.iter().any(|begin| begins_with(text, begin))
 }
 
 fn begins_with(text: &str, begin: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The effect of a line on the context.
 
 use super::entry::{Compacted, Entry};
-use super::item;
+use super::item::{self, SHAPES};
 use crate::dialect::content::{kind_of, role_of};
 use crate::dialect::items::ItemType;
 use crate::log::links::LineId;
@@ -82,10 +82,7 @@ impl ItemKind {
 
 /// Returns true if a message of the model is one that another agent sent, as JSON.
 fn is_of_agent(message: &Object<'_>) -> bool {
-    let keys = ["author", "recipient", "content", "trigger_turn"];
-    let is_sent = |text: &str| {
-        Object::parse(text).is_ok_and(|sent| keys.iter().all(|key| sent.get(key).is_some()))
-    };
+    let is_sent = |text: &str| Object::parse(text).is_ok_and(|it| SHAPES.agent_text.is_of(&it));
     matches!(item::texts(message).as_slice(), [text] if is_sent(text))
 }
 
