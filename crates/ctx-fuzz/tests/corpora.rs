@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ctx_fuzz::{TARGETS, run};
 
 /// How often each input is cut off, and how often it is altered.
-const TIMES: usize = 200;
+const TIMES: usize = 100;
 
 fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");

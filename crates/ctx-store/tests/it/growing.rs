@@ -180,7 +180,7 @@ fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
 /// The store needs a fraction of plain copies.
 #[test]
 fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
-    const FULL: usize = 4 << 20;
+    const FULL: usize = 2 << 20;
     let mut session = Session::new(1);
     let (plain, kept) = a_hundred_days(|day| session.grown(FULL / 100 * day).to_vec());
     assert!(kept * 5 <= plain, "{kept} of {plain} bytes");

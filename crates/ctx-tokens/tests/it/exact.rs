@@ -69,8 +69,10 @@ fn short_texts_of_every_class_are_encoded_alike() {
 
 #[test]
 fn every_character_has_its_class() {
-    // Each character between letters in upper and lower case, numbers and spaces.
-    let chars: Vec<char> = ('\0'..=char::MAX).collect();
+    // Each character between letters in upper and lower case, numbers and spaces. Planes 4 to 16
+    // have no letters, numbers or spaces so far: of their blocks of 128, one character is tried.
+    let is_tried = |c: &char| u32::from(*c) < 0x4_0000 || u32::from(*c).is_multiple_of(128);
+    let chars: Vec<char> = ('\0'..=char::MAX).filter(is_tried).collect();
     for chars in chars.chunks(512) {
         let texts = chars.iter().map(|c| format!("A{c}a{c}1{c} {c}B{c}"));
         check(&texts.collect::<String>());
