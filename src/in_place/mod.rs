@@ -110,7 +110,7 @@ impl SessionFile<'_> {
     fn forecast(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
         let source = self.open(file.into(), notes)?;
         let offloading;
-        let mut compaction = Compaction::survey(&source, Some(&self.name()), false)?;
+        let mut compaction = Compaction::survey(&source, Some(&self.name()), false, None)?;
         if !self.options.policy.enabled {
             compaction.report.end(Outcome::Disabled);
             return Ok(compaction.report);
@@ -121,7 +121,7 @@ impl SessionFile<'_> {
             Step::Compact => {
                 offloading = Offloading::of(self, source.content())?;
                 compaction.offloaded(offloading.as_ref().map(Offloading::offloaded))?;
-                compaction.build(true, None, None, notes)?;
+                compaction.build(true, None, notes)?;
             }
         }
         Ok(compaction.report)
@@ -133,7 +133,8 @@ impl SessionFile<'_> {
         let (replacement, file) = self.claim()?;
         let source = self.open(file, notes).map_err(failure)?;
         let offloading;
-        let compaction = Compaction::survey(&source, Some(&self.name()), true);
+        let mut flush = ItemReader::new(self.session);
+        let compaction = Compaction::survey(&source, Some(&self.name()), true, Some(&mut flush));
         let mut compaction = compaction.map_err(failure)?;
         compaction.report.session = Some(self.session.to_string());
         let mut done = FileReport::default();
@@ -145,26 +146,13 @@ impl SessionFile<'_> {
                 return Ok(done);
             }
         }
-        let mut flush = compaction.missed_flush().then(|| ItemReader::new(self.session));
-        // The summary is not made from the results themselves if they move into files.
-        if self.options.policy.offload.min_tokens.is_some()
-            && let Some(reader) = &mut flush
-        {
-            compaction.read_all(reader).map_err(failure)?;
-        }
         offloading = Offloading::of(self, source.content()).map_err(failure)?;
         let offloaded = offloading.as_ref().map(Offloading::offloaded);
         compaction.offloaded(offloaded).map_err(failure)?;
         notes.watch().stage("compacting");
         let mut memory = ItemReader::new(self.session);
-        let beside = match &mut flush {
-            Some(reader) if self.options.policy.offload.min_tokens.is_none() => {
-                Some(reader as &mut dyn MessageReader)
-            }
-            _ => None,
-        };
-        let new = compaction.build(true, beside, Some(&mut memory), notes).map_err(failure)?;
-        let mut items = flush.map_or_else(Vec::new, ItemReader::finish);
+        let new = compaction.build(true, Some(&mut memory), notes).map_err(failure)?;
+        let mut items = if compaction.missed_flush() { flush.finish() } else { Vec::new() };
         let Some(new) = new else {
             self.remember(&items, &mut done).map_err(merge_failure)?;
             self.record_failure(&mut compaction, &source, replacement)?;

@@ -29,8 +29,8 @@ pub(super) struct Candidate {
 pub(super) type Ended<T> = Result<T, Outcome>;
 
 /// The session to make smaller, and the attempts that are possible.
-pub(super) struct Attempts<'a, 'f> {
-    pub(super) session: Reading<'a, 'f>,
+pub(super) struct Attempts<'a> {
+    pub(super) session: Reading<'a>,
     /// The size before any change.
     pub(super) before: &'a SizeBefore,
     /// Whether a trigger fired.
@@ -57,7 +57,7 @@ pub(super) struct Built {
     content: Option<Content>,
 }
 
-impl Attempts<'_, '_> {
+impl Attempts<'_> {
     /// Makes an attempt and returns its result, or `None` if there is nothing to summarize but an
     /// earlier summary.
     pub(super) fn attempt<'l>(
@@ -101,9 +101,9 @@ impl Attempts<'_, '_> {
         notes: &mut Notes,
     ) -> Result<Read<'l>> {
         let mut pass = ZonePass::new(plan, needs, Some(self.session.content.dialect));
-        self.session.each(&zones, |zone, record, read| {
+        self.session.each(&zones, |zone, record, changed| {
             if let Some(zone) = zone {
-                return pass.push_in(zone, record, read);
+                return pass.push_in(zone, record, changed);
             }
             pass.drop(record);
             Ok(())

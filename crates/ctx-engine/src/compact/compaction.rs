@@ -1,7 +1,5 @@
 //! Compacts one session, from its survey to its new content.
 
-use std::cell::Cell;
-
 use ctx_format::Zone;
 use ctx_llm::Usage;
 use ctx_policy::Keep;
@@ -55,8 +53,14 @@ struct FirstStep {
 }
 
 impl<'c> Compaction<'c> {
-    /// Surveys a session. `may_score` allows scoring what survives.
-    pub fn survey(source: &'c Source<'c>, name: Option<&str>, may_score: bool) -> Result<Self> {
+    /// Surveys a session. `may_score` allows scoring what survives. If the session is above a limit
+    /// at which its items should already be in the memory, all messages go to `flush`.
+    pub fn survey(
+        source: &'c Source<'c>,
+        name: Option<&str>,
+        may_score: bool,
+        flush: Option<&mut dyn MessageReader>,
+    ) -> Result<Self> {
         let (plan, content) = (&source.plan, &source.content);
         let begun = (plan.environment.now)();
         let scores = may_score
@@ -67,14 +71,12 @@ impl<'c> Compaction<'c> {
         // If the session may not be due, its ledger is built only when it is.
         let reads_ledger = scores && !plan.options.only_if_due;
         let questions = source.prune_first.questions(plan);
-        let mut survey = Survey::of(plan, content, questions, reads_ledger)?;
+        let flush = flush.filter(|_| plan.limits.triggers.flush_share.is_some());
+        let mut flush = flush.map(|reader| Flush::new(reader, plan));
+        let mut survey =
+            Survey::with_flush(plan, content, questions, reads_ledger, flush.as_mut())?;
         let usage = plan.limits.usage.as_ref();
-        let size = Size {
-            overflow: plan.options.overflow,
-            calibrated: usage.map(|usage| usage.tokens),
-            window: plan.limits.window,
-            ..survey.size
-        };
+        let size = plan.measured(survey.size);
         let policy = plan.policy();
         let report = Report {
             name: name.map(str::to_owned),
@@ -93,7 +95,7 @@ impl<'c> Compaction<'c> {
             messages_after: size.messages,
             ..Report::default()
         };
-        Ok(Self {
+        let mut compaction = Self {
             source,
             content,
             before: SizeBefore { size, system_tokens: survey.system_tokens },
@@ -103,7 +105,13 @@ impl<'c> Compaction<'c> {
             is_due: false,
             scores,
             report,
-        })
+        };
+        if let Some(reader) = flush.and_then(Flush::missed)
+            && compaction.missed_flush()
+        {
+            compaction.read_all(reader)?;
+        }
+        Ok(compaction)
     }
 
     /// Returns the size of the session.
@@ -179,26 +187,21 @@ impl<'c> Compaction<'c> {
             }
         }
         let pruned = self.survey.pruned.take();
-        let read = self.reading(&Flush::default()).read_old(&zones, reader);
+        let read = self.reading().read_old(&zones, reader);
         self.survey.pruned = pruned;
         read
     }
 
     /// Builds the new content, and describes it in the report. `has_store` says that the old
-    /// session will be in a snapshot. If the policy wants it, all messages go to `flush`, and those
-    /// that leave go to `memory`.
+    /// session will be in a snapshot. If the policy wants it, the messages that leave go to
+    /// `memory`.
     pub fn build(
         &mut self,
         has_store: bool,
-        flush: Option<&mut dyn MessageReader>,
         memory: Option<&mut dyn MessageReader>,
         notes: &mut Notes,
     ) -> Result<Option<Compacted>> {
-        let flush = Cell::new(flush);
-        let ended = self.compacted(has_store, &flush, memory, notes)?;
-        if let Some(reader) = flush.take() {
-            self.read_all(reader)?;
-        }
+        let ended = self.compacted(has_store, memory, notes)?;
         if let Err(outcome) = &ended {
             self.report.end(*outcome);
         }
@@ -210,7 +213,6 @@ impl<'c> Compaction<'c> {
     fn compacted(
         &mut self,
         has_store: bool,
-        flush: &Flush<'_>,
         memory: Option<&mut dyn MessageReader>,
         notes: &mut Notes,
     ) -> Result<Ended<Compacted>> {
@@ -226,7 +228,7 @@ impl<'c> Compaction<'c> {
             return Ok(Err(Outcome::NothingToDo));
         }
         let made = std::mem::take(&mut self.report.attempts);
-        let session = self.reading(flush);
+        let session = self.reading();
         let mut possible = Attempts { session, before: &self.before, due: self.is_due, made };
         let candidate = match plan.budget() {
             Some(tokens) => possible.budget(tokens, notes),
@@ -245,7 +247,7 @@ impl<'c> Compaction<'c> {
         if let Some(memory) = memory
             && extracts
         {
-            self.reading(flush).read_old(&candidate.zones, memory)?;
+            self.reading().read_old(&candidate.zones, memory)?;
         }
         self.describe(&candidate, has_store)?;
         Ok(Ok(Compacted { content: candidate.content, summary: candidate.summary }))
@@ -275,13 +277,12 @@ impl<'c> Compaction<'c> {
         self.offloaded.and_then(|it| it.originals)
     }
 
-    fn reading<'r, 'f>(&'r self, flush: &'r Flush<'f>) -> Reading<'r, 'f> {
+    fn reading(&self) -> Reading<'_> {
         Reading {
             plan: &self.source.plan,
             content: self.content,
             survey: &self.survey,
             originals: self.originals(),
-            flush,
         }
     }
 

@@ -8,7 +8,7 @@ use super::report::{Attempt, Outcome};
 use crate::allocate::LEAST_SUMMARY;
 use crate::{Notes, Result};
 
-impl Attempts<'_, '_> {
+impl Attempts<'_> {
     /// Makes attempts until a result is smaller than the session and not above the target. If none
     /// is, keeps as much of what the policy keeps as fits the target.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
@@ -109,7 +109,7 @@ mod tests {
     use ctx_policy::{Fallback, Method, When};
 
     use super::super::options::SizeBefore;
-    use super::super::reading::{Flush, Reading};
+    use super::super::reading::Reading;
     use super::super::survey::Survey;
     use super::super::tests::{Setup, Texts, content, plan, session, text, turn};
     use super::{Attempt, AttemptKind, Attempts, Candidate, Ended};
@@ -121,9 +121,7 @@ mod tests {
         let plan = &setup.plan();
         let survey = Survey::of(plan, &content, None, false).expect("from a file");
         let before = SizeBefore { size: survey.size, system_tokens: survey.system_tokens };
-        let flush = Flush::default();
-        let session =
-            Reading { plan, content: &content, survey: &survey, originals: None, flush: &flush };
+        let session = Reading { plan, content: &content, survey: &survey, originals: None };
         let mut possible = Attempts { session, before: &before, due, made: Vec::new() };
         let mut notes = Notes::new();
         let ended = match plan.budget() {
@@ -260,9 +258,7 @@ mod tests {
         let content = content(&session(3, 10));
         let survey = Survey::of(plan, &content, None, false).expect("from a file");
         let before = SizeBefore::default();
-        let flush = Flush::default();
-        let session =
-            Reading { plan, content: &content, survey: &survey, originals: None, flush: &flush };
+        let session = Reading { plan, content: &content, survey: &survey, originals: None };
         let possible = Attempts { session, before: &before, due: false, made: Vec::new() };
         let zones = survey.zones(possible.keep(AttemptKind::Policy)).expect("from memory");
         let mut texts = Texts::default();
@@ -282,8 +278,7 @@ mod tests {
         let (plan, content) = (&setup.plan(), &content(&session(1, 3)));
         let survey = &Survey::default();
         let before = &SizeBefore::default();
-        let flush = &Flush::default();
-        let session = Reading { plan, content, survey, originals: None, flush };
+        let session = Reading { plan, content, survey, originals: None };
         let possible = Attempts { session, before, due: false, made: Vec::new() };
         let kinds =
             [AttemptKind::Policy, AttemptKind::LessKept, AttemptKind::Pruned, AttemptKind::Smaller];

@@ -175,12 +175,12 @@ fn settle(options: &Options, report: &mut Report) {
 }
 
 fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Content>)> {
-    let mut compaction = Compaction::survey(source, None, false)?;
+    let mut compaction = Compaction::survey(source, None, false, None)?;
     if !source.plan.policy().enabled {
         compaction.report.end(Outcome::Disabled);
     } else if compaction.step()? != Step::Compact {
         compaction.report.end(Outcome::NotDue);
-    } else if let Some(new) = compaction.build(false, None, None, notes)? {
+    } else if let Some(new) = compaction.build(false, None, notes)? {
         return Ok((compaction.report, Some(new.content)));
     }
     Ok((compaction.report, None))
@@ -226,7 +226,7 @@ mod stream_tests {
         let sent = |plan: &Setup, words| {
             let mut notes = Notes::new();
             let source = plan.source(content(&session(3, words)), &mut notes);
-            let compaction = Compaction::survey(&source, None, false).expect("a survey");
+            let compaction = Compaction::survey(&source, None, false, None).expect("a survey");
             let mut report = compaction.report;
             let pruned = prune_sent(&source.plan, source.content(), &mut report, &mut notes);
             (pruned.expect("no failure").is_some(), report)

@@ -251,6 +251,16 @@ impl<'a> Plan<'a> {
         &self.options.policy
     }
 
+    /// Returns a counted size with what the user and the log say about the session.
+    pub(super) fn measured(&self, counted: Size) -> Size {
+        Size {
+            overflow: self.options.overflow,
+            calibrated: self.limits.usage.as_ref().map(|usage| usage.tokens),
+            window: self.limits.window,
+            ..counted
+        }
+    }
+
     /// Returns the requested budget, in our tokens.
     pub(super) fn budget(&self) -> Option<u64> {
         self.options.budget.map(|tokens| self.limits.target.unwrap_or(tokens))

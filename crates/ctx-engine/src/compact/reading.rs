@@ -1,9 +1,7 @@
 //! Reads the records of a surveyed session again, after pruning and with offloaded results restored.
 
-use std::cell::Cell;
-
 use chrono::NaiveDate;
-use ctx_format::{Message, Record, Zone};
+use ctx_format::{Dialect, Message, Record, Zone};
 use ctx_summary::Recognizer;
 
 use super::Originals;
@@ -11,7 +9,7 @@ use super::content::Content;
 use super::options::Plan;
 use super::survey::{Survey, Zones};
 use crate::prune::record_edits;
-use crate::summarize::ReadRecord;
+use crate::summarize::ChangedRecord;
 use crate::{Result, Time};
 
 /// Reads messages for the caller, such as for a memory.
@@ -20,43 +18,31 @@ pub trait MessageReader {
     fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>);
 }
 
-/// A reader of all messages, until the first reading of the session takes it.
-pub(super) type Flush<'f> = Cell<Option<&'f mut dyn MessageReader>>;
-
 /// A surveyed session.
-pub(super) struct Reading<'a, 'f> {
+pub(super) struct Reading<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) content: &'a Content,
     pub(super) survey: &'a Survey<'a>,
     /// The offloaded results, if they are summarized.
     pub(super) originals: Option<&'a dyn Originals>,
-    pub(super) flush: &'a Flush<'f>,
 }
 
-impl Reading<'_, '_> {
+impl Reading<'_> {
     /// Passes each record to `handle` with its zone (`None` if pruning drops it) and its content
     /// after pruning. Offloaded results of old records are restored.
     pub(super) fn each(
         &self,
         zones: &Zones,
-        mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<ReadRecord<'_>>) -> Result<()>,
+        mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<ChangedRecord<'_>>) -> Result<()>,
     ) -> Result<()> {
         let verdicts = self.survey.pruned.as_ref();
         if let Some(originals) = self.originals {
             originals.begin();
         }
         let mut number = 0;
-        let mut flush = self.flush.take();
-        let recognizer = self.plan.recognizer();
         self.content.each_again(|record| {
             let (at, zone) = (number, zones.of[number]);
             number += 1;
-            let mut message = None;
-            if let Some(reader) = &mut flush {
-                message = record.message(Some(self.content.dialect));
-                let said = message.as_ref().filter(|message| !message.role.is_system());
-                self.hand_on(record, said, &recognizer, *reader);
-            }
             if self.survey.is_dropped(at) {
                 return handle(None, record, None);
             }
@@ -67,13 +53,9 @@ impl Reading<'_, '_> {
             }
             let changed = verdicts
                 .and_then(|verdicts| record_edits(verdicts, at, record, self.content.dialect));
-            let read = match changed {
-                Some((edits, message)) => {
-                    Some(ReadRecord { bytes: Some(record.edited(&edits)), message })
-                }
-                None => message.map(|message| ReadRecord { bytes: None, message }),
-            };
-            handle(Some(zone), record, read)
+            let changed = changed
+                .map(|(edits, message)| ChangedRecord { bytes: record.edited(&edits), message });
+            handle(Some(zone), record, changed)
         })
     }
 
@@ -81,29 +63,106 @@ impl Reading<'_, '_> {
     pub(super) fn read_old(&self, zones: &Zones, reader: &mut dyn MessageReader) -> Result<()> {
         let dialect = self.content.dialect;
         let recognizer = self.plan.recognizer();
-        self.each(zones, |zone, record, known| {
+        self.each(zones, |zone, record, changed| {
             if zone == Some(Zone::Old) {
-                let message = known.map(|known| known.message);
+                let message = changed.map(|new| new.message);
                 let message = message.or_else(|| record.message(Some(dialect)));
-                self.hand_on(record, message.as_ref(), &recognizer, reader);
+                if let Some(message) = message {
+                    hand_on(record, &message, dialect, &recognizer, reader);
+                }
             }
             Ok(())
         })
     }
+}
 
-    /// Passes a message to `reader`, unless it is an earlier summary. Its items were read from the
-    /// original messages when they were summarized.
-    fn hand_on(
-        &self,
+/// Passes a message to `reader`, unless it is an earlier summary. Its items were read from the
+/// original messages when they were summarized.
+fn hand_on(
+    record: &Record<'_>,
+    message: &Message<'_>,
+    dialect: &dyn Dialect,
+    recognizer: &Recognizer,
+    reader: &mut dyn MessageReader,
+) {
+    let Some(object) = record.whole_object() else { return };
+    if dialect.summary_text(object).is_none() {
+        let message = recognizer.as_said(message);
+        reader.read(&message, record.line, Time::of(object).map(Time::date));
+    }
+}
+
+/// Passes the messages of a session to a reader while the session is surveyed, so that another
+/// thread can work on them. Only a session that is due is flushed, so messages wait until it is.
+pub(super) struct Flush<'f> {
+    reader: &'f mut dyn MessageReader,
+    recognizer: Recognizer,
+    progress: Progress,
+}
+
+/// How far a flush is.
+enum Progress {
+    /// The session is not due so far.
+    Waiting(WaitingMessages),
+    /// The reader has all messages so far.
+    Reading,
+    /// Too many messages were waiting, so the session must be read again.
+    Missed,
+}
+
+/// Messages that wait, and the bytes of their records.
+#[derive(Default)]
+struct WaitingMessages {
+    messages: Vec<(Message<'static>, u64, Option<NaiveDate>)>,
+    bytes: usize,
+}
+
+/// At most this many bytes of records wait. A session is usually due long before.
+const MOST_WAITING: usize = 8 << 20;
+
+impl MessageReader for WaitingMessages {
+    fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {
+        self.messages.push((message.clone().into_owned(), line, date));
+    }
+}
+
+impl<'f> Flush<'f> {
+    pub(super) fn new(reader: &'f mut dyn MessageReader, plan: &Plan<'_>) -> Self {
+        let progress = Progress::Waiting(WaitingMessages::default());
+        Self { reader, recognizer: plan.recognizer(), progress }
+    }
+
+    /// Adds the next message. `is_due` says whether the session is due with it.
+    pub(super) fn push(
+        &mut self,
         record: &Record<'_>,
-        message: Option<&Message<'_>>,
-        recognizer: &Recognizer,
-        reader: &mut dyn MessageReader,
+        message: &Message<'_>,
+        dialect: &dyn Dialect,
+        is_due: impl FnOnce() -> bool,
     ) {
-        let (Some(object), Some(message)) = (record.whole_object(), message) else { return };
-        if self.content.dialect.summary_text(object).is_none() {
-            let message = recognizer.as_said(message);
-            reader.read(&message, record.line, Time::of(object).map(Time::date));
+        if let Progress::Waiting(waiting) = &mut self.progress {
+            waiting.bytes += record.bytes.len();
+            if is_due() {
+                for (message, line, date) in std::mem::take(&mut waiting.messages) {
+                    self.reader.read(&message, line, date);
+                }
+                self.progress = Progress::Reading;
+            } else if waiting.bytes > MOST_WAITING {
+                self.progress = Progress::Missed;
+            }
         }
+        let reader = match &mut self.progress {
+            Progress::Waiting(waiting) => waiting as &mut dyn MessageReader,
+            Progress::Reading => &mut *self.reader,
+            Progress::Missed => return,
+        };
+        if !message.role.is_system() {
+            hand_on(record, message, dialect, &self.recognizer, reader);
+        }
+    }
+
+    /// Returns the reader if it still has to read the session.
+    pub(super) fn missed(self) -> Option<&'f mut dyn MessageReader> {
+        matches!(self.progress, Progress::Missed).then_some(self.reader)
     }
 }

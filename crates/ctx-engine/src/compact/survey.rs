@@ -13,6 +13,7 @@ use ctx_summary::ledger::Ledger;
 use super::content::Content;
 use super::entries::{Entries, Entry, EntryKind};
 use super::options::Plan;
+use super::reading::Flush;
 use crate::ledger::LedgerReader;
 use crate::outlet::Announced;
 use crate::session::FirstUnread;
@@ -53,6 +54,17 @@ impl<'p> Survey<'p> {
         pruning: Option<(&'p Options, MessageCounter)>,
         scored: bool,
     ) -> Result<Self> {
+        Self::with_flush(plan, content, pruning, scored, None)
+    }
+
+    /// Like [`Self::of`]; also passes the messages to `flush`.
+    pub(super) fn with_flush(
+        plan: &Plan<'_>,
+        content: &Content,
+        pruning: Option<(&'p Options, MessageCounter)>,
+        scored: bool,
+        flush: Option<&mut Flush<'_>>,
+    ) -> Result<Self> {
         let mut surveyor = Surveyor {
             plan,
             dialect: content.dialect,
@@ -65,6 +77,7 @@ impl<'p> Survey<'p> {
             records: 0,
             recognizer: recognizer(None),
             reader: scored.then(LedgerReader::default),
+            flush,
         };
         content.each(|record| surveyor.record(record))?;
         Ok(surveyor.finish())
@@ -157,7 +170,7 @@ impl Entry {
 }
 
 /// Reads records into a survey.
-struct Surveyor<'a, 'p> {
+struct Surveyor<'a, 'p, 'f> {
     plan: &'a Plan<'a>,
     dialect: &'static dyn Dialect,
     survey: Survey<'p>,
@@ -166,9 +179,10 @@ struct Surveyor<'a, 'p> {
     records: u64,
     recognizer: Recognizer,
     reader: Option<LedgerReader>,
+    flush: Option<&'a mut Flush<'f>>,
 }
 
-impl<'p> Surveyor<'_, 'p> {
+impl<'p> Surveyor<'_, 'p, '_> {
     fn record(&mut self, record: &Record<'_>) -> Result<()> {
         self.records += 1;
         self.survey.announced.read(record.tag().as_ref());
@@ -192,6 +206,11 @@ impl<'p> Surveyor<'_, 'p> {
                 };
                 self.survey.last_call.message(outline.role, object);
                 self.size(&outline, &message, tokens);
+                if let Some(flush) = &mut self.flush {
+                    let (plan, size) = (self.plan, self.survey.size);
+                    let is_due = || plan.limits.is_due(&plan.measured(size));
+                    flush.push(record, &message, dialect, is_due);
+                }
                 if let Some(reader) = &mut self.reader {
                     if let Some(text) = self.recognizer.summary_in(dialect, object, &message) {
                         reader.push_earlier(&text);

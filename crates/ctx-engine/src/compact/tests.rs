@@ -107,16 +107,16 @@ pub(super) fn session(turns: u64, words: usize) -> String {
 fn compact(setup: &Setup, session: &str) -> (Report, Option<Compacted>, Texts) {
     let mut notes = Notes::new();
     let source = setup.source(content(session), &mut notes);
-    let compaction = Compaction::survey(&source, Some("s.jsonl"), false);
+    let compaction = Compaction::survey(&source, Some("s.jsonl"), false, None);
     let mut compaction = compaction.expect("a survey");
     let mut texts = Texts::default();
-    let built = compaction.build(true, None, Some(&mut texts), &mut notes).expect("no failure");
+    let built = compaction.build(true, Some(&mut texts), &mut notes).expect("no failure");
     (compaction.report, built, texts)
 }
 
 fn step(setup: &Setup, session: &str) -> (Step, Vec<&'static str>) {
     let source = setup.source(content(session), &mut Notes::new());
-    let compaction = Compaction::survey(&source, Some("s.jsonl"), false);
+    let compaction = Compaction::survey(&source, Some("s.jsonl"), false, None);
     let mut compaction = compaction.expect("a survey");
     (compaction.step().expect("it is understood"), compaction.report.triggers)
 }
@@ -145,7 +145,7 @@ fn what_is_not_understood_is_not_compacted() {
     let mut plan = plan(2);
     let step = |plan: &Setup| {
         let source = plan.source(content(&text), &mut Notes::new());
-        let compaction = Compaction::survey(&source, Some("s.jsonl"), false);
+        let compaction = Compaction::survey(&source, Some("s.jsonl"), false, None);
         compaction.expect("a survey").step()
     };
     let error = step(&plan).expect_err("it is not understood");
@@ -248,29 +248,31 @@ fn nothing_is_done_where_nothing_is_old() {
 
 #[test]
 fn a_flush_takes_all_of_the_session() {
-    let flushed = |turns, builds: bool| {
-        let mut notes = Notes::new();
-        let plan = plan(turns);
-        let source = plan.source(content(&session(4, 20)), &mut notes);
-        let compaction = Compaction::survey(&source, Some("s.jsonl"), false);
-        let mut compaction = compaction.expect("a survey");
+    let session = session(4, 20);
+    let flushed = |trigger: Option<u64>| {
+        let mut plan = plan(1);
+        plan.policy.trigger.messages = trigger;
+        plan.policy.trigger.flush_share = trigger.map(|_| "0.9".parse().expect("a share"));
+        let source = plan.source(content(&session), &mut Notes::new());
         let mut texts = Texts::default();
-        if builds {
-            let built = compaction.build(true, Some(&mut texts), None, &mut notes);
-            built.expect("no failure");
-        } else {
+        let flush = &mut texts as &mut dyn MessageReader;
+        let compaction = Compaction::survey(&source, Some("s.jsonl"), false, Some(flush));
+        let mut compaction = compaction.expect("a survey");
+        assert_eq!(compaction.missed_flush(), trigger.is_some_and(|most| most < 16));
+        if trigger.is_none() {
             compaction.read_all(&mut texts).expect("no failure");
         }
         texts.0
     };
-    let all = flushed(1, false);
+    let all = flushed(None);
     let text: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
     let text = text.concat();
     assert!(text.contains("file_1") && text.contains("file_4") && !text.contains("Answer in one"));
-    // Uses the same pass as the summary, or a separate one if there is nothing to summarize.
-    for (turns, builds) in [(4, false), (1, true), (4, true)] {
-        assert_eq!(flushed(turns, builds), all);
+    // The survey passes them on as soon as the session is due, be it with the last message.
+    for trigger in [0, 7, 15] {
+        assert_eq!(flushed(Some(trigger)), all);
     }
+    assert!(flushed(Some(16)).is_empty());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::{ErrorKind, Notes, PassError, Result};
 /// How many times a budget that is too small is raised.
 const RAISES: usize = 3;
 
-impl Attempts<'_, '_> {
+impl Attempts<'_> {
     /// Uses the target as a budget, and keeps as much of what the policy keeps as fits. If the
     /// target is too small for the records that must stay, uses the smallest budget that is large
     /// enough. Returns `None` if the result is not smaller than the session.
@@ -159,8 +159,8 @@ impl Attempts<'_, '_> {
             of: vec![Zone::Keep; self.session.survey.records()],
             counts: ZoneCounts::default(),
         };
-        self.session.each(&all, |zone, record, read| {
-            match (zone, read.and_then(|read| read.bytes)) {
+        self.session.each(&all, |zone, record, changed| {
+            match (zone, changed.map(|new| new.bytes)) {
                 (None, _) => Ok(()),
                 (Some(_), None) => pass.push(record),
                 (Some(_), Some(bytes)) => pass.push(&record.origin().record(&bytes)),

@@ -32,7 +32,7 @@ pub use old::Needs;
 pub use report::{Report, Summing};
 pub use source::{ModelSource, Window};
 pub use writer::Writer;
-pub use zone_pass::{ReadRecord, ZonePass, check_end};
+pub use zone_pass::{ChangedRecord, ZonePass, check_end};
 
 /// The options for summarizing a session that do not depend on the writer.
 pub struct Plan {

@@ -21,11 +21,11 @@ pub struct ZonePass<'p> {
     unread: FirstUnread,
 }
 
-/// A record that was read, and perhaps changed, before it reaches this pass.
-pub struct ReadRecord<'m> {
-    /// Its new bytes without a tag, or `None` if it did not change.
-    pub bytes: Option<Vec<u8>>,
-    /// Its message.
+/// The change of a record before it reaches this pass.
+pub struct ChangedRecord<'m> {
+    /// The new bytes without a tag.
+    pub bytes: Vec<u8>,
+    /// The new message.
     pub message: Message<'m>,
 }
 
@@ -53,12 +53,12 @@ impl<'p> ZonePass<'p> {
     }
 
     /// Adds the next record of a session that is known to be understood. The record may have been
-    /// read or changed before.
+    /// changed before.
     pub fn push_in(
         &mut self,
         zone: Zone,
         record: &Record<'_>,
-        read: Option<ReadRecord<'_>>,
+        changed: Option<ChangedRecord<'_>>,
     ) -> Result<()> {
         let assembly = &mut self.assembly;
         let is_old = zone == Zone::Old;
@@ -71,11 +71,10 @@ impl<'p> ZonePass<'p> {
             return Ok(());
         }
         let is_read = is_old || assembly.old.reads_kept();
-        let (bytes, message) = match read {
-            Some(read) => (read.bytes, Some(read.message)),
-            None => (None, record.message(assembly.dialect.filter(|_| is_read))),
+        let (bytes, message) = match changed {
+            Some(new) => (Cow::Owned(new.bytes), Some(new.message)),
+            None => (record.untagged(), record.message(assembly.dialect.filter(|_| is_read))),
         };
-        let bytes = bytes.map_or_else(|| record.untagged(), Cow::Owned);
         if is_old {
             if message.is_none() && record.class != Class::Blank && record.piece.begins() {
                 assembly.old.other_lines += 1;
@@ -129,7 +128,7 @@ mod tests {
 
     use super::super::Plan;
     use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
-    use super::{NewSession, ReadRecord, ZonePass};
+    use super::{ChangedRecord, NewSession, ZonePass};
     use crate::{ErrorKind, Notes, Result};
 
     /// Returns the new session for tagged lines.
@@ -213,12 +212,12 @@ mod tests {
             if record.line == 1 {
                 return pass.drop(record);
             }
-            let read = ReadRecord {
-                bytes: Some([THANKS.as_bytes(), b"\n"].concat()),
+            let changed = ChangedRecord {
+                bytes: [THANKS.as_bytes(), b"\n"].concat(),
                 message: record.message(Some(&Chat)).expect("a message"),
             };
-            let read = Some(read).filter(|_| record.line == 2);
-            pass.push_in(Zone::Keep, record, read).expect("it stays");
+            let changed = Some(changed).filter(|_| record.line == 2);
+            pass.push_in(Zone::Keep, record, changed).expect("it stays");
         });
         let material = pass.gather(&mut Notes::new()).expect("legal");
         assert_eq!(lines(&mut material.with(None)), [THANKS, THANKS]);
