@@ -164,6 +164,9 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// The shortest line of base64 before others.
+const BASE64_LINE: usize = 60;
+
 /// Shorter runs of base64 stay, because they may be keys, hashes or names.
 const MIN_BASE64: usize = 256;
 
@@ -186,9 +189,8 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 }
 
 fn without_base64(text: &str) -> Cow<'_, str> {
-    // Any match of the pattern fills a chunk, and chunks are examined much faster.
-    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    if !text.as_bytes().chunks_exact(30).any(|chunk| chunk.iter().all(is_letter)) {
+    // Any match of the pattern has such a run, and most texts have none.
+    if !has_base64_run(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
     BASE64.replace_all(text, |found: &Captures<'_>| {
@@ -198,6 +200,22 @@ fn without_base64(text: &str) -> Cow<'_, str> {
         }
         let line_end = &found[0][run.len()..];
         format!("[base64, {} chars removed]{line_end}", run.len())
+    })
+}
+
+/// Returns true if a text has a run of base64 letters as long as a line of it. Such a run fills a
+/// chunk of half its length, and chunks are examined much faster.
+fn has_base64_run(text: &[u8]) -> bool {
+    const HALF: usize = BASE64_LINE / 2;
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    text.chunks_exact(HALF).enumerate().any(|(number, chunk)| {
+        let is_full = || {
+            let (before, behind) = text.split_at(number * HALF);
+            let before = before.iter().rev().take_while(|byte| is_letter(byte)).count();
+            let behind = behind.iter().take_while(|byte| is_letter(byte)).count();
+            before + behind >= BASE64_LINE
+        };
+        chunk.iter().all(is_letter) && is_full()
     })
 }
 
@@ -345,7 +363,16 @@ mod tests {
 mod tool_output_tests {
     use std::borrow::Cow;
 
-    use super::{ERROR, error_lines, without_noise};
+    use super::{BASE64_LINE, ERROR, error_lines, without_noise};
+
+    #[test]
+    fn base64_is_found_wherever_it_begins() {
+        for before in 0..=BASE64_LINE {
+            let text = format!("{}{}\n", " ".repeat(before), "aB3/".repeat(64));
+            let left = format!("{}[base64, 256 chars removed]\n", " ".repeat(before));
+            assert_eq!(without_noise(&text), left);
+        }
+    }
 
     #[test]
     fn escapes_go() {
