@@ -67,12 +67,13 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
         let outline = dialect.outline(message);
         outline.is_some_and(|it| !(it.calls.is_empty() && it.results.is_empty()))
     };
-    let mut others = ALL.into_iter().filter(|other| {
+    if own.is_certain() && has_exchange(own) {
+        return None;
+    }
+    ALL.into_iter().find(|other| {
         let is_other = !own.is_certain() || other.name() != own.name();
         is_other && has_exchange(*other)
-    });
-    let other = others.next()?;
-    (!own.is_certain() || !has_exchange(own)).then_some(other)
+    })
 }
 
 /// A session that could be `chat` or `anthropic`. Only content that is legal in both is written
