@@ -1,5 +1,7 @@
 //! Reads the records of a surveyed session again, after pruning and with offloaded results restored.
 
+use std::borrow::Cow;
+
 use chrono::NaiveDate;
 use ctx_format::{Dialect, Message, Record, Zone};
 use ctx_summary::Recognizer;
@@ -15,7 +17,7 @@ use crate::{Result, Time};
 /// Reads messages for the caller, such as for a memory.
 pub trait MessageReader {
     /// Reads the next message, in the order of the session.
-    fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>);
+    fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>);
 }
 
 /// A surveyed session.
@@ -68,7 +70,7 @@ impl Reading<'_> {
                 let message = changed.map(|new| new.message);
                 let message = message.or_else(|| record.message(Some(dialect)));
                 if let Some(message) = message {
-                    hand_on(record, &message, dialect, &recognizer, reader);
+                    hand_on(record, message, dialect, &recognizer, reader);
                 }
             }
             Ok(())
@@ -80,15 +82,19 @@ impl Reading<'_> {
 /// original messages when they were summarized.
 fn hand_on(
     record: &Record<'_>,
-    message: &Message<'_>,
+    message: Message<'_>,
     dialect: &dyn Dialect,
     recognizer: &Recognizer,
     reader: &mut dyn MessageReader,
 ) {
     let Some(object) = record.whole_object() else { return };
     if dialect.summary_text(object).is_none() {
-        let message = recognizer.as_said(message);
-        reader.read(&message, record.line, Time::of(object).map(Time::date));
+        let changed = match recognizer.as_said(&message) {
+            Cow::Owned(changed) => Some(changed),
+            Cow::Borrowed(_) => None,
+        };
+        let date = Time::of(object).map(Time::date);
+        reader.read(changed.unwrap_or(message), record.line, date);
     }
 }
 
@@ -121,8 +127,8 @@ struct WaitingMessages {
 const MOST_WAITING: usize = 8 << 20;
 
 impl MessageReader for WaitingMessages {
-    fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {
-        self.messages.push((message.clone().into_owned(), line, date));
+    fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>) {
+        self.messages.push((message.into_owned(), line, date));
     }
 }
 
@@ -136,7 +142,7 @@ impl<'f> Flush<'f> {
     pub(super) fn push(
         &mut self,
         record: &Record<'_>,
-        message: &Message<'_>,
+        message: Message<'_>,
         dialect: &dyn Dialect,
         is_due: impl FnOnce() -> bool,
     ) {
@@ -144,7 +150,7 @@ impl<'f> Flush<'f> {
             waiting.bytes += record.bytes.len();
             if is_due() {
                 for (message, line, date) in std::mem::take(&mut waiting.messages) {
-                    self.reader.read(&message, line, date);
+                    self.reader.read(message, line, date);
                 }
                 self.progress = Progress::Reading;
             } else if waiting.bytes > MOST_WAITING {

@@ -206,11 +206,6 @@ impl<'p> Surveyor<'_, 'p, '_> {
                 };
                 self.survey.last_call.message(outline.role, object);
                 self.size(&outline, &message, tokens);
-                if let Some(flush) = &mut self.flush {
-                    let (plan, size) = (self.plan, self.survey.size);
-                    let is_due = || plan.limits.is_due(&plan.measured(size));
-                    flush.push(record, &message, dialect, is_due);
-                }
                 if let Some(reader) = &mut self.reader {
                     if let Some(text) = self.recognizer.summary_in(dialect, object, &message) {
                         reader.push_earlier(&text);
@@ -218,6 +213,11 @@ impl<'p> Surveyor<'_, 'p, '_> {
                         let message = self.recognizer.as_said(&message);
                         reader.push(record.line, &message, object.text().len(), Zone::Old);
                     }
+                }
+                if let Some(flush) = &mut self.flush {
+                    let (plan, size) = (self.plan, self.survey.size);
+                    let is_due = || plan.limits.is_due(&plan.measured(size));
+                    flush.push(record, message, dialect, is_due);
                 }
                 self.message(record, &outline, tokens, pinned)
             }

@@ -70,7 +70,7 @@ pub(super) fn content(text: &str) -> Content {
 pub(super) struct Texts(pub(super) Vec<(u64, String)>);
 
 impl MessageReader for Texts {
-    fn read(&mut self, message: &Message<'_>, line: u64, _: Option<NaiveDate>) {
+    fn read(&mut self, message: Message<'_>, line: u64, _: Option<NaiveDate>) {
         let texts = message.texts().into_iter().map(|text| (line, text.to_owned()));
         self.0.extend(texts);
     }
