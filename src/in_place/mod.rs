@@ -7,6 +7,7 @@ mod offloading;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -395,19 +396,50 @@ type Entry = (Message<'static>, u64, Option<NaiveDate>);
 const PORTION: usize = 16;
 const WAITING: usize = 4;
 
+/// The number of different items of one session that are remembered. Beyond it the oldest half is
+/// forgotten, calls and errors of tools before what was said.
+const MOST_ITEMS: usize = 1 << 15;
+
 struct Items {
     extractor: Extractor,
     items: Vec<MemoryItem>,
+    /// The hashes of the items. A memory file has each text once, and a long session repeats most
+    /// of its calls.
+    known: HashSet<u64>,
 }
 
 impl Items {
     fn new(session: &str) -> Self {
-        Self { extractor: Extractor::new(session, &MemoryKind::ALL), items: Vec::new() }
+        Self {
+            extractor: Extractor::new(session, &MemoryKind::ALL),
+            items: Vec::new(),
+            known: HashSet::new(),
+        }
     }
 
     fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {
-        self.items.extend(self.extractor.read(message, line, date));
+        let mut found = self.extractor.read(message, line, date);
+        found.retain(|item| self.known.insert(hash_of(item)));
+        self.items.append(&mut found);
+        if self.items.len() > MOST_ITEMS {
+            self.forget_half();
+        }
     }
+
+    fn forget_half(&mut self) {
+        let mut half = MOST_ITEMS / 2;
+        self.items.retain(|item| {
+            let goes = half > 0 && item.kind == MemoryKind::Runtime;
+            half -= usize::from(goes);
+            !goes
+        });
+        self.items.drain(..half);
+        self.known = self.items.iter().map(hash_of).collect();
+    }
+}
+
+fn hash_of(item: &MemoryItem) -> u64 {
+    ctx_text::hash(&(item.kind, item.role, &item.text))
 }
 
 impl Extraction {

@@ -51,11 +51,9 @@ impl Writing<'_> {
         let texts = numbers.iter().map(|number| self.text(*number));
         let texts = texts.collect::<io::Result<Vec<String>>>();
         let texts = texts.map_err(ConvertError::Temporary)?;
-        let objects = texts.iter().map(|text| Object::parse(text).ok());
-        let objects: Vec<Option<Object<'_>>> = objects.collect();
         let entries: Vec<&Entry> = numbers.iter().map(|number| &self.entries[*number]).collect();
-        let held = objects.iter().zip(&entries);
-        let held = held.map(|(object, entry)| held_of(self.from, object.as_ref(), entry));
+        let held = texts.iter().zip(&entries);
+        let held = held.map(|(text, entry)| held_of(self.from, text, entry));
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut notes = Notes {
             report: &mut self.report,
@@ -157,12 +155,9 @@ impl Writing<'_> {
 }
 
 /// The messages of an entry, which have their own role only in their original position.
-fn held_of<'a>(
-    from: &dyn Dialect,
-    object: Option<&Object<'a>>,
-    entry: &Entry,
-) -> Vec<HeldMessage<'a>> {
-    let Some(object) = object else { return Vec::new() };
+fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
+    // A unit can have any number of records, so their members are not kept.
+    let Ok(object) = Object::parse(text) else { return Vec::new() };
     if entry.is_opaque {
         let raw = object.text();
         return vec![HeldMessage {
@@ -172,7 +167,7 @@ fn held_of<'a>(
             begins_turn: false,
         }];
     }
-    let mut held = from.held(object);
+    let mut held = from.held(&object);
     if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
         held.summary = Some(summary.to_string().into());
     }

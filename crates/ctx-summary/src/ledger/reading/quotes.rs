@@ -129,10 +129,12 @@ impl Reader {
     /// Records the coverage of a kept message: its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
-            self.add_coverage(text);
+            // Where a long text leaves, only these lines of it can be quoted.
+            let text = head_and_tail(text.into());
+            self.add_coverage(&text);
             let kept = &mut self.reading.kept;
-            kept.extend(statements(text).iter().map(|one| hash(&one.text)));
-            kept.extend(pieces(text).iter().map(|(_, piece)| hash(piece)));
+            kept.extend(statements(&text).iter().map(|one| hash(&one.text)));
+            kept.extend(pieces(&text).iter().map(|(_, piece)| hash(piece)));
         }
         for call in message.calls() {
             let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
