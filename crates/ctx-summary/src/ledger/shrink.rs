@@ -38,7 +38,7 @@ impl Index {
             (worth + said) / length
         };
         let mut order: Vec<(f64, usize)> = (self.segments.iter().map(worth)).zip(0..).collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         let mut left = MOST_BYTES.min(self.arena.len()) / 2;
         let mut keep = vec![false; self.segments.len()];
         let count = self.segments.len();
@@ -55,31 +55,35 @@ impl Index {
         self.keep_identifiers();
     }
 
+    /// Moves what is kept to the front, because a copy of it would take half as much memory again.
     fn keep_segments(&mut self, keep: &[bool]) {
-        let (mut arena, mut marks) = (String::new(), Vec::new());
-        let mut segments: Vec<Segment> = Vec::new();
-        self.seen.clear();
+        let mut arena = std::mem::take(&mut self.arena).into_bytes();
+        let (mut bytes, mut marks) = (0, 0);
         let mut numbers = vec![None; self.segments.len()];
-        let kept = self.segments.iter().enumerate();
-        for (number, segment) in kept.filter(|(number, _)| keep[*number]) {
-            numbers[number] = Some(segments.len());
-            let text = self.text(segment);
-            let hash = hash(text);
-            let text_start = arena.len();
-            arena.push_str(text);
-            self.seen.insert(hash, segments.len());
-            let first_mark = marks.len();
-            marks.extend_from_slice(self.marks(segment));
-            segments.push(Segment {
-                head: segment.head.and_then(|head| numbers[head]),
-                text: text_start..arena.len(),
-                marks: first_mark..marks.len(),
-                ..*segment
-            });
+        let (mut old, mut new) = (0, 0_usize);
+        self.segments.retain_mut(|segment| {
+            old += 1;
+            if !keep[old - 1] {
+                return false;
+            }
+            numbers[old - 1] = u32::try_from(new).ok();
+            new += 1;
+            segment.head = segment.head.and_then(|head| Some(numbers[head]? as usize));
+            arena.copy_within(segment.text.clone(), bytes);
+            segment.text = bytes..bytes + segment.text.len();
+            bytes = segment.text.end;
+            self.marks.copy_within(segment.marks.clone(), marks);
+            segment.marks = marks..marks + segment.marks.len();
+            marks = segment.marks.end;
+            true
+        });
+        arena.truncate(bytes);
+        self.marks.truncate(marks);
+        self.arena = String::from_utf8(arena).expect("whole texts were moved");
+        self.seen.clear();
+        for (number, segment) in self.segments.iter().enumerate() {
+            self.seen.insert(hash(&self.arena[segment.text.clone()]), number);
         }
-        self.arena = arena;
-        self.marks = marks;
-        self.segments = segments;
     }
 
     /// Keeps the identifiers of the segments and of the system messages.
