@@ -129,8 +129,15 @@ impl Write for Spool {
 
 impl Overflow {
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.pending.extend_from_slice(bytes);
-        if self.pending.len() >= BLOCK { self.write_pending() } else { Ok(()) }
+        if self.pending.len() + bytes.len() < BLOCK {
+            self.pending.extend_from_slice(bytes);
+            return Ok(());
+        }
+        // A copy of a long record would stay as long as the spool.
+        self.write_pending()?;
+        self.file.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
     }
 
     fn write_pending(&mut self) -> io::Result<()> {

@@ -6,7 +6,7 @@ use ctx_tokens::TokenCounter;
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{later_words, worths};
-use super::terms::{Numbers, Words, is_wide, says_something};
+use super::terms::{Numbers, WordLists, Words, is_wide, says_something};
 use crate::ledger::{Index, Origin};
 
 /// The worth of a segment in addition to its new words.
@@ -88,10 +88,13 @@ impl Words {
     fn of_segments(index: &Index, candidates: &[bool]) -> Self {
         let mut numbers = Numbers::default();
         let (mut counts, mut said) = (Vec::<u32>::new(), Vec::<bool>::new());
-        let mut of = vec![Vec::new(); candidates.len()];
+        let mut lists = WordLists::default();
         let mut all = 0_u32;
-        let segments = index.segments().iter().enumerate();
-        for (at, segment) in segments.filter(|(at, _)| candidates[*at]) {
+        for (segment, is_candidate) in index.segments().iter().zip(candidates) {
+            if !is_candidate {
+                lists.push(&[]);
+                continue;
+            }
             all += 1;
             let own = numbers.of_text(|found| words(index.text(segment), found));
             counts.resize(numbers.count(), 0);
@@ -100,13 +103,13 @@ impl Words {
                 counts[*number as usize] += 1;
                 said[*number as usize] |= matches!(segment.origin, Origin::User | Origin::Said);
             }
-            of[at] = own;
+            lists.push(&own);
         }
         let rare =
             |count: u32| (1.0 + f64::from(all) / f64::from(count)).ln() / f64::from(all + 1).ln();
         let counts = counts.iter().zip(&said);
         let worths = counts.map(|(count, said)| rare(*count) * if *said { SAID } else { 1.0 });
-        Self::new(of, worths.collect(), AGAIN)
+        Self::new(lists, worths.collect(), AGAIN)
     }
 }
 

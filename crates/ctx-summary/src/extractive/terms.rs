@@ -8,8 +8,7 @@ use hashbrown::HashMap;
 
 /// The words of each statement, and the worth of each word.
 pub(super) struct Words {
-    /// For each statement, the numbers of its words, each once, in order.
-    of: Vec<Vec<u32>>,
+    lists: WordLists,
     worths: Vec<f64>,
     /// The share of its worth that a word keeps, by how often it was said before.
     again: [f64; 3],
@@ -17,9 +16,9 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn new(of: Vec<Vec<u32>>, worths: Vec<f64>, again: [f64; 3]) -> Self {
+    pub(super) fn new(lists: WordLists, worths: Vec<f64>, again: [f64; 3]) -> Self {
         let uses = vec![0; worths.len()];
-        Self { of, worths, again, uses }
+        Self { lists, worths, again, uses }
     }
 
     fn worth(&self, word: u32) -> f64 {
@@ -29,19 +28,19 @@ impl Words {
 
     /// The number of different words in a statement.
     pub(super) fn count(&self, statement: usize) -> usize {
-        self.of[statement].len()
+        self.lists.of(statement).len()
     }
 
     /// The worth of a statement's new words.
     pub(super) fn news(&self, statement: usize) -> f64 {
-        let words = self.of[statement].iter();
+        let words = self.lists.of(statement).iter();
         words.map(|word| self.worth(*word)).sum()
     }
 
     /// The worth of a statement's new words that are not in `others` either, to which it adds them.
     pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
         let mut news = 0.0;
-        for word in &self.of[statement] {
+        for word in self.lists.of(statement) {
             if others.insert(*word) {
                 news += self.worth(*word);
             }
@@ -52,17 +51,38 @@ impl Words {
     /// The number of words that a statement shares with others.
     pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
         let others: HashSet<u32> =
-            others.iter().flat_map(|of| self.of[*of].iter().copied()).collect();
-        let words = self.of[statement].iter();
+            others.iter().flat_map(|of| self.lists.of(*of).iter().copied()).collect();
+        let words = self.lists.of(statement).iter();
         words.filter(|word| others.contains(word)).count()
     }
 
     /// Records that the statement was chosen.
     pub(super) fn tell(&mut self, statement: usize) {
-        for word in &self.of[statement] {
+        for word in self.lists.of(statement) {
             let uses = &mut self.uses[*word as usize];
             *uses = (*uses + 1).min(2);
         }
+    }
+}
+
+/// The numbers of the words in each statement, each once, in order. There can be more statements
+/// than there is memory for lists of their own.
+#[derive(Default)]
+pub(super) struct WordLists {
+    numbers: Vec<u32>,
+    /// The end of each list.
+    ends: Vec<usize>,
+}
+
+impl WordLists {
+    pub(super) fn push(&mut self, numbers: &[u32]) {
+        self.numbers.extend_from_slice(numbers);
+        self.ends.push(self.numbers.len());
+    }
+
+    fn of(&self, statement: usize) -> &[u32] {
+        let start = statement.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.numbers[start..self.ends[statement]]
     }
 }
 
