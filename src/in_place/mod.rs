@@ -402,7 +402,7 @@ const MOST_ITEMS: usize = 1 << 15;
 
 struct Items {
     extractor: Extractor,
-    items: Vec<MemoryItem>,
+    list: Vec<MemoryItem>,
     /// The hashes of the items. A memory file has each text once, and a long session repeats most
     /// of its calls.
     known: HashSet<u64>,
@@ -412,7 +412,7 @@ impl Items {
     fn new(session: &str) -> Self {
         Self {
             extractor: Extractor::new(session, &MemoryKind::ALL),
-            items: Vec::new(),
+            list: Vec::new(),
             known: HashSet::new(),
         }
     }
@@ -420,21 +420,21 @@ impl Items {
     fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {
         let mut found = self.extractor.read(message, line, date);
         found.retain(|item| self.known.insert(hash_of(item)));
-        self.items.append(&mut found);
-        if self.items.len() > MOST_ITEMS {
+        self.list.append(&mut found);
+        if self.list.len() > MOST_ITEMS {
             self.forget_half();
         }
     }
 
     fn forget_half(&mut self) {
         let mut half = MOST_ITEMS / 2;
-        self.items.retain(|item| {
+        self.list.retain(|item| {
             let goes = half > 0 && item.kind == MemoryKind::Runtime;
             half -= usize::from(goes);
             !goes
         });
-        self.items.drain(..half);
-        self.known = self.items.iter().map(hash_of).collect();
+        self.list.drain(..half);
+        self.known = self.list.iter().map(hash_of).collect();
     }
 }
 
@@ -491,7 +491,7 @@ impl ItemReader {
             Some(Extraction::Alone(items)) => items,
             Some(Extraction::Threaded(thread)) => thread.finish(),
         };
-        reconcile(items.items)
+        reconcile(items.list)
     }
 }
 

@@ -16,13 +16,19 @@ const LENGTH_POWER: f64 = 0.8;
 pub(super) struct Candidate {
     /// The bits of a non-negative number, which sort like the number itself.
     gain: u64,
-    number: Reverse<usize>,
-    tokens: u64,
+    // Every segment of a long session can be a candidate, so the numbers are short.
+    number: Reverse<u32>,
+    tokens: u32,
 }
 
 impl Candidate {
     pub(super) fn new(gain: f64, number: usize, tokens: u64) -> Self {
-        Self { gain: gain.max(0.0).to_bits(), number: Reverse(number), tokens }
+        let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        Self {
+            gain: gain.max(0.0).to_bits(),
+            number: Reverse(short(number as u64)),
+            tokens: short(tokens),
+        }
     }
 
     /// Creates a candidate from its total worth.
@@ -115,13 +121,13 @@ impl<J: Judge> Greedy<J> {
         }
         let mut too_long = Vec::new();
         while let Some(best) = self.heap.pop() {
-            let Reverse(number) = best.number;
+            let number = best.number.0 as usize;
             if self.chosen[number] {
                 continue;
             }
             let chain = self.judge.chain(number, &self.chosen);
             let Some(again) = self.judge.candidate(&chain, &self.tokens) else { continue };
-            if again.tokens > room {
+            if u64::from(again.tokens) > room {
                 too_long.push(again);
                 continue;
             }
@@ -130,7 +136,7 @@ impl<J: Judge> Greedy<J> {
                 self.heap.push(again);
                 continue;
             }
-            room -= again.tokens;
+            room -= u64::from(again.tokens);
             self.take(&chain);
             if room <= J::SPARE {
                 break;
