@@ -9,6 +9,7 @@ use ctx_engine::compact::{
 };
 use ctx_engine::message_counter::MessageCounter;
 use ctx_engine::{Invalid, Notes};
+use ctx_format::{Call, Message, Part, Role};
 use ctx_policy::Keep;
 use ctx_policy::trigger::Triggers;
 use ctx_policy::{Policy, preset};
@@ -16,7 +17,7 @@ use ctx_store::{Actor, MinIdle, SessionId, Store};
 use ctx_tokens::Encoding;
 
 use super::offloading::Offloading;
-use super::{FileReport, SessionFile, figures};
+use super::{FileReport, Items, MOST_ITEMS, SessionFile, figures};
 
 /// The options, with public fields, and an environment.
 struct Setup {
@@ -380,4 +381,33 @@ fn the_audit_log_has_the_figures_of_the_report() {
     }
     assert_eq!(members.len(), 18);
     assert!(!audit.to_string().contains("words"), "{audit}");
+}
+
+/// Runs of tools are forgotten before what was said, the oldest first.
+#[test]
+fn items_are_remembered_once_and_up_to_a_limit() {
+    let mut items = Items::new("demo");
+    let read = |items: &mut Items, line: u64, part: Part<'_>| {
+        items.read(&Message::new(Role::Assistant, vec![part]), line, None);
+    };
+    read(&mut items, 1, Part::Text("We decided to use SQLite for the cache.".into()));
+    let run = |number: usize| {
+        Part::Call(Call {
+            id: None,
+            name: "Bash".into(),
+            arguments: format!(r#"{{"command":"make part{number}"}}"#).into(),
+            slot: None,
+        })
+    };
+    for line in 2..4 {
+        read(&mut items, line, run(0));
+    }
+    let lines: Vec<u64> = items.list.iter().map(|item| item.line).collect();
+    assert_eq!(lines, [1, 2]);
+    for number in 1..MOST_ITEMS {
+        read(&mut items, 4, run(number));
+    }
+    assert_eq!(items.list.len(), MOST_ITEMS / 2 + 1);
+    assert_eq!(items.list[0].line, 1);
+    assert!(items.list[1].text.ends_with(&format!("part{}", MOST_ITEMS / 2)));
 }
