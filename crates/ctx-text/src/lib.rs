@@ -12,7 +12,7 @@ pub use line::{
     shorten,
 };
 pub use pattern::{
-    HintedMatcher, LazyRegex, Lists, Matcher, WordSet, ascii_regex, bytes_regex, hints_of, regex,
+    LazyRegex, Lists, Matcher, Phrases, WordSet, ascii_regex, hints_of, regex,
     with_ascii_boundaries,
 };
 pub use prose::{has_word, is_joining, is_prose, word_list};

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use foldhash::fast::RandomState;
-use regex::{Regex, RegexBuilder, bytes};
+use regex::{Regex, RegexBuilder};
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::pool::Pool;
@@ -41,13 +41,6 @@ pub fn with_ascii_boundaries(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-/// Compiles a constant pattern like [`ascii_regex`], but over bytes. A negated class matches any
-/// single byte.
-pub fn bytes_regex(pattern: &str) -> bytes::Regex {
-    let regex = bytes::RegexBuilder::new(pattern).unicode(false).build();
-    regex.expect("a constant pattern")
-}
-
 /// A set of words, which is asked for most words of a session.
 pub type WordSet = HashSet<String, RandomState>;
 
@@ -77,10 +70,9 @@ impl Lists {
         self.entries(name).join("|")
     }
 
-    /// Returns a pattern whose hints are in the list `NAME, hints`.
-    pub fn hinted(&self, name: &str, build: fn(&str) -> Matcher) -> HintedMatcher {
-        let hints = self.pattern(&format!("{name}, hints"));
-        HintedMatcher::new(&hints, build(&self.pattern(name)))
+    /// Returns the phrases of a list.
+    pub fn phrases(&self, name: &str) -> Phrases {
+        Phrases::new(&self.entries(name))
     }
 
     /// Returns the words of a list, in which spaces separate them.
@@ -287,6 +279,66 @@ impl LazyRegex {
     }
 }
 
+/// Words and phrases that a text contains as whole words, in any case. Unlike a regex, they need not
+/// be compiled, which in a short run takes longer than all that is searched. Phrases in scripts
+/// without spaces are found anywhere.
+pub struct Phrases {
+    phrases: Vec<String>,
+    /// A bit for each pair of letters that begins a phrase, by five bits of each letter. Both cases
+    /// of a letter have the same.
+    pairs: [u32; 32],
+}
+
+impl Phrases {
+    /// Takes the entries of a list. `|` separates phrases, and in an entry with groups, each phrase
+    /// has one alternative of each group: `(do not|don't) (think|know)` is four phrases.
+    pub fn new(entries: &[String]) -> Self {
+        let mut phrases = Vec::new();
+        for entry in entries {
+            let mut all = vec![String::new()];
+            for group in entry.split(['(', ')']) {
+                let with = |begin: &String| {
+                    let begin = begin.clone();
+                    group.split('|').map(move |end| [begin.as_str(), end].concat())
+                };
+                all = all.iter().flat_map(with).collect();
+            }
+            phrases.append(&mut all);
+        }
+        let mut pairs = [0; 32];
+        for phrase in &phrases {
+            let (at, bit) = pair(phrase.as_bytes());
+            pairs[at] |= bit;
+        }
+        Self { phrases, pairs }
+    }
+
+    /// Returns true if a text contains one of the phrases.
+    pub fn are_in(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let is_word =
+            |byte: Option<&u8>| byte.is_some_and(|it| it.is_ascii_alphanumeric() || *it == b'_');
+        let is_phrase = |at: usize, phrase: &[u8]| {
+            let Some(found) = bytes.get(at..at + phrase.len()) else { return false };
+            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+            let after = bytes.get(at + phrase.len());
+            found.eq_ignore_ascii_case(phrase)
+                && !(is_word(phrase.first()) && is_word(before))
+                && !(is_word(phrase.last()) && is_word(after))
+        };
+        bytes.windows(2).enumerate().any(|(at, two)| {
+            let (pair, bit) = pair(two);
+            self.pairs[pair] & bit != 0
+                && self.phrases.iter().any(|phrase| is_phrase(at, phrase.as_bytes()))
+        })
+    }
+}
+
+/// The place of the first two bytes among the pairs of [`Phrases`].
+fn pair(text: &[u8]) -> (usize, u32) {
+    (usize::from(text[0] & 31), 1 << (text[1] & 31))
+}
+
 /// Returns an automaton that finds hints in any case.
 pub fn hints_of<'h>(hints: impl IntoIterator<Item = &'h str>) -> AhoCorasick {
     let mut builder = AhoCorasick::builder();
@@ -294,29 +346,9 @@ pub fn hints_of<'h>(hints: impl IntoIterator<Item = &'h str>) -> AhoCorasick {
     builder.build(hints).expect("a few hundred short hints")
 }
 
-/// A constant pattern with hints: strings, one of which is in each text that matches, in any case.
-pub struct HintedMatcher {
-    hints: AhoCorasick,
-    matcher: Matcher,
-}
-
-impl HintedMatcher {
-    /// Creates the matcher. `hints` are separated by `|`.
-    pub fn new(hints: &str, matcher: Matcher) -> Self {
-        // Regexes that ignore case accept these two characters for `s` and `k`.
-        let hints = hints.split('|').chain(["\u{17f}", "\u{212a}"]);
-        Self { hints: hints_of(hints), matcher }
-    }
-
-    /// Returns true if the pattern matches somewhere in a text.
-    pub fn is_match(&self, text: &str) -> bool {
-        self.hints.is_match(text) && self.matcher.is_match(text)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{HintedMatcher, LazyRegex, Lists, Matcher, ascii_regex};
+    use super::{LazyRegex, Lists, Matcher, Phrases, ascii_regex};
 
     #[test]
     fn lists_have_entries_words_and_patterns() {
@@ -329,13 +361,16 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_a_hint_needs_no_pattern() {
-        let order = HintedMatcher::new("must|必须", Matcher::new(r"(?i)\bmust\b|必须"));
-        assert!(!order.is_match("it may be") && order.matcher.for_ascii.get().is_none());
-        assert!(
-            order.is_match("You MUST") && order.is_match("必须") && order.is_match("mu\u{17f}t")
-        );
-        assert!(!order.is_match("mustard"));
+    fn a_phrase_is_found_as_whole_words_or_in_chinese_anywhere() {
+        let entries = ["(do not|don't) (think|know)".to_owned(), "no|不要".to_owned()];
+        let phrases = Phrases::new(&entries);
+        for text in ["I DON'T know.", "do not think", "no", "a-no_ or no", "我不要它", "用no的"]
+        {
+            assert!(phrases.are_in(text), "{text}");
+        }
+        for text in ["", "n", "do not", "nobody", "know", "_no", "don't thinking", "不 要"] {
+            assert!(!phrases.are_in(text), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ctx_text::{Lists, Matcher, is_prose, regex, with_ascii_boundaries};
+use ctx_text::{Lists, Matcher, Phrases, is_prose, regex, with_ascii_boundaries};
 use regex::Regex;
 
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
@@ -134,7 +134,7 @@ impl Places {
             1.6
         };
         for (words, more) in [(&RULE, 1.3), (&WHY, 1.4), (&SETTLED, 1.5)] {
-            if words.is_match(text) {
+            if words.are_in(text) {
                 worth *= more;
             }
         }
@@ -156,7 +156,7 @@ impl Places {
             _ => 1.0,
         };
         if segment.kind.is_said() {
-            if FINDING.is_match(text) {
+            if FINDING.are_in(text) {
                 worth *= 1.25;
             }
             let names = u8::try_from(NAMED.find_iter(text).take(3).count()).unwrap_or(3);
@@ -177,10 +177,10 @@ impl Places {
 // here only change the rank of a statement a little, so a false match costs little, and they are
 // tried on every statement.
 
-static RULE: LazyLock<Matcher> = LazyLock::new(|| matcher("rule"));
-static WHY: LazyLock<Matcher> = LazyLock::new(|| matcher("why"));
-static SETTLED: LazyLock<Matcher> = LazyLock::new(|| matcher("settled"));
-static FINDING: LazyLock<Matcher> = LazyLock::new(|| matcher("finding"));
+static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
+static WHY: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("why"));
+static SETTLED: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("settled"));
+static FINDING: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("finding"));
 static PROMISE: LazyLock<Matcher> = LazyLock::new(|| matcher("promise"));
 static OFFER: LazyLock<Matcher> = LazyLock::new(|| matcher("offer"));
 static COURTESY: LazyLock<Matcher> = LazyLock::new(|| matcher("courtesy"));

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ctx_format::Role;
-use ctx_text::{HintedMatcher, Matcher, first_chars, one_line};
+use ctx_text::{Matcher, Phrases, first_chars, one_line};
 
 use crate::ledger::LISTS;
 use crate::ledger::item::ItemKind;
@@ -20,14 +20,20 @@ const LEAST_ASK: usize = 12;
 /// Longest sentence, in characters.
 const LONGEST: usize = 400;
 
-static CONSTRAINT: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("constraint"));
-static NO_CONSTRAINT: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("no constraint"));
-static ASK: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("ask"));
-static OPEN: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("open"));
+static CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("constraint"));
+static NO_CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("no constraint"));
+static ASK: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("ask"));
+static OPEN: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("open"));
 static ORDER: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("order")));
 
-fn hinted(list: &str) -> HintedMatcher {
-    LISTS.hinted(list, Matcher::new)
+fn asks_for(sentence: &str) -> bool {
+    sentence.contains(['?', '？']) || ASK.are_in(sentence)
+}
+
+fn is_open(sentence: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let has_mark = || sentence.split(|c| !is_word(c)).any(|word| word == "TODO");
+    sentence.starts_with("[ ] ") || OPEN.are_in(sentence) || sentence.contains("TODO") && has_mark()
 }
 
 /// Returns true if a quotation would be a request, a rule, a decision or a plan, had the writer of
@@ -35,7 +41,9 @@ fn hinted(list: &str) -> HintedMatcher {
 pub(crate) fn gives_orders(text: &str) -> bool {
     let is_order = |sentence: &str| {
         ORDER.is_match(sentence)
-            || [&CONSTRAINT, &ASK, &OPEN].iter().any(|form| form.is_match(sentence))
+            || CONSTRAINT.are_in(sentence)
+            || asks_for(sentence)
+            || is_open(sentence)
             || Sentence::new(sentence, Role::User).is_a(MemoryKind::Decision)
     };
     // A text that is not prose, such as a heading, has no sentences.
@@ -53,13 +61,13 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
     if role == Role::User {
         asks(text, &sentences, &mut found);
         for (sentence, judged) in sentences.iter().zip(&judged) {
-            let demands = CONSTRAINT.is_match(sentence) && !NO_CONSTRAINT.is_match(sentence);
+            let demands = CONSTRAINT.are_in(sentence) && !NO_CONSTRAINT.are_in(sentence);
             if demands || judged.is_a(MemoryKind::Preference) {
                 found(ItemKind::Constraint, sentence);
             }
         }
     } else {
-        for sentence in sentences.iter().filter(|sentence| OPEN.is_match(sentence)) {
+        for sentence in sentences.iter().filter(|sentence| is_open(sentence)) {
             found(ItemKind::Open, sentence);
         }
     }
@@ -88,7 +96,7 @@ fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(ItemKind, &str)
         return;
     };
     found(ItemKind::Ask, first);
-    let asking = sentences[1..].iter().filter(|sentence| ASK.is_match(sentence));
+    let asking = sentences[1..].iter().filter(|sentence| asks_for(sentence));
     for sentence in asking.take(ASK_SENTENCES - 1) {
         found(ItemKind::Ask, sentence);
     }

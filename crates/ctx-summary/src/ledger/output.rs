@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{HintedMatcher, Matcher, bytes_regex, is_prose};
-use regex::bytes::Regex;
+use ctx_text::{Matcher, Phrases, WordSet, is_prose};
 
 use crate::ledger::LISTS;
+use crate::ledger::identifier::{DIGIT, LETTER, LOWER, UNDERSCORE, class_at, run};
 use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments};
 use crate::ledger::sentence::ends;
@@ -174,8 +174,18 @@ fn defines(line: &str) -> bool {
 /// A false match only wastes space. [`super::call::error`] decides whether a call failed, by the
 /// first lines and by narrower patterns.
 pub(crate) fn is_outcome(line: &str) -> bool {
-    static OUTCOME: LazyLock<Regex> = LazyLock::new(|| bytes_regex(&LISTS.pattern("outcome")));
-    OUTCOME.is_match(line.as_bytes())
+    static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::ascii(&LISTS.pattern("outcome")));
+    may_be_outcome(line) && OUTCOME.is_match(line)
+}
+
+/// Returns true if a line has a word of an outcome, a place such as `a.c:3:`, or the name of an error.
+fn may_be_outcome(line: &str) -> bool {
+    static HINTS: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("outcome, hints"));
+    let name = &line[..run(line.as_bytes(), 0, LETTER)];
+    line.starts_with(['[', '-'])
+        || ["Error", "Exception"].iter().any(|end| name.ends_with(end))
+        || line.split(':').skip(1).any(|rest| class_at(rest.as_bytes(), 0) == DIGIT)
+        || HINTS.are_in(line)
 }
 
 /// Returns true if a line is a frame of a Python traceback.
@@ -185,24 +195,64 @@ pub fn is_frame(line: &str) -> bool {
 
 /// Returns true if a text says why something is so, or what must or cannot be.
 pub(crate) fn gives_reason(text: &str) -> bool {
-    static REASON: LazyLock<HintedMatcher> =
-        LazyLock::new(|| LISTS.hinted("reason", Matcher::ascii));
-    REASON.is_match(text)
+    static REASON: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("reason"));
+    REASON.are_in(text)
 }
 
 /// Returns true if a line of code or Markdown names something: a function, a type, a test, a
 /// heading.
 pub(crate) fn names_something(line: &str) -> bool {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| bytes_regex(&LISTS.pattern("name")));
-    NAME.is_match(line.as_bytes())
+    let bytes = line.as_bytes();
+    match bytes.first() {
+        Some(b'#') => {
+            let level = bytes.iter().take_while(|byte| **byte == b'#').count();
+            let words = bytes[level..].strip_prefix(b" ").unwrap_or_default();
+            level <= 6 && words.first().is_some_and(|byte| !byte.is_ascii_whitespace())
+        }
+        Some(b'a'..=b'z') => {
+            ["it(", "test(", "describe("].iter().any(|begin| line.starts_with(begin))
+                || is_definition(line)
+        }
+        _ => false,
+    }
+}
+
+fn is_definition(line: &str) -> bool {
+    static BEFORE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("before a definition"));
+    static DEFINITIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("definitions"));
+    let mut rest = line;
+    loop {
+        let (word, after) = rest.split_at(run(rest.as_bytes(), 0, LOWER));
+        let scope = after.strip_prefix('(').filter(|_| word == "pub");
+        let after_scope = scope.and_then(|it| it[run(it.as_bytes(), 0, LOWER)..].strip_prefix(')'));
+        let after = after_scope.unwrap_or(after);
+        rest = after.trim_ascii_start();
+        if rest.len() == after.len() {
+            return false;
+        }
+        if !BEFORE.contains(word) {
+            let name = rest.strip_prefix('(').unwrap_or(rest);
+            return DEFINITIONS.contains(word)
+                && class_at(name.as_bytes(), 0) & (LETTER | UNDERSCORE) != 0;
+        }
+    }
 }
 
 /// Returns a line of a search or a listing without its position: `fn a()` from `src/a.rs:12:fn a()`
 /// or from `12: fn a()`.
 pub(crate) fn without_place(line: &str) -> &str {
-    static PLACE: LazyLock<Regex> =
-        LazyLock::new(|| bytes_regex(r"^(?:[^\s:]+[:-])?[0-9]+[:-]\s*"));
-    PLACE.find(line.as_bytes()).map_or(line, |place| &line[place.end()..])
+    let bytes = line.as_bytes();
+    let in_name = |byte: &u8| *byte != b':' && !byte.is_ascii_whitespace();
+    let name = bytes.iter().take_while(|byte| in_name(byte)).count();
+    // The number follows the name, or a dash in it, or there is no name.
+    let numbers = (1..=name).rev().filter(|at| matches!(bytes.get(*at), Some(b':' | b'-')));
+    let mut numbers = numbers.map(|at| at + 1).chain([0]);
+    let after = |start: usize| {
+        let end = start + run(bytes, start, DIGIT);
+        let is_number = end > start && matches!(bytes.get(end), Some(b':' | b'-'));
+        is_number.then(|| line[end + 1..].trim_ascii_start())
+    };
+    numbers.find_map(after).unwrap_or(line)
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{WordSet, ascii_regex, bytes_regex, plain_line};
-use regex::{Regex, bytes};
+use ctx_text::{Matcher, WordSet, plain_line};
 
 use crate::ledger::LISTS;
+use crate::ledger::identifier::{DIGIT, UPPER, class_at, run};
 
 /// Tracks the blocks of a text that its writer did not say: code, and text in tags.
 #[derive(Default)]
@@ -72,20 +72,44 @@ impl Blocks {
 
 /// Returns `</name>` for a line that begins with `<name`, which opens a block by a program.
 fn end_of_tag(line: &str) -> Option<String> {
-    static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
-    // Most lines begin with another character, and a regex with captures is slow to reject them.
-    let name = line.starts_with('<').then(|| TAG.captures(line)).flatten()?;
-    Some(format!("</{}>", &name[1]))
+    let tag = line.strip_prefix('<')?;
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let (name, rest) = tag.split_at(tag.bytes().take_while(in_name).count());
+    let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    (is_tag && rest.starts_with(['>', ' ', '/'])).then(|| format!("</{name}>"))
 }
 
 /// Returns whether a line begins with a marker such as `- `, `1. `, `[x] ` or `（1）`, and the line
 /// without the marker.
 pub fn without_marker(line: &str) -> (bool, &str) {
-    static MARKER: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("list marker")));
-    match MARKER.find(line) {
-        Some(marker) => (true, line[marker.end()..].trim_start()),
+    match after_bullet(line).or_else(|| after_number(line)) {
+        Some(rest) => (true, rest.trim_start()),
         None => (false, line),
     }
+}
+
+/// Returns the text after a bullet, possibly with a checkbox.
+fn after_bullet(line: &str) -> Option<&str> {
+    let rest = match line.strip_prefix('•') {
+        Some(rest) => rest.strip_prefix(' ')?,
+        None => line.strip_prefix(['-', '*', '+'])?.strip_prefix(' ')?,
+    };
+    let text = rest.trim_ascii_start();
+    let after_box = ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| text.strip_prefix(mark));
+    Some(after_box.unwrap_or(text))
+}
+
+/// Returns the text after the number of a list item: `1. `, `2) `, `(3)`, `4、` or `（5）`.
+fn after_number(line: &str) -> Option<&str> {
+    let number = line.strip_prefix(['（', '(']).unwrap_or(line);
+    let (digits, rest) = number.split_at(number.bytes().take_while(u8::is_ascii_digit).count());
+    if !(1..=3).contains(&digits.len()) {
+        return None;
+    }
+    if number.len() < line.len() && rest.starts_with(')') {
+        return Some(&rest[1..]);
+    }
+    [". ", ") ", "、", "）"].iter().find_map(|end| rest.strip_prefix(end))
 }
 
 /// Returns the sentences of `text` in order, each on one line, without list markers.
@@ -111,7 +135,7 @@ fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
     let mut blocks = Blocks::default();
     let mut joinable = false;
     for line in text.lines() {
-        if blocks.has(line, text) || NO_PROSE.is_match(line.trim().as_bytes()) {
+        if blocks.has(line, text) || is_no_prose(line.trim()) {
             joinable = false;
             continue;
         }
@@ -133,8 +157,32 @@ fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
     found
 }
 
-pub(crate) static NO_PROSE: LazyLock<bytes::Regex> =
-    LazyLock::new(|| bytes_regex(&LISTS.pattern("not prose")));
+/// Returns true if a line is not prose: a heading, a quote, code, JSON, or a line of a log, a
+/// listing or a traceback.
+pub(crate) fn is_no_prose(line: &str) -> bool {
+    static BEGINNINGS: LazyLock<Vec<String>> =
+        LazyLock::new(|| LISTS.entries("not prose, beginnings"));
+    static FORMS: LazyLock<Matcher> = LazyLock::new(|| Matcher::ascii(&LISTS.pattern("not prose")));
+    let [first, .., last] = line.as_bytes() else { return matches!(line, ">" | "|" | "{" | "}") };
+    // Most lines begin with another letter, and comparing strings takes longer.
+    let begins = |begin: &String| begin.as_bytes()[0] == *first && line.starts_with(begin.as_str());
+    matches!((first, last), (_, b'{' | b'}') | (b'[', b']') | (b'(', b')'))
+        || line.ends_with(");")
+        || BEGINNINGS.iter().any(begins)
+        || may_be_log(line) && FORMS.is_match(line)
+}
+
+/// Returns true if a line begins like a heading, a log, a listing or a stack frame.
+fn may_be_log(line: &str) -> bool {
+    let word = line.split([' ', '\t']).next().unwrap_or_default();
+    let bare = word.trim_start_matches(['[', '(']).as_bytes();
+    let after_number = run(bare, 0, DIGIT);
+    word.starts_with(['#', '[', '('])
+        || word == "at"
+        || word.ends_with(':')
+        || after_number > 0 && matches!(bare.get(after_number), Some(b':' | b'-'))
+        || class_at(bare, 0) & class_at(bare, 1) & UPPER != 0
+}
 
 static ABBREVIATIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("abbreviations"));
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::ledger::segment::{SegmentKind, segments};
-use crate::ledger::sentence::{Blocks, NO_PROSE, WRAPPED, ends, without_marker};
+use crate::ledger::sentence::{Blocks, WRAPPED, ends, is_no_prose, without_marker};
 
 /// A longer statement, in bytes, is cut into segments.
 const LONGEST: usize = 600;
@@ -41,7 +41,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
             cutter.heading(bare, level);
         } else if let Some(indent) = item(line) {
             cutter.item(bare, indent);
-        } else if NO_PROSE.is_match(bare.as_bytes()) {
+        } else if is_no_prose(bare) {
             cutter.end_paragraph();
             if bare.chars().any(char::is_alphanumeric) {
                 cutter.quoted(bare);
