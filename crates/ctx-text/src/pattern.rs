@@ -1,12 +1,12 @@
 //! Regular expressions that are part of the program. A test compiles each of them, so that none
 //! fails when it is used.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use foldhash::fast::RandomState;
 use regex::{Regex, RegexBuilder};
 use regex_automata::hybrid::dfa::{Cache, DFA};
@@ -72,7 +72,7 @@ impl Lists {
 
     /// Returns the phrases of a list.
     pub fn phrases(&self, name: &str) -> Phrases {
-        Phrases::new(&self.entries(name))
+        Phrases::new(self.entries(name).iter().map(String::as_str))
     }
 
     /// Returns the words of a list, in which spaces separate them.
@@ -96,12 +96,39 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
 
 /// Returns a pattern that matches the same ASCII texts, for automata over bytes. They take a fraction
 /// of the time to build that those of Unicode take. `0xFF` is in no text.
+///
+/// A pattern that ignores case is one for texts in lower case, since a letter is built faster than a
+/// class of two.
 fn for_ascii_texts(pattern: &str) -> String {
+    let pattern_in_lower_case = lower_case(pattern);
     let mut ascii = String::with_capacity(pattern.len());
-    for c in pattern.chars() {
-        if c.is_ascii() { ascii.push(c) } else { ascii.push_str(r"\xFF") }
+    let mut is_escaped = false;
+    for c in pattern_in_lower_case.unwrap_or(pattern).chars() {
+        match c {
+            c if !c.is_ascii() => ascii.push_str(r"\xFF"),
+            c if pattern_in_lower_case.is_some() && !is_escaped => {
+                ascii.push(c.to_ascii_lowercase())
+            }
+            c => ascii.push(c),
+        }
+        is_escaped = c == '\\' && !is_escaped;
     }
     ascii
+}
+
+/// Returns the pattern without its flag if it ignores case throughout.
+fn lower_case(pattern: &str) -> Option<&str> {
+    pattern.strip_prefix("(?i)").filter(|pattern| !pattern.contains("(?-i"))
+}
+
+/// Returns an ASCII text as a pattern of [`for_ascii_texts`] is matched.
+fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
+    match lower_case(pattern) {
+        Some(_) if text.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            text.to_ascii_lowercase().into()
+        }
+        _ => text.into(),
+    }
 }
 
 /// Returns a text in which each character that is not ASCII is one byte. A pattern that names no
@@ -124,6 +151,7 @@ fn as_ascii(text: &str) -> Vec<u8> {
 #[derive(Default)]
 pub struct Matcher {
     pattern: String,
+    hints: Option<Phrases>,
     is_unicode: bool,
     for_ascii: OnceLock<Automaton>,
     for_others: OnceLock<Automaton>,
@@ -150,12 +178,20 @@ impl Matcher {
         self.pattern.push_str(pattern);
     }
 
+    /// Adds phrases, one of which is in each text that matches.
+    pub fn add_hints(&mut self, hints: Phrases) {
+        self.hints = Some(hints);
+    }
+
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
-        if text.is_ascii() {
-            self.for_ascii().is_match(text.as_bytes())
+        if !has_hint(self.hints.as_ref(), text) {
+            false
+        } else if text.is_ascii() {
+            self.for_ascii().is_match(in_case_of(&self.pattern, text).as_bytes())
         } else if self.is_ascii() {
-            self.for_ascii().is_match(&as_ascii(text))
+            let text = in_case_of(&self.pattern, text);
+            self.for_ascii().is_match(&as_ascii(&text))
         } else {
             self.for_others().is_match(text.as_bytes())
         }
@@ -180,6 +216,12 @@ impl Matcher {
         };
         self.for_others.get_or_init(|| Automaton::new(&pattern, true))
     }
+}
+
+/// Returns true if a text has one of the hints, or there are none. An underscore before the text is
+/// emphasis and no part of a word.
+fn has_hint(hints: Option<&Phrases>, text: &str) -> bool {
+    hints.is_none_or(|hints| hints.are_in(text.trim_start_matches(['*', '_'])))
 }
 
 /// An automaton whose states are built while it searches.
@@ -220,6 +262,7 @@ impl Automaton {
 #[derive(Default)]
 pub struct LazyRegex {
     pattern: String,
+    hints: Option<Phrases>,
     for_ascii: OnceLock<meta::Regex>,
     for_others: OnceLock<meta::Regex>,
 }
@@ -235,21 +278,33 @@ impl LazyRegex {
         Self::new(with_ascii_classes(pattern))
     }
 
+    /// Adds phrases, one of which is in each text that matches.
+    pub fn with_hints(self, hints: Phrases) -> Self {
+        Self { hints: Some(hints), ..self }
+    }
+
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
-        self.regex(text).is_match(text)
+        self.search(text).is_some_and(|(regex, text)| regex.is_match(text.as_ref()))
     }
 
     /// Returns the place of the first match.
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
-        self.regex(text).find(text).map(|found| found.range())
+        let (regex, text) = self.search(text)?;
+        regex.find(text.as_ref()).map(|found| found.range())
+    }
+
+    /// Returns the places of all matches.
+    pub fn find_all(&self, text: &str) -> Vec<Range<usize>> {
+        let Some((regex, text)) = self.search(text) else { return Vec::new() };
+        regex.find_iter(text.as_ref()).map(|found| found.range()).collect()
     }
 
     /// Returns the groups of the first match: the match itself, and then each capture.
     pub fn groups<'t>(&self, text: &'t str) -> Option<Vec<Option<&'t str>>> {
-        let regex = self.regex(text);
+        let (regex, searched) = self.search(text)?;
         let mut found = regex.create_captures();
-        regex.captures(text, &mut found);
+        regex.captures(searched.as_ref(), &mut found);
         found.is_match().then(|| found.iter().map(|group| Some(&text[group?.range()])).collect())
     }
 
@@ -257,15 +312,19 @@ impl LazyRegex {
     pub fn replace_all(&self, text: &str, with: &str) -> String {
         let mut replaced = String::with_capacity(text.len());
         let mut copied = 0;
-        for found in self.regex(text).find_iter(text) {
-            replaced.push_str(&text[copied..found.start()]);
+        for found in self.find_all(text) {
+            replaced.push_str(&text[copied..found.start]);
             replaced.push_str(with);
-            copied = found.end();
+            copied = found.end;
         }
         replaced + &text[copied..]
     }
 
-    fn regex(&self, text: &str) -> &meta::Regex {
+    /// Returns the regex for a text, and the text as it is searched. `None` if the text has no hint.
+    fn search<'t>(&self, text: &'t str) -> Option<(&meta::Regex, Cow<'t, str>)> {
+        if !has_hint(self.hints.as_ref(), text) {
+            return None;
+        }
         let build = |pattern: &str, is_unicode: bool| {
             let syntax = syntax::Config::new().unicode(is_unicode).utf8(is_unicode);
             let config = meta::Config::new().auto_prefilter(false).onepass(false);
@@ -273,77 +332,99 @@ impl LazyRegex {
             regex.expect("a constant pattern")
         };
         if text.is_ascii() {
-            return self.for_ascii.get_or_init(|| build(&for_ascii_texts(&self.pattern), false));
+            let build = || build(&for_ascii_texts(&self.pattern), false);
+            return Some((self.for_ascii.get_or_init(build), in_case_of(&self.pattern, text)));
         }
-        self.for_others.get_or_init(|| build(&self.pattern, true))
+        Some((self.for_others.get_or_init(|| build(&self.pattern, true)), text.into()))
     }
 }
 
-/// Words and phrases that a text contains as whole words, in any case. Unlike a regex, they need not
-/// be compiled, which in a short run takes longer than all that is searched. Phrases in scripts
-/// without spaces are found anywhere.
-pub struct Phrases {
-    phrases: Vec<String>,
-    /// A bit for each pair of letters that begins a phrase, by five bits of each letter. Both cases
-    /// of a letter have the same.
-    pairs: [u32; 32],
+/// Strings that are looked for in a text all at once, in any case of ASCII letters. Unlike an
+/// automaton, they take almost no time to build.
+pub struct Needles {
+    /// The strings with their numbers, in the order of their [`pair`].
+    needles: Vec<(usize, usize, String)>,
+    /// For each pair, the place of the first string with it.
+    starts: Vec<u16>,
 }
+
+impl Needles {
+    /// Takes strings, which are numbered in their order and must not be empty.
+    pub fn new(strings: impl IntoIterator<Item = String>) -> Self {
+        let mut needles = Vec::new();
+        for (number, string) in strings.into_iter().enumerate() {
+            let first = pair(string.as_bytes());
+            // Any byte may follow a single one.
+            let seconds = if string.len() == 1 { 32 } else { 1 };
+            needles.extend((first..first + seconds).map(|pair| (pair, number, string.clone())));
+        }
+        needles.sort_by_key(|(pair, ..)| *pair);
+        let mut starts = vec![0; PAIRS + 1];
+        for (pair, ..) in &needles {
+            starts[pair + 1] += 1;
+        }
+        for at in 1..=PAIRS {
+            starts[at] += starts[at - 1];
+        }
+        Self { needles, starts }
+    }
+
+    /// Returns true if `found` does for one of the strings in a text, given its number and place.
+    pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
+        let bytes = text.as_bytes();
+        (0..bytes.len()).any(|at| {
+            let rest = &bytes[at..];
+            let pair = pair(rest);
+            let [start, end] = [self.starts[pair], self.starts[pair + 1]].map(usize::from);
+            start < end
+                && self.needles[start..end].iter().any(|(_, number, needle)| {
+                    let begins = rest.get(..needle.len());
+                    begins.is_some_and(|begins| begins.eq_ignore_ascii_case(needle.as_bytes()))
+                        && found(*number, at..at + needle.len())
+                })
+        })
+    }
+}
+
+const PAIRS: usize = 1 << 10;
+
+/// The first two bytes of a text, by five bits of each. Both cases of a letter have the same.
+fn pair(text: &[u8]) -> usize {
+    let second = text.get(1).copied().unwrap_or_default();
+    usize::from(text[0] & 31) << 5 | usize::from(second & 31)
+}
+
+/// Words and phrases that a text contains as whole words, in any case. Phrases in scripts without
+/// spaces are found anywhere.
+pub struct Phrases(Needles);
 
 impl Phrases {
     /// Takes the entries of a list. `|` separates phrases, and in an entry with groups, each phrase
     /// has one alternative of each group: `(do not|don't) (think|know)` is four phrases.
-    pub fn new(entries: &[String]) -> Self {
-        let mut phrases = Vec::new();
-        for entry in entries {
-            let mut all = vec![String::new()];
+    pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
+        let of_entry = |entry: &'e str| {
+            let mut phrases = vec![String::new()];
             for group in entry.split(['(', ')']) {
                 let with = |begin: &String| {
                     let begin = begin.clone();
                     group.split('|').map(move |end| [begin.as_str(), end].concat())
                 };
-                all = all.iter().flat_map(with).collect();
+                phrases = phrases.iter().flat_map(with).collect();
             }
-            phrases.append(&mut all);
-        }
-        let mut pairs = [0; 32];
-        for phrase in &phrases {
-            let (at, bit) = pair(phrase.as_bytes());
-            pairs[at] |= bit;
-        }
-        Self { phrases, pairs }
+            phrases
+        };
+        Self(Needles::new(entries.into_iter().flat_map(of_entry)))
     }
 
     /// Returns true if a text contains one of the phrases.
     pub fn are_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        let is_word =
-            |byte: Option<&u8>| byte.is_some_and(|it| it.is_ascii_alphanumeric() || *it == b'_');
-        let is_phrase = |at: usize, phrase: &[u8]| {
-            let Some(found) = bytes.get(at..at + phrase.len()) else { return false };
-            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-            let after = bytes.get(at + phrase.len());
-            found.eq_ignore_ascii_case(phrase)
-                && !(is_word(phrase.first()) && is_word(before))
-                && !(is_word(phrase.last()) && is_word(after))
+        let is_word = |at: usize| {
+            bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         };
-        bytes.windows(2).enumerate().any(|(at, two)| {
-            let (pair, bit) = pair(two);
-            self.pairs[pair] & bit != 0
-                && self.phrases.iter().any(|phrase| is_phrase(at, phrase.as_bytes()))
-        })
+        let is_inside = |at: usize| is_word(at) && at.checked_sub(1).is_some_and(is_word);
+        self.0.any(text, |_, phrase| !is_inside(phrase.start) && !is_inside(phrase.end))
     }
-}
-
-/// The place of the first two bytes among the pairs of [`Phrases`].
-fn pair(text: &[u8]) -> (usize, u32) {
-    (usize::from(text[0] & 31), 1 << (text[1] & 31))
-}
-
-/// Returns an automaton that finds hints in any case.
-pub fn hints_of<'h>(hints: impl IntoIterator<Item = &'h str>) -> AhoCorasick {
-    let mut builder = AhoCorasick::builder();
-    builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
-    builder.build(hints).expect("a few hundred short hints")
 }
 
 #[cfg(test)]
@@ -362,8 +443,7 @@ mod tests {
 
     #[test]
     fn a_phrase_is_found_as_whole_words_or_in_chinese_anywhere() {
-        let entries = ["(do not|don't) (think|know)".to_owned(), "no|不要".to_owned()];
-        let phrases = Phrases::new(&entries);
+        let phrases = Phrases::new(["(do not|don't) (think|know)", "no|不要"]);
         for text in ["I DON'T know.", "do not think", "no", "a-no_ or no", "我不要它", "用no的"]
         {
             assert!(phrases.are_in(text), "{text}");

@@ -29,6 +29,11 @@ fn pattern(list: &str) -> LazyRegex {
     LazyRegex::new(LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words")))
 }
 
+/// The pattern of a list, with the hints in the list `NAME, hints`.
+fn hinted(list: &str) -> LazyRegex {
+    pattern(list).with_hints(LISTS.phrases(&format!("{list}, hints")))
+}
+
 /// The kinds that are found in sentences.
 const SENTENCE_KINDS: [MemoryKind; 3] =
     [MemoryKind::Decision, MemoryKind::Fact, MemoryKind::Preference];

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{LazyRegex, plain_line, shorten};
 
-use super::pattern;
 use super::reconcile::bare;
+use super::{hinted, pattern};
 
 /// Longest quote of an option, in characters.
 const LONGEST: usize = 160;
@@ -17,7 +17,7 @@ const MOST: usize = 9;
 
 static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| pattern("offer"));
 static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| pattern("label"));
-static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| pattern("reference"));
+static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| hinted("reference"));
 static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| pattern("answer"));
 
 /// The options of the last text that offered some.

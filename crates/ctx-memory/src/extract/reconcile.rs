@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_summary::ledger::Decision;
 use ctx_summary::ledger::rules::MemoryKind;
-use ctx_text::LazyRegex;
+use ctx_text::{LazyRegex, Phrases};
 
 use crate::entry::MemoryItem;
 
@@ -31,8 +31,10 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
 /// Drops repetitions, even with other quotes and emphasis, and the model's reports of the user's
 /// decisions.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
-    static REPORT: LazyLock<LazyRegex> =
-        LazyLock::new(|| LazyRegex::new(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户"));
+    static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| {
+        let report = LazyRegex::new(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户");
+        report.with_hints(Phrases::new(["user|用户"]))
+    });
     let mut seen = HashSet::new();
     let mut decided_by_user: Vec<String> = Vec::new();
     items.retain(|item| {

@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 use ctx_format::files::{Access, FileUse};
 use ctx_format::{Call, Object, Part, ToolResult};
 use ctx_redact::redact;
-use ctx_text::{ascii_regex, first_chars, one_line, plain_line, shorten};
-use regex::Regex;
+use ctx_text::{first_chars, one_line, plain_line, shorten};
 use serde_json::Value;
 
 use crate::ledger::LISTS;
@@ -105,7 +104,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let is_bare = || exit_code(first).is_some() || first.ends_with(':');
     let message = if first.starts_with("Traceback (") {
         // Python names the error on the last line.
-        let end = rest.chain(lines.map(str::trim)).find(|line| EXCEPTION.is_match(line));
+        let end = rest.chain(lines.map(str::trim)).find(|line| names_exception(line));
         end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
     } else if is_bare() {
         rest.take(1).fold((*first).to_owned(), |text, next| format!("{text}: {next}"))
@@ -119,18 +118,36 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
 /// The number of lines of a result in which an error may be reported.
 const LOOKED_AT: usize = 3;
 
-static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exception")));
-static ERROR: LazyLock<Regex> =
-    LazyLock::new(|| ascii_regex(&[LISTS.pattern("error"), LISTS.pattern("exception")].join("|")));
-
 fn says_error(line: &str) -> bool {
-    ERROR.is_match(line) || exit_code(line).is_some_and(|code| code != 0)
+    static BEGINNINGS: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("error"));
+    static ENDS: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("error, ends"));
+    BEGINNINGS.iter().any(|begin| line.starts_with(begin.as_str()))
+        || line.starts_with("[ERROR]")
+        || line.starts_with("[error]")
+        || ENDS.iter().any(|end| line.ends_with(end.as_str()))
+        || names_exception(line)
+        || exit_code(line).is_some_and(|code| code != 0)
+}
+
+/// Returns true for `ValueError: …` and `java.io.IOException`: a name with such an ending, then a
+/// colon or nothing.
+fn names_exception(line: &str) -> bool {
+    let name = line.split(':').next().unwrap_or_default();
+    let is_error = name.ends_with("Exception") || name.ends_with("Error") && name != "Error";
+    is_error && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
 }
 
 /// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
-    static EXIT: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exit code")));
-    EXIT.captures(line)?[1].parse().ok()
+    const BEGINNINGS: [&str; 4] =
+        ["exit code", "exit status", "process exited with code", "exited with code"];
+    let rest = BEGINNINGS.iter().find_map(|begin| {
+        let (found, rest) = line.split_at_checked(begin.len())?;
+        found.eq_ignore_ascii_case(begin).then_some(rest)
+    })?;
+    let code = rest.trim_start_matches([':', '=', ' ']);
+    let end = code.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(code.len());
+    code[..end].parse().ok()
 }
 
 /// Longest error, in characters.

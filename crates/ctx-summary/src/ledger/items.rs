@@ -200,8 +200,9 @@ impl Items {
     }
 }
 
-static TAKES_BACK: LazyLock<LazyRegex> =
-    LazyLock::new(|| LazyRegex::new(LISTS.pattern("takes back")));
+static TAKES_BACK: LazyLock<LazyRegex> = LazyLock::new(|| {
+    LazyRegex::new(LISTS.pattern("takes back")).with_hints(LISTS.phrases("takes back, hints"))
+});
 
 /// A decision, parsed once to compare it with many others.
 pub struct Decision {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{ascii_regex, regex};
+use ctx_text::{LazyRegex, ascii_regex};
 use regex::Regex;
 
 use crate::ledger::sentence::Blocks;
@@ -129,15 +129,16 @@ fn is_own_tag(line: &str) -> bool {
 
 /// Finds the quotations that give orders, without their marks.
 fn orders(text: &str) -> Vec<Range<usize>> {
-    static QUOTATION: LazyLock<Regex> =
-        LazyLock::new(|| regex(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#));
+    static QUOTATION: LazyLock<LazyRegex> = LazyLock::new(|| {
+        LazyRegex::new(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#)
+    });
     if !text.contains(['"', '`', '“', '「', '『', '«']) {
         return Vec::new();
     }
-    let inside = QUOTATION.find_iter(text).map(|found| {
+    let inside = QUOTATION.find_all(text).into_iter().map(|found| {
         // Both marks have the same length.
-        let mark = found.as_str().chars().next().map_or(0, char::len_utf8);
-        found.start() + mark..found.end() - mark
+        let mark = text[found.start..].chars().next().map_or(0, char::len_utf8);
+        found.start + mark..found.end - mark
     });
     inside
         .filter(|inside| {

@@ -169,16 +169,17 @@ pub(crate) fn is_no_prose(line: &str) -> bool {
     matches!((first, last), (_, b'{' | b'}') | (b'[', b']') | (b'(', b')'))
         || line.ends_with(");")
         || BEGINNINGS.iter().any(begins)
+        || *first == b'#' && line.trim_start_matches('#').starts_with(' ')
         || may_be_log(line) && FORMS.is_match(line)
 }
 
-/// Returns true if a line begins like a heading, a log, a listing or a stack frame.
+/// Returns true if a line begins like a log, a listing or a stack frame.
 fn may_be_log(line: &str) -> bool {
     let word = line.split([' ', '\t']).next().unwrap_or_default();
     let bare = word.trim_start_matches(['[', '(']).as_bytes();
     let after_number = run(bare, 0, DIGIT);
-    word.starts_with(['#', '[', '('])
-        || word == "at"
+    word == "at"
+        || line.starts_with('[') && line.chars().nth(2) == Some(']')
         || word.ends_with(':')
         || after_number > 0 && matches!(bare.get(after_number), Some(b':' | b'-'))
         || class_at(bare, 0) & class_at(bare, 1) & UPPER != 0

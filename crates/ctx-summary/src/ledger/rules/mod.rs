@@ -22,12 +22,11 @@ mod tests;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
 use ctx_format::Role;
-use ctx_text::{LazyRegex, Matcher, hints_of, plain_line, shorten};
+use ctx_text::{LazyRegex, Matcher, Needles, Phrases, plain_line, shorten};
 use serde::Serialize;
 use strum::IntoStaticStr;
 
@@ -67,14 +66,14 @@ pub fn quote(sentence: &str) -> String {
     shorten(plain_line(sentence), QUOTE_MAX)
 }
 
-/// All tables, with all of their hints in one automaton.
+/// All tables, with all of their hints.
 struct Tables {
     /// Two tables for each kind: for sentences that name it, and for those that only a memory
     /// keeps.
     of_kinds: [[Table; 2]; 3],
     /// Statements that no memory keeps, whatever their kind.
     passing: Matcher,
-    hints: AhoCorasick,
+    hints: Needles,
     /// For each hint, the patterns that it belongs to.
     hinted: Vec<Hinted>,
     unhinted: Hinted,
@@ -90,7 +89,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         Table::read(include_str!("preference.txt")),
     ];
     let [_, any] = Table::read(include_str!("any.txt"));
-    let mut hinted: HashMap<&str, Hinted> = HashMap::new();
+    let mut hinted: BTreeMap<&str, Hinted> = BTreeMap::new();
     let mut unhinted = Hinted::default();
     for (kind, tables) in of_kinds.iter().enumerate() {
         for (number, table) in tables.iter().enumerate() {
@@ -104,8 +103,9 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
             }
         }
     }
-    let (hints, hinted): (Vec<&str>, Vec<Hinted>) = hinted.into_iter().unzip();
-    let hints = hints_of(hints);
+    let (hints, hinted): (Vec<String>, Vec<Hinted>) =
+        hinted.into_iter().map(|(hint, patterns)| (hint.replace('␣', " "), patterns)).unzip();
+    let hints = Needles::new(hints);
     Tables { of_kinds, passing: any.passing, hints, hinted, unhinted }
 });
 
@@ -129,12 +129,12 @@ impl Tables {
             lower = Cow::Owned(sentence.to_lowercase());
         }
         let mut all = self.unhinted;
-        for hint in self.hints.find_overlapping_iter(lower.as_ref()) {
-            let sets = self.hinted[hint.pattern().as_usize()].iter().flatten();
-            for (all, set) in all.iter_mut().flatten().zip(sets) {
+        self.hints.any(&lower, |hint, _| {
+            for (all, set) in all.iter_mut().flatten().zip(self.hinted[hint].iter().flatten()) {
                 *all |= set;
             }
-        }
+            false
+        });
         all
     }
 }
@@ -270,7 +270,7 @@ pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
 pub struct Pattern {
     /// Its name, unique in its table.
     pub name: &'static str,
-    hints: Vec<String>,
+    hints: Vec<&'static str>,
     says: Matcher,
     not: Matcher,
     /// The same as `not`, for blanking out matches.
@@ -288,8 +288,8 @@ struct Table {
     veto: Matcher,
     /// Statements that hold only for the moment.
     passing: Matcher,
-    /// A pattern that every sentence must match.
-    states: Matcher,
+    /// Words, one of which every sentence must have.
+    states: Option<Phrases>,
     /// Causes and remedies that name nothing specific.
     unnamed: Matcher,
 }
@@ -320,9 +320,7 @@ impl Table {
             match key {
                 "says" => pattern.says.append(value),
                 "not" => pattern.not.append(value),
-                "hints" => {
-                    pattern.hints = value.split('|').map(|it| it.replace('␣', " ")).collect();
-                }
+                "hints" => pattern.hints = value.split('|').collect(),
                 "speaker" => pattern.is_users = value == "user",
                 #[cfg(test)]
                 "why" => pattern.why = value,
@@ -331,9 +329,11 @@ impl Table {
             return;
         }
         let regex = match key {
+            "states" => return self.states = Some(Phrases::new([value])),
+            "veto hints" => return self.veto.add_hints(Phrases::new([value])),
+            "passing hints" => return self.passing.add_hints(Phrases::new([value])),
             "veto" => &mut self.veto,
             "passing" => &mut self.passing,
-            "states" => &mut self.states,
             _ => &mut self.unnamed,
         };
         regex.append(value);
@@ -342,6 +342,9 @@ impl Table {
     /// Returns the first pattern that matches a sentence of this role, among those whose hints it
     /// has.
     fn find(&self, sentence: &str, role: Role, hinted: PatternSet) -> Option<&Pattern> {
+        if hinted == 0 || !self.states.as_ref().is_none_or(|states| states.are_in(sentence)) {
+            return None;
+        }
         let is_chinese = !sentence.is_ascii();
         let found = self.patterns.iter().enumerate().find(|(at, pattern)| {
             hinted & 1 << at != 0
@@ -349,8 +352,7 @@ impl Table {
                 && (is_chinese || pattern.name.is_ascii())
                 && pattern.matches(sentence)
         })?;
-        let is_stated = self.states.pattern().is_empty() || self.states.is_match(sentence);
-        (is_stated && !self.veto.is_match(sentence)).then_some(found.1)
+        (!self.veto.is_match(sentence)).then_some(found.1)
     }
 }
 
@@ -381,7 +383,7 @@ mod table_tests {
         let [named, kept] = Table::read(file);
         assert_eq!((named.veto.pattern(), named.patterns.len()), ("ab", 1));
         let pattern = &named.patterns[0];
-        assert_eq!((pattern.name, pattern.hints.join("|")), ("x y", "a |b".to_owned()));
+        assert_eq!((pattern.name, pattern.hints.join("|")), ("x y", "a␣|b".to_owned()));
         assert_eq!((pattern.says.pattern(), pattern.is_users), ("\\bc", true));
         assert!(kept.passing.pattern() == "d" && kept.patterns[0].hints.is_empty());
     }
@@ -396,7 +398,7 @@ mod table_tests {
     fn every_pattern_compiles_and_has_a_bit_and_a_reason() {
         for table in TABLES.all() {
             assert!(table.patterns.len() <= PatternSet::BITS as usize);
-            for regex in [&table.veto, &table.passing, &table.states, &table.unnamed] {
+            for regex in [&table.veto, &table.passing, &table.unnamed] {
                 compiles(regex);
             }
             for pattern in &table.patterns {
