@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::pool::Pool;
@@ -20,16 +20,8 @@ pub fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
 
-/// Compiles a constant pattern whose words, digits and spaces are those of ASCII. A Unicode class
-/// takes a third of a megabyte to compile, which is a tenth of the whole start of a tool, and
-/// Chinese does not need it.
-pub fn ascii_regex(pattern: &str) -> Regex {
-    let regex = RegexBuilder::new(pattern).unicode(false).build();
-    // A pattern that could match half a character needs Unicode.
-    let regex = regex.or_else(|_| Regex::new(&with_ascii_classes(pattern)));
-    regex.expect("a constant pattern")
-}
-
+/// Returns a pattern whose words, digits and spaces are those of ASCII. A Unicode class takes a third
+/// of a megabyte to compile, and Chinese does not need it.
 fn with_ascii_classes(pattern: &str) -> String {
     let pattern = pattern.replace(r"\w", "[0-9A-Za-z_]").replace(r"\d", "[0-9]");
     with_ascii_boundaries(&pattern.replace(r"\s", r"[ \t\r\n]"))
@@ -101,6 +93,7 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
 /// class of two.
 fn for_ascii_texts(pattern: &str) -> String {
     let pattern_in_lower_case = lower_case(pattern);
+    assert!(!pattern.contains("(?-i"), "case is ignored throughout or nowhere");
     let mut ascii = String::with_capacity(pattern.len());
     let mut is_escaped = false;
     for c in pattern_in_lower_case.unwrap_or(pattern).chars() {
@@ -116,18 +109,16 @@ fn for_ascii_texts(pattern: &str) -> String {
     ascii
 }
 
-/// Returns the pattern without its flag if it ignores case throughout.
+/// Returns the pattern without its flag if it ignores case, which it then does throughout.
 fn lower_case(pattern: &str) -> Option<&str> {
-    pattern.strip_prefix("(?i)").filter(|pattern| !pattern.contains("(?-i"))
+    pattern.strip_prefix("(?i)")
 }
 
 /// Returns an ASCII text as a pattern of [`for_ascii_texts`] is matched.
 fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
     match lower_case(pattern) {
-        Some(_) if text.bytes().any(|byte| byte.is_ascii_uppercase()) => {
-            text.to_ascii_lowercase().into()
-        }
-        _ => text.into(),
+        Some(_) => text.to_ascii_lowercase().into(),
+        None => text.into(),
     }
 }
 
@@ -163,7 +154,7 @@ impl Matcher {
         Self { is_unicode: true, ..Self::ascii(pattern) }
     }
 
-    /// A constant pattern with the classes of [`ascii_regex`].
+    /// A constant pattern with the classes of [`with_ascii_classes`].
     pub fn ascii(pattern: &str) -> Self {
         Self { pattern: pattern.to_owned(), ..Self::default() }
     }
@@ -178,14 +169,14 @@ impl Matcher {
         self.pattern.push_str(pattern);
     }
 
-    /// Adds phrases, one of which is in each text that matches.
-    pub fn add_hints(&mut self, hints: Phrases) {
-        self.hints = Some(hints);
+    /// Adds strings, one of which is in each text that matches.
+    pub fn with_hints(self, hints: Phrases) -> Self {
+        Self { hints: Some(hints), ..self }
     }
 
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
-        if !has_hint(self.hints.as_ref(), text) {
+        if !self.is_compiled(text) && !has_hint(self.hints.as_ref(), text) {
             false
         } else if text.is_ascii() {
             self.for_ascii().is_match(in_case_of(&self.pattern, text).as_bytes())
@@ -195,6 +186,12 @@ impl Matcher {
         } else {
             self.for_others().is_match(text.as_bytes())
         }
+    }
+
+    /// Returns true if the pattern is compiled for such a text. Then it is as fast as hints.
+    pub fn is_compiled(&self, text: &str) -> bool {
+        let is_ascii = text.is_ascii() || self.pattern.is_ascii();
+        if is_ascii { &self.for_ascii } else { &self.for_others }.get().is_some()
     }
 
     /// Returns true if the pattern names and distinguishes no characters that are not ASCII.
@@ -218,10 +215,9 @@ impl Matcher {
     }
 }
 
-/// Returns true if a text has one of the hints, or there are none. An underscore before the text is
-/// emphasis and no part of a word.
+/// Returns true if a text has one of the hints, be it as part of a word, or there are none.
 fn has_hint(hints: Option<&Phrases>, text: &str) -> bool {
-    hints.is_none_or(|hints| hints.are_in(text.trim_start_matches(['*', '_'])))
+    hints.is_none_or(|hints| hints.0.any(text, |_, _| true))
 }
 
 /// An automaton whose states are built while it searches.
@@ -273,12 +269,12 @@ impl LazyRegex {
         Self { pattern: pattern.into(), ..Self::default() }
     }
 
-    /// Keeps the pattern with the classes of [`ascii_regex`].
+    /// Keeps the pattern with the classes of [`with_ascii_classes`].
     pub fn ascii(pattern: &str) -> Self {
         Self::new(with_ascii_classes(pattern))
     }
 
-    /// Adds phrases, one of which is in each text that matches.
+    /// Adds strings, one of which is in each text that matches.
     pub fn with_hints(self, hints: Phrases) -> Self {
         Self { hints: Some(hints), ..self }
     }
@@ -344,8 +340,8 @@ impl LazyRegex {
 pub struct Needles {
     /// The strings with their numbers, in the order of their [`pair`].
     needles: Vec<(usize, usize, String)>,
-    /// For each pair, the place of the first string with it.
-    starts: Vec<u16>,
+    /// A bit for each pair, set if a string begins with it.
+    pairs: [u32; 32],
 }
 
 impl Needles {
@@ -359,34 +355,32 @@ impl Needles {
             needles.extend((first..first + seconds).map(|pair| (pair, number, string.clone())));
         }
         needles.sort_by_key(|(pair, ..)| *pair);
-        let mut starts = vec![0; PAIRS + 1];
+        let mut pairs = [0; 32];
         for (pair, ..) in &needles {
-            starts[pair + 1] += 1;
+            pairs[pair >> 5] |= 1 << (pair & 31);
         }
-        for at in 1..=PAIRS {
-            starts[at] += starts[at - 1];
-        }
-        Self { needles, starts }
+        Self { needles, pairs }
     }
 
     /// Returns true if `found` does for one of the strings in a text, given its number and place.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         (0..bytes.len()).any(|at| {
-            let rest = &bytes[at..];
-            let pair = pair(rest);
-            let [start, end] = [self.starts[pair], self.starts[pair + 1]].map(usize::from);
-            start < end
-                && self.needles[start..end].iter().any(|(_, number, needle)| {
-                    let begins = rest.get(..needle.len());
-                    begins.is_some_and(|begins| begins.eq_ignore_ascii_case(needle.as_bytes()))
-                        && found(*number, at..at + needle.len())
-                })
+            let pair = pair(&bytes[at..]);
+            if self.pairs[pair >> 5] >> (pair & 31) & 1 == 0 {
+                return false;
+            }
+            let first = self.needles.partition_point(|(before, ..)| *before < pair);
+            let mut needles = self.needles[first..].iter().take_while(|(of, ..)| *of == pair);
+            needles.any(|(_, number, needle)| {
+                let place = at..at + needle.len();
+                let begins = bytes.get(place.clone());
+                begins.is_some_and(|begins| begins.eq_ignore_ascii_case(needle.as_bytes()))
+                    && found(*number, place)
+            })
         })
     }
 }
-
-const PAIRS: usize = 1 << 10;
 
 /// The first two bytes of a text, by five bits of each. Both cases of a letter have the same.
 fn pair(text: &[u8]) -> usize {
@@ -422,14 +416,19 @@ impl Phrases {
         let is_word = |at: usize| {
             bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         };
-        let is_inside = |at: usize| is_word(at) && at.checked_sub(1).is_some_and(is_word);
-        self.0.any(text, |_, phrase| !is_inside(phrase.start) && !is_inside(phrase.end))
+        let follows_word = |at: usize| at.checked_sub(1).is_some_and(is_word);
+        let is_inside = |at: usize| is_word(at) && follows_word(at);
+        self.0.any(text, |_, phrase| {
+            // The end of a word, such as `'s`, needs a word.
+            let is_torn = bytes[phrase.start] == b'\'' && !follows_word(phrase.start);
+            !is_torn && !is_inside(phrase.start) && !is_inside(phrase.end)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LazyRegex, Lists, Matcher, Phrases, ascii_regex};
+    use super::{LazyRegex, Lists, Matcher, Phrases};
 
     #[test]
     fn lists_have_entries_words_and_patterns() {
@@ -456,7 +455,7 @@ mod tests {
     #[test]
     fn classes_are_those_of_ascii_also_next_to_chinese() {
         for pattern in [r"决定\b\w\d\s", r"决.\b\w\d\s"] {
-            let (matcher, regex) = (Matcher::ascii(pattern), ascii_regex(pattern));
+            let (matcher, regex) = (Matcher::ascii(pattern), LazyRegex::ascii(pattern));
             for (text, matches) in [("决定a1\n", true), ("决定a１\n", false)] {
                 assert_eq!((matcher.is_match(text), regex.is_match(text)), (matches, matches));
             }

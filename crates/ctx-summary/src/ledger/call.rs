@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ctx_format::files::{Access, FileUse};
 use ctx_format::{Call, Object, Part, ToolResult};
 use ctx_redact::redact;
-use ctx_text::{first_chars, one_line, plain_line, shorten};
+use ctx_text::{LazyRegex, first_chars, one_line, plain_line, shorten};
 use serde_json::Value;
 
 use crate::ledger::LISTS;
@@ -139,15 +139,11 @@ fn names_exception(line: &str) -> bool {
 
 /// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
-    const BEGINNINGS: [&str; 4] =
-        ["exit code", "exit status", "process exited with code", "exited with code"];
-    let rest = BEGINNINGS.iter().find_map(|begin| {
-        let (found, rest) = line.split_at_checked(begin.len())?;
-        found.eq_ignore_ascii_case(begin).then_some(rest)
-    })?;
-    let code = rest.trim_start_matches([':', '=', ' ']);
-    let end = code.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(code.len());
-    code[..end].parse().ok()
+    static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| {
+        let hints = LISTS.phrases("exit code, hints");
+        LazyRegex::new(LISTS.pattern("exit code")).with_hints(hints)
+    });
+    EXIT.groups(line)?[1]?.parse().ok()
 }
 
 /// Longest error, in characters.

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{Matcher, Phrases, WordSet, is_prose};
+use ctx_text::{Matcher, Phrases, is_prose};
 
 use crate::ledger::LISTS;
-use crate::ledger::identifier::{DIGIT, LETTER, LOWER, UNDERSCORE, class_at, run};
+use crate::ledger::identifier::{DIGIT, LETTER, class_at, run};
 use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments};
 use crate::ledger::sentence::ends;
@@ -19,12 +19,14 @@ const LONGEST: usize = 480;
 /// A shorter line, in bytes, is one piece whatever it says.
 const SHORT: usize = 120;
 
-/// The pieces of a text in order, each with its kind.
-pub(crate) fn pieces(text: &str) -> Vec<(SegmentKind, Cow<'_, str>)> {
+/// The pieces of a text in order. If `with_kinds` is set, each has its kind; outcomes are lines
+/// otherwise.
+pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, str>)> {
+    let of_record = |piece| of_record(piece, with_kinds);
     if let Some(found) = records(text) {
         return found.into_iter().flat_map(of_record).collect();
     }
-    let mut cutter = Cutter::default();
+    let mut cutter = Cutter { with_kinds, ..Cutter::default() };
     for line in text.lines() {
         if let Some(found) = records(line) {
             cutter.end_comment();
@@ -37,12 +39,12 @@ pub(crate) fn pieces(text: &str) -> Vec<(SegmentKind, Cow<'_, str>)> {
     cutter.found
 }
 
-fn of_record<'t>(piece: Piece) -> Vec<(SegmentKind, Cow<'t, str>)> {
+fn of_record<'t>(piece: Piece, with_kinds: bool) -> Vec<(SegmentKind, Cow<'t, str>)> {
     match piece {
         Piece::Members(line, true) => vec![(SegmentKind::Record, line.into())],
         Piece::Members(line, false) => vec![(SegmentKind::Line, line.into())],
         Piece::Text(text) => {
-            let pieces = pieces(&text).into_iter();
+            let pieces = pieces(&text, with_kinds).into_iter();
             pieces.map(|(kind, piece)| (kind, piece.into_owned().into())).collect()
         }
     }
@@ -50,6 +52,7 @@ fn of_record<'t>(piece: Piece) -> Vec<(SegmentKind, Cow<'t, str>)> {
 
 #[derive(Default)]
 struct Cutter<'t> {
+    with_kinds: bool,
     found: Vec<(SegmentKind, Cow<'t, str>)>,
     /// The lines of the current comment.
     comment: Cow<'t, str>,
@@ -73,12 +76,12 @@ impl<'t> Cutter<'t> {
         } else if is_frame(code) {
             self.frame = Some(self.found.len());
             self.cut(code, SegmentKind::Line);
-        } else if is_outcome(code) {
+        } else if (self.with_kinds || is_long_prose(code)) && is_outcome(code) {
             if let Some(frame) = self.frame.take() {
                 self.found[frame].0 = SegmentKind::Outcome;
             }
             self.cut(code, SegmentKind::Outcome);
-        } else if code.len() > SHORT && is_prose(code) {
+        } else if is_long_prose(code) {
             for sentence in ends(code) {
                 self.sentence(code, sentence);
             }
@@ -136,6 +139,10 @@ impl<'t> Cutter<'t> {
     }
 }
 
+fn is_long_prose(line: &str) -> bool {
+    line.len() > SHORT && is_prose(line)
+}
+
 /// The kind of a comment or a sentence.
 fn kind_of(text: &str) -> SegmentKind {
     let is_text = is_prose(text) || text.contains(|c| c >= '\u{2e80}');
@@ -175,7 +182,7 @@ fn defines(line: &str) -> bool {
 /// first lines and by narrower patterns.
 pub(crate) fn is_outcome(line: &str) -> bool {
     static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::ascii(&LISTS.pattern("outcome")));
-    may_be_outcome(line) && OUTCOME.is_match(line)
+    (OUTCOME.is_compiled(line) || may_be_outcome(line)) && OUTCOME.is_match(line)
 }
 
 /// Returns true if a line has a word of an outcome, a place such as `a.c:3:`, or the name of an error.
@@ -202,40 +209,10 @@ pub(crate) fn gives_reason(text: &str) -> bool {
 /// Returns true if a line of code or Markdown names something: a function, a type, a test, a
 /// heading.
 pub(crate) fn names_something(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    match bytes.first() {
-        Some(b'#') => {
-            let level = bytes.iter().take_while(|byte| **byte == b'#').count();
-            let words = bytes[level..].strip_prefix(b" ").unwrap_or_default();
-            level <= 6 && words.first().is_some_and(|byte| !byte.is_ascii_whitespace())
-        }
-        Some(b'a'..=b'z') => {
-            ["it(", "test(", "describe("].iter().any(|begin| line.starts_with(begin))
-                || is_definition(line)
-        }
-        _ => false,
-    }
-}
-
-fn is_definition(line: &str) -> bool {
-    static BEFORE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("before a definition"));
-    static DEFINITIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("definitions"));
-    let mut rest = line;
-    loop {
-        let (word, after) = rest.split_at(run(rest.as_bytes(), 0, LOWER));
-        let scope = after.strip_prefix('(').filter(|_| word == "pub");
-        let after_scope = scope.and_then(|it| it[run(it.as_bytes(), 0, LOWER)..].strip_prefix(')'));
-        let after = after_scope.unwrap_or(after);
-        rest = after.trim_ascii_start();
-        if rest.len() == after.len() {
-            return false;
-        }
-        if !BEFORE.contains(word) {
-            let name = rest.strip_prefix('(').unwrap_or(rest);
-            return DEFINITIONS.contains(word)
-                && class_at(name.as_bytes(), 0) & (LETTER | UNDERSCORE) != 0;
-        }
-    }
+    static NAME: LazyLock<Matcher> = LazyLock::new(|| {
+        Matcher::ascii(&LISTS.pattern("name")).with_hints(LISTS.phrases("name, hints"))
+    });
+    NAME.is_match(line)
 }
 
 /// Returns a line of a search or a listing without its position: `fn a()` from `src/a.rs:12:fn a()`
@@ -263,7 +240,7 @@ mod tests {
     use crate::ledger::segment::SegmentKind;
 
     fn found(text: &str) -> Vec<(SegmentKind, String)> {
-        let found = pieces(text).into_iter();
+        let found = pieces(text, true).into_iter();
         found.map(|(kind, text)| (kind, text.into_owned())).collect()
     }
 
@@ -357,7 +334,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_invented_and_nothing_is_long(text in "(// |\\PC|\\n|fn |12→|\\. |word ){0,200}") {
-            for (_, piece) in pieces(&text) {
+            for (_, piece) in pieces(&text, true) {
                 prop_assert!(piece.len() <= super::LONGEST + 16);
                 prop_assert!(piece.split(['\n', ' ', '→']).all(|word| text.contains(word)));
             }

@@ -7,8 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{LazyRegex, ascii_regex};
-use regex::Regex;
+use ctx_text::{LazyRegex, Matcher};
 
 use crate::ledger::sentence::Blocks;
 use crate::ledger::{LISTS, intent};
@@ -123,7 +122,8 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
 
 /// Returns true for tags in which agents pass on what the user said.
 fn is_own_tag(line: &str) -> bool {
-    static OWN: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("tag of the user")));
+    static OWN: LazyLock<Matcher> =
+        LazyLock::new(|| Matcher::ascii(&LISTS.pattern("tag of the user")));
     line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 

@@ -66,7 +66,7 @@ impl Reader {
 
     /// Quotes the lines of a text without a speaker and without secrets.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
-        for (kind, piece) in pieces(text) {
+        for (kind, piece) in pieces(text, self.leaves) {
             let kind = if origin == Origin::Pasted { SegmentKind::Quoted } else { kind };
             self.quote(&piece, origin, kind, head);
         }
@@ -134,7 +134,7 @@ impl Reader {
             self.add_coverage(&text);
             let kept = &mut self.reading.kept;
             kept.extend(statements(&text).iter().map(|one| hash(&one.text)));
-            kept.extend(pieces(&text).iter().map(|(_, piece)| hash(piece)));
+            kept.extend(pieces(&text, false).iter().map(|(_, piece)| hash(piece)));
         }
         for call in message.calls() {
             let arguments = Arguments::parse(&call.arguments).unwrap_or_default();

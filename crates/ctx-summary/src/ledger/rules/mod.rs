@@ -330,8 +330,12 @@ impl Table {
         }
         let regex = match key {
             "states" => return self.states = Some(Phrases::new([value])),
-            "veto hints" => return self.veto.add_hints(Phrases::new([value])),
-            "passing hints" => return self.passing.add_hints(Phrases::new([value])),
+            "veto hints" => {
+                return self.veto = Matcher::default().with_hints(Phrases::new([value]));
+            }
+            "passing hints" => {
+                return self.passing = Matcher::default().with_hints(Phrases::new([value]));
+            }
             "veto" => &mut self.veto,
             "passing" => &mut self.passing,
             _ => &mut self.unnamed,
