@@ -92,34 +92,29 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
 /// A pattern that ignores case is one for texts in lower case, since a letter is built faster than a
 /// class of two.
 fn for_ascii_texts(pattern: &str) -> String {
-    let pattern_in_lower_case = lower_case(pattern);
     assert!(!pattern.contains("(?-i"), "case is ignored throughout or nowhere");
+    let in_lower_case = pattern.strip_prefix(IGNORES_CASE);
     let mut ascii = String::with_capacity(pattern.len());
     let mut is_escaped = false;
-    for c in pattern_in_lower_case.unwrap_or(pattern).chars() {
-        match c {
-            c if !c.is_ascii() => ascii.push_str(r"\xFF"),
-            c if pattern_in_lower_case.is_some() && !is_escaped => {
-                ascii.push(c.to_ascii_lowercase())
-            }
-            c => ascii.push(c),
+    for c in in_lower_case.unwrap_or(pattern).chars() {
+        if !c.is_ascii() {
+            ascii.push_str(r"\xFF");
+        } else if in_lower_case.is_some() && !is_escaped {
+            ascii.push(c.to_ascii_lowercase());
+        } else {
+            ascii.push(c);
         }
         is_escaped = c == '\\' && !is_escaped;
     }
     ascii
 }
 
-/// Returns the pattern without its flag if it ignores case, which it then does throughout.
-fn lower_case(pattern: &str) -> Option<&str> {
-    pattern.strip_prefix("(?i)")
-}
+/// The beginning of a pattern that ignores case.
+const IGNORES_CASE: &str = "(?i)";
 
 /// Returns an ASCII text as a pattern of [`for_ascii_texts`] is matched.
 fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
-    match lower_case(pattern) {
-        Some(_) => text.to_ascii_lowercase().into(),
-        None => text.into(),
-    }
+    if pattern.starts_with(IGNORES_CASE) { text.to_ascii_lowercase().into() } else { text.into() }
 }
 
 /// Returns a text in which each character that is not ASCII is one byte. A pattern that names no
@@ -170,6 +165,7 @@ impl Matcher {
     }
 
     /// Adds strings, one of which is in each text that matches.
+    #[must_use]
     pub fn with_hints(self, hints: Phrases) -> Self {
         Self { hints: Some(hints), ..self }
     }
@@ -275,6 +271,7 @@ impl LazyRegex {
     }
 
     /// Adds strings, one of which is in each text that matches.
+    #[must_use]
     pub fn with_hints(self, hints: Phrases) -> Self {
         Self { hints: Some(hints), ..self }
     }

@@ -7,7 +7,8 @@
 //! A file has the tables `== named` and `== kept`. A table begins with its own regexes,
 //! `KEY: REGEX`. The patterns follow, each under a `[NAME]` that is unique in its table. A pattern
 //! with a Chinese name applies to Chinese sentences only. Lines that begin with `#` are comments,
-//! and consecutive lines of one key are one regex. The keys of a pattern:
+//! and consecutive lines of one key are one regex. `veto hints` and `passing hints` are hints of the
+//! regexes `veto` and `passing`, and `states` has words. The keys of a pattern:
 //!
 //! - `says`: what the pattern looks for.
 //! - `not`: similar phrases, which are blanked out first.
