@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use chrono::NaiveDate;
@@ -383,9 +383,11 @@ enum Extraction {
 }
 
 /// A thread that extracts. It gets several messages at a time, because waking it takes as long as
-/// many short ones.
+/// many short ones. It gives them back, because a thread that frees the memory of another has to wait
+/// for its allocator.
 struct ExtractionThread {
     sender: SyncSender<Vec<Entry>>,
+    finished: Receiver<Vec<Entry>>,
     next: Vec<Entry>,
     handle: JoinHandle<Items>,
 }
@@ -445,15 +447,23 @@ fn hash_of(item: &MemoryItem) -> u64 {
 impl Extraction {
     fn start(session: &str) -> Self {
         let (sender, queue) = sync_channel::<Vec<Entry>>(WAITING);
+        let (done, finished) = channel();
         let mut items = Items::new(session);
         let thread = Builder::new().spawn(move || {
-            for (message, line, date) in queue.into_iter().flatten() {
-                items.read(&message, line, date);
+            for entries in queue {
+                for (message, line, date) in &entries {
+                    items.read(message, *line, *date);
+                }
+                // Nobody waits for the last messages.
+                let _ = done.send(entries);
             }
             items
         });
         match thread {
-            Ok(handle) => Self::Threaded(ExtractionThread { sender, next: Vec::new(), handle }),
+            Ok(handle) => {
+                let next = Vec::new();
+                Self::Threaded(ExtractionThread { sender, finished, next, handle })
+            }
             Err(_) => Self::Alone(Items::new(session)),
         }
     }
@@ -468,6 +478,7 @@ impl ExtractionThread {
     }
 
     fn send(&mut self) {
+        self.finished.try_iter().for_each(drop);
         // This fails only if the thread has panicked; `finish` passes the panic on.
         let _ = self.sender.send(std::mem::take(&mut self.next));
     }
