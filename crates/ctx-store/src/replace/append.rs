@@ -38,7 +38,7 @@ use crate::id::{SessionId, SnapshotId};
 use crate::os::{self, Lease};
 use crate::replace::session_file::SessionFile;
 use crate::replace::{NewContent, ReplaceOutcome, Replacement};
-use crate::snapshot::draft::{Draft, Snapshot};
+use crate::snapshot::draft::Snapshot;
 use crate::snapshot::meta::{FileHash, SnapshotKind};
 use crate::store::{SessionLock, Store};
 
@@ -59,23 +59,22 @@ impl Replacement<'_> {
     /// was read. If the append fails, the snapshot is withdrawn. [`Replacement::commit_after`]
     /// explains `first`.
     pub fn append_after<E>(
-        self,
+        mut self,
         addition: Addition<'_>,
         first: impl FnOnce() -> Result<(), E>,
     ) -> Result<Result<ReplaceOutcome, E>> {
         if addition.lines.is_empty() {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
-        let Self { store, session, lock: _lock, live, copied, .. } = self;
-        let mut draft = copied.into_draft()?;
-        let bytes = behind(&draft, addition.lines);
-        let mut hasher = draft.measured.hasher.clone();
+        let bytes = self.behind(addition.lines);
+        let mut hasher = self.draft.measured.hasher.clone();
         hasher.update(&bytes);
-        draft.replaced_by = Some(FileHash {
-            bytes: draft.measured.bytes + bytes.len() as u64,
+        self.draft.replaced_by = Some(FileHash {
+            bytes: self.draft.measured.bytes + bytes.len() as u64,
             sha256: hex(&hasher.finalize()),
         });
-        draft.stays_in_place = true;
+        self.draft.stays_in_place = true;
+        let Self { store, session, lock: _lock, live, draft, .. } = self;
         let path = live.path.clone();
         store.change(&session, &path, (draft, addition.kind), first, |before| {
             let mut facts = Facts {
@@ -102,14 +101,14 @@ impl Replacement<'_> {
             written.map(|()| (0, None))
         })
     }
-}
 
-/// The bytes to write after those of a file. Ends each line, and first ends an unfinished line that
-/// is already in the file.
-fn behind(file: &Draft<'_>, lines: &[u8]) -> Vec<u8> {
-    let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
-    let is_unfinished = file.measured.tail > 0;
-    [line_end_if(is_unfinished), lines, line_end_if(!lines.ends_with(b"\n"))].concat()
+    /// The bytes to write. Ends each line, and first ends an unfinished line that is already in the
+    /// file.
+    fn behind(&self, lines: &[u8]) -> Vec<u8> {
+        let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
+        let is_unfinished = self.draft.measured.tail > 0;
+        [line_end_if(is_unfinished), lines, line_end_if(!lines.ends_with(b"\n"))].concat()
+    }
 }
 
 const OTHER_CONTENT: &str = "does not end with what was written: another process has overwritten it, or the disk is at fault";
@@ -367,10 +366,9 @@ impl Store {
                 self.done(&operation, &facts)?;
             }
             AppendState::PartAndMore(part) => {
-                let copied = live.copied(self)?;
+                let draft = live.draft(self)?;
                 let (store, session) = (self, session.clone());
-                let replacement =
-                    Replacement { store, session, lock, live, copied, may_grow: true };
+                let replacement = Replacement { store, session, lock, live, draft, may_grow: true };
                 replace_without(replacement, part)?;
             }
         }
@@ -420,7 +418,7 @@ const OPERATION: &str = "repair-addition";
 /// Replaces the file by one without our part. The lines that an agent wrote after it stay.
 fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()> {
     let path = replacement.live.path.clone();
-    let copy = replacement.copied.path().to_owned();
+    let copy = replacement.draft.path().to_owned();
     let rest = || -> io::Result<_> {
         let (before, mut behind) = (open_plain(&copy)?, open_plain(&copy)?);
         behind.seek(SeekFrom::Start(part.end))?;

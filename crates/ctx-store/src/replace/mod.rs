@@ -35,7 +35,7 @@ use crate::replace::retained::SweepReport;
 use crate::replace::session_file::{MinIdle, SessionFile};
 use crate::replace::swap::{NewFile, swap};
 use crate::snapshot::Entry;
-use crate::snapshot::draft::{Copied, Draft, Snapshot};
+use crate::snapshot::draft::{Draft, Snapshot};
 use crate::snapshot::meta::SnapshotKind;
 use crate::store::{SessionLock, Store};
 use crate::trash::removal::{Removal, StoreItem};
@@ -66,7 +66,7 @@ pub struct Replacement<'s> {
     pub(crate) session: SessionId,
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
-    pub(crate) copied: Copied<'s>,
+    pub(crate) draft: Draft<'s>,
     /// Whether lines that are appended meanwhile may follow the new content. If not, they stop the
     /// replacement.
     pub(crate) may_grow: bool,
@@ -106,17 +106,16 @@ impl Store {
             None => self.claim(path, session)?,
         };
         let exception = self.refuse_unless_idle(&live, session, min_idle)?;
-        let mut copied = live.copied(self)?;
-        match exception {
-            Some(exception) => exception.check(&copied.sha256()?)?,
-            None => copied.inspect_in_thread()?,
+        let draft = live.draft(self)?;
+        if let Some(exception) = exception {
+            exception.check(&draft.sha256)?;
         }
         // The file is locked, so no other run is between giving it such a name and its commit.
         for link in live.second_names()? {
             fs::remove_file(&link).or_cannot("remove", &link)?;
         }
         let session = session.clone();
-        Ok(Replacement { store: self, session, lock, live, copied, may_grow: true })
+        Ok(Replacement { store: self, session, lock, live, draft, may_grow: true })
     }
 
     /// Locks a session and its file, and cleans up after a killed run.
@@ -245,7 +244,7 @@ impl Store {
 impl Replacement<'_> {
     /// The copied bytes of the file.
     pub fn bytes(&self) -> Result<FixedFile> {
-        self.copied.file()
+        self.draft.copy()
     }
 
     /// For new content that nothing may follow: bytes appended before the exchange stop the
@@ -270,13 +269,12 @@ impl Replacement<'_> {
         new: &mut NewContent<'_>,
         first: impl FnOnce() -> Result<(), E>,
     ) -> Result<Result<ReplaceOutcome, E>> {
-        // The lock must outlive the new file. If that cannot be removed, the lock file then still
-        // says that a run may have left something.
-        let Self { store, session, lock: _lock, live, copied, may_grow } = self;
-        let mut draft = copied.into_draft()?;
-        if draft.sha256 == new.sha256 {
+        if self.draft.sha256 == new.sha256 {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
+        // The lock must outlive the new file. If that cannot be removed, the lock file then still
+        // says that a run may have left something.
+        let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
         let file = NewFile::write(&live, new)?;
         draft.replaced_by = Some(file.content.clone());
         store.change(&session, &live.path, (draft, new.kind), first, |before| {

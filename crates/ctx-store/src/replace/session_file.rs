@@ -19,7 +19,7 @@ use crate::fs::{
 };
 use crate::id::{SessionId, SnapshotId, real_path};
 use crate::os::{Lease, keep_writers_out};
-use crate::snapshot::draft::{Copied, Draft};
+use crate::snapshot::draft::Draft;
 use crate::snapshot::meta::{Meta, RETAINED};
 use crate::store::Store;
 
@@ -119,14 +119,14 @@ impl SessionFile {
         keep_writers_out(&self.file, &self.path)
     }
 
-    /// Copies the bytes that the file had when it was opened, because an agent may append to it
-    /// meanwhile.
-    pub(crate) fn copied<'a>(&self, store: &'a Store) -> Result<Copied<'a>> {
-        let mut copied = store.copied((&self.file).take(self.meta.len()), &self.path)?;
-        copied.source = Some(self.path.to_string_lossy().into_owned());
+    /// Begins a snapshot of the bytes that the file had when it was opened, because an agent may
+    /// append to it meanwhile.
+    pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>> {
+        let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
+        draft.source = Some(self.path.to_string_lossy().into_owned());
         self.metadata_now()?;
-        if copied.bytes == self.meta.len() {
-            Ok(copied)
+        if draft.measured.bytes == self.meta.len() {
+            Ok(draft)
         } else {
             Err(StoreError::Changed(self.path.clone()))
         }
@@ -161,7 +161,7 @@ impl Store {
     /// Begins a snapshot of a session file with its current bytes.
     pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>> {
         Self::refuse_inside(path)?;
-        SessionFile::open(path)?.copied(self)?.into_draft()
+        SessionFile::open(path)?.draft(self)
     }
 
     /// Previews a snapshot of a session file: its size, and an existing snapshot with the same

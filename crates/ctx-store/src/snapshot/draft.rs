@@ -8,10 +8,8 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
 
 use ctx_format::{FixedFile, Options, Records};
 use sha2::{Digest, Sha256};
@@ -36,6 +34,8 @@ const OTHER_BYTES: &str = "what is read back is not what was written";
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
+    /// The bytes, if they are few.
+    memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
     tally: Tally,
     /// Hash of the bytes.
@@ -86,11 +86,6 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    fn new() -> Self {
-        let (hasher, fingerprint) = (Sha256::new(), fingerprint());
-        Self { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 }
-    }
-
     fn add(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.fingerprint.update(bytes);
@@ -103,139 +98,21 @@ impl Measured {
     }
 }
 
-/// A reader that measures what it returns.
-struct MeasuringReader<R> {
-    reader: R,
-    measured: Measured,
-}
-
-impl<R: Read> Read for MeasuringReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.measured.add(&buffer[..count]);
-        Ok(count)
-    }
-}
-
-/// What a commit record says about the bytes.
-struct Inspected {
-    measured: Measured,
-    sha256: String,
-    tally: Tally,
-}
-
-impl Inspected {
-    fn of(copy: &FixedFile) -> io::Result<Self> {
-        let mut reader = MeasuringReader { reader: copy.reader()?, measured: Measured::new() };
-        let tally = tally(&mut reader, copy.reader()?)?;
-        io::copy(&mut reader, &mut io::sink())?;
-        let measured = reader.measured;
-        Ok(Self { sha256: hex(&measured.hasher.clone().finalize()), measured, tally })
-    }
-}
-
-/// A copy of bytes that will be a snapshot. Hashing and counting take longer than copying, so a
-/// thread can do that while the caller works with the copy.
-pub(crate) struct Copied<'a> {
-    store: &'a Store,
-    temp: TempFile,
-    /// The bytes, if they are few.
-    memory: Option<Arc<Vec<u8>>>,
-    /// The fingerprint of the bytes that were copied, and their number.
-    fingerprint: u128,
-    pub(crate) bytes: u64,
-    /// The real path of the session file; `None` for stdin.
-    pub(crate) source: Option<String>,
-    inspected: Option<Inspected>,
-    thread: Option<JoinHandle<io::Result<Inspected>>>,
-}
-
 /// The longest session whose bytes stay in memory while it is replaced.
 const IN_MEMORY: u64 = 32 << 20;
 
-/// Below this many bytes, a thread would cost more than it saves.
-const MANY_BYTES: u64 = 1 << 20;
-
-impl<'a> Copied<'a> {
-    /// The path of the copy.
-    pub(crate) fn path(&self) -> &Path {
-        self.temp.path()
-    }
-
-    /// The file with the bytes.
-    pub(crate) fn file(&self) -> Result<FixedFile> {
-        let mut file = self.temp.file.try_clone().or_cannot("read", self.path())?;
-        file.rewind().or_cannot("read", self.path())?;
-        Ok(FixedFile::new(file, self.memory.clone()))
-    }
-
-    /// Inspects a long copy in a thread, if one can be started.
-    pub(crate) fn inspect_in_thread(&mut self) -> Result<()> {
-        if self.bytes >= MANY_BYTES && self.inspected.is_none() {
-            let copy = self.file()?;
-            self.thread = Builder::new().spawn(move || Inspected::of(&copy)).ok();
-        }
-        Ok(())
-    }
-
-    /// The hash of the bytes.
-    pub(crate) fn sha256(&mut self) -> Result<String> {
-        let inspected = self.inspect()?;
-        let sha256 = inspected.sha256.clone();
-        self.inspected = Some(inspected);
-        Ok(sha256)
-    }
-
-    fn inspect(&mut self) -> Result<Inspected> {
-        if let Some(inspected) = self.inspected.take() {
-            return Ok(inspected);
-        }
-        let inspected = match self.thread.take() {
-            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            None => Inspected::of(&self.file()?),
-        };
-        let inspected = inspected.or_cannot("read", self.path())?;
-        if inspected.measured.fingerprint.digest128() != self.fingerprint {
-            return Err(io::Error::other(OTHER_BYTES)).or_not_written(self.path());
-        }
-        Ok(inspected)
-    }
-
-    /// Begins a snapshot of the copy.
-    pub(crate) fn into_draft(mut self) -> Result<Draft<'a>> {
-        let Inspected { measured, sha256, tally } = self.inspect()?;
-        let Self { store, temp, source, .. } = self;
-        Ok(Draft {
-            store,
-            temp,
-            measured,
-            tally,
-            sha256,
-            source,
-            replaced_by: None,
-            stays_in_place: false,
-            tokens: None,
-        })
-    }
-}
-
 impl Store {
     /// Begins a snapshot of all bytes of `input`. Errors of reading call it `name`.
-    pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>> {
-        self.copied(input, name)?.into_draft()
-    }
-
-    /// Copies all bytes of `input` for a snapshot.
-    pub(crate) fn copied(&self, mut input: impl Read, name: &Path) -> Result<Copied<'_>> {
+    pub fn draft(&self, mut input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
-        let mut fingerprint = fingerprint();
+        let (hasher, fingerprint) = (Sha256::new(), fingerprint());
+        let mut measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
         let mut temp = self.temp("snapshot", 0o600)?;
-        let (mut memory, mut bytes) = (Vec::new(), 0);
+        let mut memory = Vec::new();
         let cannot_read = |read: io::Result<_>| read.or_cannot("read", name);
         each_block(&mut input, cannot_read, |block| {
-            fingerprint.update(block);
-            bytes += block.len() as u64;
-            if bytes <= IN_MEMORY {
+            measured.add(block);
+            if measured.bytes <= IN_MEMORY {
                 memory.extend_from_slice(block);
             } else {
                 memory = Vec::new();
@@ -243,15 +120,22 @@ impl Store {
             let written = temp.file.write_all(block);
             written.or_cannot("write", temp.path())
         })?;
-        Ok(Copied {
+        let file = temp.file.try_clone().or_cannot("read", temp.path())?;
+        let memory = (measured.bytes <= IN_MEMORY).then(|| Arc::new(memory));
+        let copy = FixedFile::new(file, memory.clone());
+        let readers = copy.reader().and_then(|reader| Ok((reader, copy.reader()?)));
+        let tally = readers.and_then(|(reader, again)| tally(reader, again));
+        Ok(Draft {
             store: self,
+            tally: tally.or_cannot("read", temp.path())?,
             temp,
-            memory: (bytes <= IN_MEMORY).then(|| Arc::new(memory)),
-            fingerprint: fingerprint.digest128(),
-            bytes,
+            memory,
+            sha256: hex(&measured.hasher.clone().finalize()),
+            measured,
             source: None,
-            inspected: None,
-            thread: None,
+            replaced_by: None,
+            stays_in_place: false,
+            tokens: None,
         })
     }
 
@@ -284,12 +168,22 @@ impl Store {
 }
 
 impl Draft<'_> {
+    /// The path of the file with the bytes.
+    pub(crate) fn path(&self) -> &Path {
+        self.temp.path()
+    }
+
     /// Opens the bytes for reading.
     pub fn reader(&self) -> Result<File> {
         let path = self.temp.path();
         let mut file = self.temp.file.try_clone().or_cannot("read", path)?;
         file.rewind().or_cannot("read", path)?;
         Ok(file)
+    }
+
+    /// The file with the bytes.
+    pub(crate) fn copy(&self) -> Result<FixedFile> {
+        Ok(FixedFile::new(self.reader()?, self.memory.clone()))
     }
 
     /// The fingerprint of the bytes, by which this run recognizes them.

@@ -196,7 +196,7 @@ impl Replacement<'_> {
         let (id, mut meta) = if let Some(newest) = newest {
             newest
         } else {
-            let taken = self.copied.into_draft()?.commit(session, SnapshotKind::Snapshot)?;
+            let taken = self.draft.commit(session, SnapshotKind::Snapshot)?;
             (taken.id, taken.meta)
         };
         meta.others.insert(key.to_owned(), value);
