@@ -69,8 +69,9 @@ impl Reading<'_> {
             if zone == Some(Zone::Old) {
                 let message = changed.map(|new| new.message);
                 let message = message.or_else(|| record.message(Some(dialect)));
-                if let Some(message) = message {
-                    hand_on(record, message, dialect, &recognizer, reader);
+                let dated = message.and_then(|it| dated(record, it, dialect, &recognizer));
+                if let Some((message, line, date)) = dated {
+                    reader.read(message, line, date);
                 }
             }
             Ok(())
@@ -78,24 +79,23 @@ impl Reading<'_> {
     }
 }
 
-/// Passes a message to `reader`, unless it is an earlier summary. Its items were read from the
+/// A message with its line and its date.
+type Dated<'m> = (Message<'m>, u64, Option<NaiveDate>);
+
+/// Returns a message for a reader, unless it is an earlier summary. Its items were read from the
 /// original messages when they were summarized.
-fn hand_on(
+fn dated<'m>(
     record: &Record<'_>,
-    message: Message<'_>,
+    message: Message<'m>,
     dialect: &dyn Dialect,
     recognizer: &Recognizer,
-    reader: &mut dyn MessageReader,
-) {
-    let Some(object) = record.whole_object() else { return };
-    if dialect.summary_text(object).is_none() {
-        let changed = match recognizer.as_said(&message) {
-            Cow::Owned(changed) => Some(changed),
-            Cow::Borrowed(_) => None,
-        };
-        let date = Time::of(object).map(Time::date);
-        reader.read(changed.unwrap_or(message), record.line, date);
-    }
+) -> Option<Dated<'m>> {
+    let object = record.whole_object().filter(|it| dialect.summary_text(it).is_none())?;
+    let changed = match recognizer.as_said(&message) {
+        Cow::Owned(changed) => Some(changed),
+        Cow::Borrowed(_) => None,
+    };
+    Some((changed.unwrap_or(message), record.line, Time::of(object).map(Time::date)))
 }
 
 /// Passes the messages of a session to a reader while the session is surveyed, so that another
@@ -103,39 +103,18 @@ fn hand_on(
 pub(super) struct Flush<'f> {
     reader: &'f mut dyn MessageReader,
     recognizer: Recognizer,
-    progress: Progress,
-}
-
-/// How far a flush is.
-enum Progress {
-    /// The session is not due so far.
-    Waiting(WaitingMessages),
-    /// The reader has all messages so far.
-    Reading,
-    /// Too many messages were waiting, so the session must be read again.
-    Missed,
-}
-
-/// Messages that wait, and the bytes of their records.
-#[derive(Default)]
-struct WaitingMessages {
-    messages: Vec<(Message<'static>, u64, Option<NaiveDate>)>,
+    is_due: bool,
+    waiting: Vec<Dated<'static>>,
+    /// The bytes of all records before the session was due.
     bytes: usize,
 }
 
 /// At most this many bytes of records wait. A session is usually due long before.
 const MOST_WAITING: usize = 8 << 20;
 
-impl MessageReader for WaitingMessages {
-    fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>) {
-        self.messages.push((message.into_owned(), line, date));
-    }
-}
-
 impl<'f> Flush<'f> {
     pub(super) fn new(reader: &'f mut dyn MessageReader, plan: &Plan<'_>) -> Self {
-        let progress = Progress::Waiting(WaitingMessages::default());
-        Self { reader, recognizer: plan.recognizer(), progress }
+        Self { reader, recognizer: plan.recognizer(), is_due: false, waiting: Vec::new(), bytes: 0 }
     }
 
     /// Adds the next message. `is_due` says whether the session is due with it.
@@ -146,29 +125,39 @@ impl<'f> Flush<'f> {
         dialect: &dyn Dialect,
         is_due: impl FnOnce() -> bool,
     ) {
-        if let Progress::Waiting(waiting) = &mut self.progress {
-            waiting.bytes += record.bytes.len();
-            if is_due() {
-                for (message, line, date) in std::mem::take(&mut waiting.messages) {
-                    self.reader.read(message, line, date);
-                }
-                self.progress = Progress::Reading;
-            } else if waiting.bytes > MOST_WAITING {
-                self.progress = Progress::Missed;
+        if self.has_missed() {
+            return;
+        }
+        if !self.is_due {
+            self.bytes += record.bytes.len();
+            self.is_due = is_due();
+        }
+        if self.has_missed() {
+            self.waiting = Vec::new();
+            return;
+        }
+        if self.is_due {
+            for (message, line, date) in std::mem::take(&mut self.waiting) {
+                self.reader.read(message, line, date);
             }
         }
-        let reader = match &mut self.progress {
-            Progress::Waiting(waiting) => waiting as &mut dyn MessageReader,
-            Progress::Reading => &mut *self.reader,
-            Progress::Missed => return,
-        };
-        if !message.role.is_system() {
-            hand_on(record, message, dialect, &self.recognizer, reader);
+        if message.role.is_system() {
+            return;
         }
+        match dated(record, message, dialect, &self.recognizer) {
+            Some((message, line, date)) if self.is_due => self.reader.read(message, line, date),
+            Some((message, line, date)) => self.waiting.push((message.into_owned(), line, date)),
+            None => {}
+        }
+    }
+
+    /// Returns true if too many messages were waiting, so that the session must be read again.
+    fn has_missed(&self) -> bool {
+        !self.is_due && self.bytes > MOST_WAITING
     }
 
     /// Returns the reader if it still has to read the session.
     pub(super) fn missed(self) -> Option<&'f mut dyn MessageReader> {
-        matches!(self.progress, Progress::Missed).then_some(self.reader)
+        self.has_missed().then_some(self.reader)
     }
 }
