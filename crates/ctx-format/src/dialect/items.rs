@@ -2,15 +2,25 @@
 //! The shapes are the input items of the Responses API reference, and those that Codex 0.169.0
 //! stores.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use crate::dialect::content::{blocks, kind_of, role_of, text_or_json};
 use crate::dialect::interface::Sealed;
 use crate::dialect::unread::has_text;
 use crate::log::compaction::LineText;
 use crate::{Call, Object, Outline, Part, Role, Slot, ToolResult, Unread};
-use std::borrow::Cow;
+
+/// The kinds of items by their type, except messages.
+static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("items.json")).expect("a test reads it"));
 
 /// The kind of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ItemType {
     /// A message of the user, the model or the operator.
     Message,
@@ -29,41 +39,11 @@ pub(crate) enum ItemType {
 impl ItemType {
     /// Returns the kind of `item`; `None` if it is not an item, or has an unknown type.
     pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
-        Some(match kind_of(item).as_ref() {
-            "" => Self::of_role(item)?,
-            "message" => {
-                role_of(item)?;
-                Self::Message
-            }
-            "agent_message" => Self::AgentMessage,
-            "reasoning" => Self::Reasoning,
-            "function_call"
-            | "custom_tool_call"
-            | "local_shell_call"
-            | "shell_call"
-            | "apply_patch_call"
-            | "computer_call"
-            | "tool_search_call"
-            | "mcp_approval_request" => Self::Call,
-            "function_call_output"
-            | "custom_tool_call_output"
-            | "local_shell_call_output"
-            | "shell_call_output"
-            | "apply_patch_call_output"
-            | "computer_call_output"
-            | "tool_search_output"
-            | "mcp_approval_response" => Self::Result,
-            "web_search_call"
-            | "file_search_call"
-            | "code_interpreter_call"
-            | "image_generation_call"
-            | "mcp_call"
-            | "mcp_list_tools"
-            | "compaction"
-            | "compaction_summary"
-            | "context_compaction" => Self::Server,
-            _ => return None,
-        })
+        match &*kind_of(item) {
+            "" => Self::of_role(item),
+            "message" => role_of(item).map(|_| Self::Message),
+            kind => KINDS.get(kind).copied(),
+        }
     }
 
     /// Recognizes `{"role":…,"content":…}`, the short form of a message.
