@@ -73,8 +73,7 @@ impl<'c> Compaction<'c> {
         let questions = source.prune_first.questions(plan);
         let flush = flush.filter(|_| plan.limits.triggers.flush_share.is_some());
         let mut flush = flush.map(|reader| Flush::new(reader, plan));
-        let mut survey =
-            Survey::with_flush(plan, content, questions, reads_ledger, flush.as_mut())?;
+        let mut survey = Survey::of(plan, content, questions, reads_ledger, flush.as_mut())?;
         let usage = plan.limits.usage.as_ref();
         let size = plan.measured(survey.size);
         let policy = plan.policy();
@@ -173,7 +172,7 @@ impl<'c> Compaction<'c> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
             self.content = left;
-            self.survey = Survey::of(&self.source.plan, left, None, false)?;
+            self.survey = Survey::of(&self.source.plan, left, None, false, None)?;
         }
         Ok(())
     }

@@ -119,7 +119,7 @@ mod tests {
     fn attempted(setup: &Setup, session: &str, due: bool) -> (Ended<Candidate>, Vec<&'static str>) {
         let content = content(session);
         let plan = &setup.plan();
-        let survey = Survey::of(plan, &content, None, false).expect("from a file");
+        let survey = Survey::of(plan, &content, None, false, None).expect("from a file");
         let before = SizeBefore { size: survey.size, system_tokens: survey.system_tokens };
         let session = Reading { plan, content: &content, survey: &survey, originals: None };
         let mut possible = Attempts { session, before: &before, due, made: Vec::new() };
@@ -200,7 +200,8 @@ mod tests {
         let session = session(6, 100);
         let before = {
             let content = content(&session);
-            let survey = Survey::of(&plan.plan(), &content, None, false).expect("from a file");
+            let survey =
+                Survey::of(&plan.plan(), &content, None, false, None).expect("from a file");
             survey.size.tokens
         };
         let (ended, tried) = attempted(&plan, &session, true);
@@ -256,7 +257,7 @@ mod tests {
         let setup = plan(1);
         let plan = &setup.plan();
         let content = content(&session(3, 10));
-        let survey = Survey::of(plan, &content, None, false).expect("from a file");
+        let survey = Survey::of(plan, &content, None, false, None).expect("from a file");
         let before = SizeBefore::default();
         let session = Reading { plan, content: &content, survey: &survey, originals: None };
         let possible = Attempts { session, before: &before, due: false, made: Vec::new() };

@@ -144,7 +144,7 @@ mod tests {
     use super::{Forecast, ZoneCount};
 
     fn forecast(text: &str, saved: bool) -> Forecast {
-        let survey = Survey::of(&plan(1).plan(), &content(text), None, false);
+        let survey = Survey::of(&plan(1).plan(), &content(text), None, false, None);
         let survey = survey.expect("from a file");
         let keep = Keep { turns: Some(1), ..Keep::default() };
         let zones = survey.zones(keep).expect("from memory");

@@ -152,7 +152,7 @@ pub(super) fn prune(
 ) -> Result<Option<Pruned>> {
     let rules = Rules::at(plan, when, content);
     let Some(questions) = rules.questions(plan) else { return Ok(None) };
-    let mut survey = Survey::of(plan, content, Some(questions), false)?;
+    let mut survey = Survey::of(plan, content, Some(questions), false, None)?;
     survey.size = *size;
     let Some(size) = decide(plan, content, &rules, &mut survey, notes) else { return Ok(None) };
     let (content, _) = carry_out(plan, content, &survey, notes)?;
@@ -184,13 +184,13 @@ mod tests {
         let plan = &setup.plan();
         let content = content(session);
         let rules = Rules::at(plan, When::Before, &content);
-        let survey = Survey::of(plan, &content, rules.questions(plan), false);
+        let survey = Survey::of(plan, &content, rules.questions(plan), false, None);
         let mut survey = survey.expect("from a file");
         let mut notes = Notes::new();
         let left = decide(plan, &content, &rules, &mut survey, &mut notes);
         let written = left.map(|size| {
             let (new, _) = carry_out(plan, &content, &survey, &mut notes).expect("legal");
-            let measured = Survey::of(plan, &new, None, false).expect("from a file");
+            let measured = Survey::of(plan, &new, None, false, None).expect("from a file");
             assert_eq!(measured.size.tokens, size.tokens);
             text(&new)
         });
@@ -262,7 +262,7 @@ mod tests {
     fn what_was_made_of_a_session_is_pruned_in_the_same_way() {
         let mut plan = trims();
         let session = content(&session(2, 200));
-        let size = Survey::of(&plan.plan(), &session, None, false).expect("read").size;
+        let size = Survey::of(&plan.plan(), &session, None, false, None).expect("read").size;
         let mut notes = Notes::new();
         let sent = prune(&plan.plan(), When::Sent, &session, &size, &mut notes);
         assert!(sent.expect("no failure").is_none());

@@ -47,18 +47,8 @@ pub(super) struct Zones {
 
 impl<'p> Survey<'p> {
     /// Reads a session. `pruning` has the rules and the counter of pruning. If `scored`, also
-    /// builds the ledger.
+    /// builds the ledger. The messages also go to `flush`.
     pub(super) fn of(
-        plan: &Plan<'_>,
-        content: &Content,
-        pruning: Option<(&'p Options, MessageCounter)>,
-        scored: bool,
-    ) -> Result<Self> {
-        Self::with_flush(plan, content, pruning, scored, None)
-    }
-
-    /// Like [`Self::of`]; also passes the messages to `flush`.
-    pub(super) fn with_flush(
         plan: &Plan<'_>,
         content: &Content,
         pruning: Option<(&'p Options, MessageCounter)>,
@@ -305,7 +295,7 @@ mod tests {
     use super::{Entry, EntryKind, Survey, Zones};
 
     fn survey(text: &str) -> Survey<'static> {
-        Survey::of(&plan(1).plan(), &content(text), None, false).expect("from a file")
+        Survey::of(&plan(1).plan(), &content(text), None, false, None).expect("from a file")
     }
 
     fn entries(survey: &Survey<'_>) -> Vec<Entry> {
@@ -384,7 +374,7 @@ mod tests {
         let mut plan = plan(1);
         plan.pins = vec!["line:2".parse().expect("a selector")];
         let content = content(&session(3, 10));
-        let survey = Survey::of(&plan.plan(), &content, None, false).expect("from a file");
+        let survey = Survey::of(&plan.plan(), &content, None, false, None).expect("from a file");
         let zones = zones(&survey, keep(1));
         assert_eq!(zones.of[1..4], [Zone::Keep, Zone::Old, Zone::Old]);
     }
@@ -397,7 +387,7 @@ mod tests {
         let content = content(&session(2, 100));
         let plan = &plan.plan();
         let rules = Rules::at(plan, When::Before, &content);
-        let read = |questions| Survey::of(plan, &content, questions, false);
+        let read = |questions| Survey::of(plan, &content, questions, false, None);
         let pruned = read(rules.questions(plan)).expect("from a file");
         let whole = read(None).expect("from a file");
         let tokens = |survey: &Survey<'_>, record: usize| entries(survey)[record].tokens;
@@ -411,7 +401,7 @@ mod tests {
     fn the_ledger_is_read_where_it_is_asked_for() {
         assert!(survey(&session(1, 3)).ledger.is_none());
         let content = content(&session(2, 3));
-        let survey = Survey::of(&plan(1).plan(), &content, None, true).expect("from a file");
+        let survey = Survey::of(&plan(1).plan(), &content, None, true, None).expect("from a file");
         let ledger = survey.ledger.expect("it was asked for");
         assert!(ledger.items().iter().any(|item| item.text.contains("file_2")));
     }
