@@ -219,16 +219,10 @@ fn is_reasoning(kind: &str) -> bool {
 
 /// Block types that no other dialect of messages has.
 fn is_own(kind: &str) -> bool {
-    matches!(
-        kind,
-        "tool_use"
-            | "tool_result"
-            | "thinking"
-            | "redacted_thinking"
-            | "server_tool_use"
-            | "search_result"
-            | "compaction"
-    ) || kind.ends_with("_tool_result")
+    is_call(kind)
+        || is_reasoning(kind)
+        || matches!(kind, "tool_result" | "search_result" | "compaction")
+        || kind.ends_with("_tool_result")
 }
 
 /// The ranges to cut to remove the reasoning of a reply. Its blocks are examined again only if one

@@ -11,22 +11,10 @@ use strum::{EnumString, IntoStaticStr};
 use thiserror::Error;
 
 /// The decision of a selection about a record.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    DeserializeFromStr,
-    Serialize,
-    EnumString,
-    IntoStaticStr,
-)]
+#[derive(DeserializeFromStr, Serialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Zone {
     /// System and developer messages
