@@ -83,9 +83,9 @@ fn of_a_record_few_bytes_stay_in_memory() {
     let within_budget = Options { budget: Some(20_000), ..by_zones.clone() };
     // A record takes twelve or twenty bytes, a result about forty, and half as much again while a
     // table grows. Within a budget, some tables stop growing at 65,536 records.
-    let short = [1 << 14, 1 << 16];
-    let long = [1 << 16, 1 << 17];
-    for (plan, lengths, most) in [(by_zones, short, 32), (within_budget, long, 64)] {
+    let shorter = [1 << 14, 1 << 16];
+    let longer = [1 << 16, 1 << 17];
+    for (plan, lengths, most) in [(by_zones, shorter, 32), (within_budget, longer, 64)] {
         let bytes = [slope(&plan, lengths, said), slope(&plan, lengths, worked)];
         let few = bytes.iter().all(|bytes| *bytes <= most);
         assert!(few, "{bytes:?} bytes a record, not {most}");
