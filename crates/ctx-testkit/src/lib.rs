@@ -5,6 +5,7 @@ mod fire;
 mod generate;
 mod legal;
 mod linear;
+mod pattern;
 mod secrets;
 mod server;
 mod terminal;
@@ -17,6 +18,7 @@ pub use fire::{
 pub use generate::{any_jsonl, chat_session};
 pub use legal::{Api, legal_session, refusal};
 pub use linear::assert_linear;
+pub use pattern::texts_of;
 pub use secrets::{Planted, positions, secrets};
 pub use server::{Act, Server};
 pub use terminal::Terminal;

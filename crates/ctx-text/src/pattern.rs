@@ -117,13 +117,15 @@ fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
     if pattern.starts_with(IGNORES_CASE) { text.to_ascii_lowercase().into() } else { text.into() }
 }
 
+/// Regexes that ignore case accept these characters for `s` and `k`.
+const LETTERS: [char; 2] = ['\u{17f}', '\u{212a}'];
+
 /// Returns a text in which each character that is not ASCII is one byte. A pattern that names no
-/// such character cannot tell them apart. Regexes that ignore case accept two of them as letters.
-fn as_ascii(text: &str) -> Vec<u8> {
-    let byte = |c| match c {
-        '\u{17f}' => b's',
-        '\u{212a}' => b'k',
-        c => u8::try_from(c).ok().filter(u8::is_ascii).unwrap_or(0x80),
+/// such character cannot tell them apart.
+fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
+    let byte = |c| match LETTERS.iter().position(|letter| *letter == c) {
+        Some(at) if ignores_case => b"sk"[at],
+        _ => u8::try_from(c).ok().filter(u8::is_ascii).unwrap_or(0x80),
     };
     text.chars().map(byte).collect()
 }
@@ -172,16 +174,22 @@ impl Matcher {
 
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
-        if !self.is_compiled(text) && !has_hint(self.hints.as_ref(), text) {
+        if !self.is_compiled(text) && !self.has_hint(text) {
             false
         } else if text.is_ascii() {
             self.for_ascii().is_match(in_case_of(&self.pattern, text).as_bytes())
         } else if self.is_ascii() {
+            let ignores_case = self.pattern.starts_with(IGNORES_CASE);
             let text = in_case_of(&self.pattern, text);
-            self.for_ascii().is_match(&as_ascii(&text))
+            self.for_ascii().is_match(&as_ascii(&text, ignores_case))
         } else {
             self.for_others().is_match(text.as_bytes())
         }
+    }
+
+    /// Returns true if a text has one of the hints, or there are none.
+    pub fn has_hint(&self, text: &str) -> bool {
+        self.hints.as_ref().is_none_or(|hints| hints.occur_in(text))
     }
 
     /// Returns true if the pattern is compiled for such a text. Then it is as fast as hints.
@@ -209,11 +217,6 @@ impl Matcher {
         };
         self.for_others.get_or_init(|| Automaton::new(&pattern, true))
     }
-}
-
-/// Returns true if a text has one of the hints, be it as part of a word, or there are none.
-fn has_hint(hints: Option<&Phrases>, text: &str) -> bool {
-    hints.is_none_or(|hints| hints.0.any(text, |_, _| true))
 }
 
 /// An automaton whose states are built while it searches.
@@ -315,7 +318,7 @@ impl LazyRegex {
 
     /// Returns the regex for a text, and the text as it is searched. `None` if the text has no hint.
     fn search<'t>(&self, text: &'t str) -> Option<(&meta::Regex, Cow<'t, str>)> {
-        if !has_hint(self.hints.as_ref(), text) {
+        if !self.hints.as_ref().is_none_or(|hints| hints.occur_in(text)) {
             return None;
         }
         let build = |pattern: &str, is_unicode: bool| {
@@ -407,6 +410,12 @@ impl Phrases {
         Self(Needles::new(entries.into_iter().flat_map(of_entry)))
     }
 
+    /// Returns true if a text that a regex may match contains one of the phrases, be it as part of a
+    /// word.
+    pub fn occur_in(&self, text: &str) -> bool {
+        self.0.any(text, |_, _| true) || !text.is_ascii() && text.contains(LETTERS)
+    }
+
     /// Returns true if a text contains one of the phrases.
     pub fn are_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -469,6 +478,11 @@ mod tests {
             assert_eq!(Matcher::ascii(pattern).is_match(text), matches);
             assert_eq!(Matcher::new(pattern).is_match(text), matches);
         }
+        let hinted = Matcher::ascii("(?i)mask").with_hints(Phrases::new(["mask"]));
+        for text in ["ma\u{17f}\u{212a}", "é MASK"] {
+            assert!(hinted.is_match(text));
+        }
+        assert!(!Matcher::ascii("mask").is_match("ma\u{17f}k"));
     }
 
     #[test]

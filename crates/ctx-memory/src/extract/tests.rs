@@ -2,9 +2,10 @@
 
 use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
-use super::{Extractor, SENTENCE_KINDS};
+use super::{Extractor, LISTS, SENTENCE_KINDS, hinted, pattern};
 use crate::entry::MemoryItem;
 use ctx_summary::ledger::rules::MemoryKind;
+use ctx_testkit::texts_of;
 
 fn say(role: Role, text: &'static str) -> Message<'static> {
     Message::new(role, vec![Part::Text(text.into())])
@@ -186,4 +187,15 @@ fn long_sentences_are_cut() {
     let text: &'static str = Box::leak(format!("We decided {}", "x ".repeat(400)).into_boxed_str());
     let items = read(&say(Role::User, text));
     assert_eq!(items[0].1.chars().count(), ctx_summary::ledger::rules::QUOTE_MAX);
+}
+
+#[test]
+fn every_text_that_a_pattern_matches_has_a_hint() {
+    for list in ["lead-in", "interjection", "remedy", "consent", "reason", "reference"] {
+        let written = LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words"));
+        let (with_hints, without) = (hinted(list), pattern(list));
+        for text in texts_of(&written) {
+            assert_eq!(with_hints.is_match(&text), without.is_match(&text), "{list}: {text:?}");
+        }
+    }
 }

@@ -234,10 +234,31 @@ pub(crate) fn without_place(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use ctx_testkit::texts_of;
+    use ctx_text::Matcher;
     use proptest::prelude::*;
 
-    use super::{gives_reason, is_outcome, names_something, pieces, without_place};
+    use super::{gives_reason, is_outcome, may_be_outcome, names_something, pieces, without_place};
+    use crate::ledger::LISTS;
     use crate::ledger::segment::SegmentKind;
+
+    #[test]
+    fn every_line_that_a_pattern_of_a_list_matches_has_a_hint() {
+        let mut without = Vec::new();
+        for list in ["exit code", "name", "outcome", "takes back"] {
+            let hints = LISTS.phrases(&format!("{list}, hints"));
+            let has_hint = |text: &str| match list {
+                "outcome" => may_be_outcome(text),
+                _ => hints.occur_in(text),
+            };
+            for pattern in LISTS.entries(list) {
+                let matcher = Matcher::ascii(&pattern);
+                let found = texts_of(&pattern).find(|it| !has_hint(it) && matcher.is_match(it));
+                without.extend(found.map(|text| (list, text)));
+            }
+        }
+        assert!(without.is_empty(), "{without:#?}");
+    }
 
     fn found(text: &str) -> Vec<(SegmentKind, String)> {
         let found = pieces(text, true).into_iter();

@@ -377,6 +377,7 @@ impl Pattern {
 
 #[cfg(test)]
 mod table_tests {
+    use ctx_testkit::texts_of;
     use ctx_text::Matcher;
 
     use super::{PatternSet, Table};
@@ -413,5 +414,31 @@ mod table_tests {
                 assert!(!pattern.why.is_empty(), "{}", pattern.name);
             }
         }
+    }
+
+    #[test]
+    fn every_sentence_that_a_pattern_matches_has_a_hint() {
+        let of_kinds = TABLES.of_kinds.iter().enumerate();
+        let tables = of_kinds.flat_map(|(kind, tables)| {
+            tables.iter().enumerate().map(move |(number, table)| (kind, number, table))
+        });
+        let mut without = Vec::new();
+        let mut hints = |matcher: &Matcher, has_hint: &dyn Fn(&str) -> bool| {
+            let unhinted = Matcher::ascii(matcher.pattern());
+            let mut texts = texts_of(matcher.pattern());
+            let text = texts.find(|text| !has_hint(text) && unhinted.is_match(text));
+            without.extend(text.map(|text| (text, matcher.pattern().to_owned())));
+        };
+        hints(&TABLES.passing, &|text| TABLES.passing.has_hint(text));
+        for (kind, number, table) in tables {
+            for regex in [&table.veto, &table.passing] {
+                hints(regex, &|text| regex.has_hint(text));
+            }
+            for (at, pattern) in table.patterns.iter().enumerate() {
+                let has_hint = |text: &str| TABLES.hinted(text)[kind][number] & 1 << at != 0;
+                hints(&pattern.says, &has_hint);
+            }
+        }
+        assert!(without.is_empty(), "{without:#?}");
     }
 }
