@@ -11,8 +11,6 @@ pub use line::{
     bisected, comparison_key, edited, first_chars, head_and_tail, last_chars, one_line, plain_line,
     shorten,
 };
-pub use pattern::{
-    LazyRegex, Lists, Matcher, Needles, Phrases, WordSet, regex, with_ascii_boundaries,
-};
+pub use pattern::{LazyRegex, Lists, Matcher, Phrases, WordSet, regex, with_ascii_boundaries};
 pub use prose::{has_word, is_joining, is_prose, word_list};
 pub use words::{hash, hash_lowercase, hash_pair, is_han, is_unspaced, words, words_and_pairs};

@@ -140,20 +140,19 @@ fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
 pub struct Matcher {
     pattern: String,
     hints: Option<Phrases>,
-    is_unicode: bool,
     for_ascii: OnceLock<Automaton>,
     for_others: OnceLock<Automaton>,
 }
 
 impl Matcher {
-    /// A constant pattern with the classes of Unicode and [`with_ascii_boundaries`].
+    /// A constant pattern with the classes of [`with_ascii_classes`].
     pub fn new(pattern: &str) -> Self {
-        Self { is_unicode: true, ..Self::ascii(pattern) }
+        Self { pattern: pattern.to_owned(), ..Self::default() }
     }
 
-    /// A constant pattern with the classes of [`with_ascii_classes`].
-    pub fn ascii(pattern: &str) -> Self {
-        Self { pattern: pattern.to_owned(), ..Self::default() }
+    /// A constant pattern with hints: strings, one of which is in each text that matches.
+    pub fn hinted(pattern: &str, hints: Phrases) -> Self {
+        Self { hints: Some(hints), ..Self::new(pattern) }
     }
 
     /// The pattern as it was written.
@@ -166,25 +165,22 @@ impl Matcher {
         self.pattern.push_str(pattern);
     }
 
-    /// Adds strings, one of which is in each text that matches.
-    #[must_use]
-    pub fn with_hints(self, hints: Phrases) -> Self {
-        Self { hints: Some(hints), ..self }
-    }
-
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
         if !self.is_compiled(text) && !self.has_hint(text) {
-            false
-        } else if text.is_ascii() {
-            self.for_ascii().is_match(in_case_of(&self.pattern, text).as_bytes())
-        } else if self.is_ascii() {
-            let ignores_case = self.pattern.starts_with(IGNORES_CASE);
-            let text = in_case_of(&self.pattern, text);
-            self.for_ascii().is_match(&as_ascii(&text, ignores_case))
-        } else {
-            self.for_others().is_match(text.as_bytes())
+            return false;
         }
+        if !text.is_ascii() && !self.pattern.is_ascii() {
+            let build = || Automaton::new(&with_ascii_classes(&self.pattern), true);
+            return self.for_others.get_or_init(build).is_match(text.as_bytes());
+        }
+        let build = || Automaton::new(&for_ascii_texts(&self.pattern), false);
+        let automaton = self.for_ascii.get_or_init(build);
+        let searched = in_case_of(&self.pattern, text);
+        if text.is_ascii() {
+            return automaton.is_match(searched.as_bytes());
+        }
+        automaton.is_match(&as_ascii(&searched, self.pattern.starts_with(IGNORES_CASE)))
     }
 
     /// Returns true if a text has one of the hints, or there are none.
@@ -196,26 +192,6 @@ impl Matcher {
     pub fn is_compiled(&self, text: &str) -> bool {
         let is_ascii = text.is_ascii() || self.pattern.is_ascii();
         if is_ascii { &self.for_ascii } else { &self.for_others }.get().is_some()
-    }
-
-    /// Returns true if the pattern names and distinguishes no characters that are not ASCII.
-    fn is_ascii(&self) -> bool {
-        let has_class = || ["\\w", "\\W", "\\d", "\\D", "\\s", "\\S"].iter();
-        self.pattern.is_ascii()
-            && !(self.is_unicode && has_class().any(|class| self.pattern.contains(class)))
-    }
-
-    fn for_ascii(&self) -> &Automaton {
-        self.for_ascii.get_or_init(|| Automaton::new(&for_ascii_texts(&self.pattern), false))
-    }
-
-    fn for_others(&self) -> &Automaton {
-        let pattern = if self.is_unicode {
-            with_ascii_boundaries(&self.pattern)
-        } else {
-            with_ascii_classes(&self.pattern)
-        };
-        self.for_others.get_or_init(|| Automaton::new(&pattern, true))
     }
 }
 
@@ -273,10 +249,9 @@ impl LazyRegex {
         Self::new(with_ascii_classes(pattern))
     }
 
-    /// Adds strings, one of which is in each text that matches.
-    #[must_use]
-    pub fn with_hints(self, hints: Phrases) -> Self {
-        Self { hints: Some(hints), ..self }
+    /// Keeps the pattern with hints: strings, one of which is in each text that matches.
+    pub fn hinted(pattern: impl Into<String>, hints: Phrases) -> Self {
+        Self { hints: Some(hints), ..Self::new(pattern) }
     }
 
     /// Returns true if the pattern matches somewhere in a text.
@@ -306,14 +281,11 @@ impl LazyRegex {
 
     /// Replaces each match in a text.
     pub fn replace_all(&self, text: &str, with: &str) -> String {
-        let mut replaced = String::with_capacity(text.len());
-        let mut copied = 0;
-        for found in self.find_all(text) {
-            replaced.push_str(&text[copied..found.start]);
-            replaced.push_str(with);
-            copied = found.end;
+        let mut replaced = text.to_owned();
+        for found in self.find_all(text).into_iter().rev() {
+            replaced.replace_range(found, with);
         }
-        replaced + &text[copied..]
+        replaced
     }
 
     /// Returns the regex for a text, and the text as it is searched. `None` if the text has no hint.
@@ -335,34 +307,36 @@ impl LazyRegex {
     }
 }
 
-/// Strings that are looked for in a text all at once, in any case of ASCII letters. Unlike an
-/// automaton, they take almost no time to build.
-pub struct Needles {
-    /// The strings with their numbers, in the order of their [`pair`].
-    needles: Vec<(usize, usize, String)>,
-    /// A bit for each pair, set if a string begins with it.
+/// Words and phrases that are looked for in a text all at once, in any case of ASCII letters. Unlike
+/// an automaton, they take almost no time to build.
+pub struct Phrases {
+    /// The phrases with their numbers, in the order of their [`pair`].
+    phrases: Vec<(usize, usize, String)>,
+    /// A bit for each pair, set if a phrase begins with it.
     pairs: [u32; 32],
 }
 
-impl Needles {
-    /// Takes strings, which are numbered in their order and must not be empty.
-    pub fn new(strings: impl IntoIterator<Item = String>) -> Self {
-        let mut needles = Vec::new();
-        for (number, string) in strings.into_iter().enumerate() {
-            let first = pair(string.as_bytes());
-            // Any byte may follow a single one.
-            let seconds = if string.len() == 1 { 32 } else { 1 };
-            needles.extend((first..first + seconds).map(|pair| (pair, number, string.clone())));
-        }
-        needles.sort_by_key(|(pair, ..)| *pair);
+impl Phrases {
+    /// Takes the entries of a list, in which `|` separates phrases. They are numbered in their order
+    /// and must not be empty.
+    pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
+        let mut phrases = Vec::new();
         let mut pairs = [0; 32];
-        for (pair, ..) in &needles {
-            pairs[pair >> 5] |= 1 << (pair & 31);
+        let entries = entries.into_iter().flat_map(|entry| entry.split('|'));
+        for (number, phrase) in entries.enumerate() {
+            let first = pair(phrase.as_bytes());
+            // Any byte may follow a single one.
+            let seconds = if phrase.len() == 1 { 32 } else { 1 };
+            for pair in first..first + seconds {
+                phrases.push((pair, number, phrase.to_owned()));
+                pairs[pair >> 5] |= 1 << (pair & 31);
+            }
         }
-        Self { needles, pairs }
+        phrases.sort_by_key(|(pair, ..)| *pair);
+        Self { phrases, pairs }
     }
 
-    /// Returns true if `found` does for one of the strings in a text, given its number and place.
+    /// Returns true if `found` does for one of the phrases in a text, given its number and place.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         (0..bytes.len()).any(|at| {
@@ -370,14 +344,36 @@ impl Needles {
             if self.pairs[pair >> 5] >> (pair & 31) & 1 == 0 {
                 return false;
             }
-            let first = self.needles.partition_point(|(before, ..)| *before < pair);
-            let mut needles = self.needles[first..].iter().take_while(|(of, ..)| *of == pair);
-            needles.any(|(_, number, needle)| {
-                let place = at..at + needle.len();
+            let first = self.phrases.partition_point(|(before, ..)| *before < pair);
+            let mut phrases = self.phrases[first..].iter().take_while(|(of, ..)| *of == pair);
+            phrases.any(|(_, number, phrase)| {
+                let place = at..at + phrase.len();
                 let begins = bytes.get(place.clone());
-                begins.is_some_and(|begins| begins.eq_ignore_ascii_case(needle.as_bytes()))
+                begins.is_some_and(|begins| begins.eq_ignore_ascii_case(phrase.as_bytes()))
                     && found(*number, place)
             })
+        })
+    }
+
+    /// Returns true if a text that a regex may match contains one of the phrases, be it as part of a
+    /// word.
+    pub fn occur_in(&self, text: &str) -> bool {
+        self.any(text, |_, _| true) || !text.is_ascii() && text.contains(LETTERS)
+    }
+
+    /// Returns true if a text contains one of the phrases as whole words. Those in scripts without
+    /// spaces are found anywhere.
+    pub fn are_in(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let is_word = |at: usize| {
+            bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        };
+        let follows_word = |at: usize| at.checked_sub(1).is_some_and(is_word);
+        let is_inside = |at: usize| is_word(at) && follows_word(at);
+        self.any(text, |_, phrase| {
+            // The end of a word, such as `'s`, needs a word.
+            let is_torn = bytes[phrase.start] == b'\'' && !follows_word(phrase.start);
+            !is_torn && !is_inside(phrase.start) && !is_inside(phrase.end)
         })
     }
 }
@@ -386,50 +382,6 @@ impl Needles {
 fn pair(text: &[u8]) -> usize {
     let second = text.get(1).copied().unwrap_or_default();
     usize::from(text[0] & 31) << 5 | usize::from(second & 31)
-}
-
-/// Words and phrases that a text contains as whole words, in any case. Phrases in scripts without
-/// spaces are found anywhere.
-pub struct Phrases(Needles);
-
-impl Phrases {
-    /// Takes the entries of a list. `|` separates phrases, and in an entry with groups, each phrase
-    /// has one alternative of each group: `(do not|don't) (think|know)` is four phrases.
-    pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
-        let of_entry = |entry: &'e str| {
-            let mut phrases = vec![String::new()];
-            for group in entry.split(['(', ')']) {
-                let with = |begin: &String| {
-                    let begin = begin.clone();
-                    group.split('|').map(move |end| [begin.as_str(), end].concat())
-                };
-                phrases = phrases.iter().flat_map(with).collect();
-            }
-            phrases
-        };
-        Self(Needles::new(entries.into_iter().flat_map(of_entry)))
-    }
-
-    /// Returns true if a text that a regex may match contains one of the phrases, be it as part of a
-    /// word.
-    pub fn occur_in(&self, text: &str) -> bool {
-        self.0.any(text, |_, _| true) || !text.is_ascii() && text.contains(LETTERS)
-    }
-
-    /// Returns true if a text contains one of the phrases.
-    pub fn are_in(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let is_word = |at: usize| {
-            bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        };
-        let follows_word = |at: usize| at.checked_sub(1).is_some_and(is_word);
-        let is_inside = |at: usize| is_word(at) && follows_word(at);
-        self.0.any(text, |_, phrase| {
-            // The end of a word, such as `'s`, needs a word.
-            let is_torn = bytes[phrase.start] == b'\'' && !follows_word(phrase.start);
-            !is_torn && !is_inside(phrase.start) && !is_inside(phrase.end)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -448,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_phrase_is_found_as_whole_words_or_in_chinese_anywhere() {
-        let phrases = Phrases::new(["(do not|don't) (think|know)", "no|不要"]);
+        let phrases = Phrases::new(["do not think|do not know|don't know", "no|不要"]);
         for text in ["I DON'T know.", "do not think", "no", "a-no_ or no", "我不要它", "用no的"]
         {
             assert!(phrases.are_in(text), "{text}");
@@ -461,12 +413,12 @@ mod tests {
     #[test]
     fn classes_are_those_of_ascii_also_next_to_chinese() {
         for pattern in [r"决定\b\w\d\s", r"决.\b\w\d\s"] {
-            let (matcher, regex) = (Matcher::ascii(pattern), LazyRegex::ascii(pattern));
+            let (matcher, regex) = (Matcher::new(pattern), LazyRegex::ascii(pattern));
             for (text, matches) in [("决定a1\n", true), ("决定a１\n", false)] {
                 assert_eq!((matcher.is_match(text), regex.is_match(text)), (matches, matches));
             }
         }
-        assert!(!Matcher::ascii(r"^\w$").is_match("é"));
+        assert!(!Matcher::new(r"^\w$").is_match("é"));
     }
 
     #[test]
@@ -475,14 +427,13 @@ mod tests {
         for (text, matches) in
             [("aſ决定B—\u{212a}", true), ("决as决定b，k", true), ("as决b，k", false)]
         {
-            assert_eq!(Matcher::ascii(pattern).is_match(text), matches);
             assert_eq!(Matcher::new(pattern).is_match(text), matches);
         }
-        let hinted = Matcher::ascii("(?i)mask").with_hints(Phrases::new(["mask"]));
+        let hinted = Matcher::hinted("(?i)mask", Phrases::new(["mask"]));
         for text in ["ma\u{17f}\u{212a}", "é MASK"] {
             assert!(hinted.is_match(text));
         }
-        assert!(!Matcher::ascii("mask").is_match("ma\u{17f}k"));
+        assert!(!Matcher::new("mask").is_match("ma\u{17f}k"));
     }
 
     #[test]

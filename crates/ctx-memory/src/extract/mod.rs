@@ -25,13 +25,13 @@ use standalone::{Lines, is_vague_consent, reason, scope, standalone};
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
 /// The pattern of a list. `OPTION` stands for the words for an option.
-fn pattern(list: &str) -> LazyRegex {
-    LazyRegex::new(LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words")))
+fn pattern(list: &str) -> String {
+    LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words"))
 }
 
 /// The pattern of a list, with the hints in the list `NAME, hints`.
 fn hinted(list: &str) -> LazyRegex {
-    pattern(list).with_hints(LISTS.phrases(&format!("{list}, hints")))
+    LazyRegex::hinted(pattern(list), LISTS.phrases(&format!("{list}, hints")))
 }
 
 /// The kinds that are found in sentences.

@@ -15,10 +15,10 @@ const TITLE: usize = 40;
 /// More numbered lines are steps or findings, not options.
 const MOST: usize = 9;
 
-static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| pattern("offer"));
-static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| pattern("label"));
+static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("offer")));
+static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("label")));
 static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| hinted("reference"));
-static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| pattern("answer"));
+static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("answer")));
 
 /// The options of the last text that offered some.
 #[derive(Debug, Default)]

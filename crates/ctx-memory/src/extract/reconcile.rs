@@ -32,8 +32,8 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
 /// decisions.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| {
-        let report = LazyRegex::new(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户");
-        report.with_hints(Phrases::new(["user|用户"]))
+        let report = r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户";
+        LazyRegex::hinted(report, Phrases::new(["user|用户"]))
     });
     let mut seen = HashSet::new();
     let mut decided_by_user: Vec<String> = Vec::new();

@@ -112,7 +112,7 @@ fn is_remedy(text: &str) -> bool {
 
 /// The problem and its remedy. `None` if the entry above is only the title of a section.
 fn joined(problem: &str, remedy: &str) -> Option<String> {
-    static TITLE: LazyLock<LazyRegex> = LazyLock::new(|| pattern("title"));
+    static TITLE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("title")));
     if TITLE.is_match(problem) {
         return None;
     }
@@ -142,11 +142,8 @@ pub(super) fn reason(text: &str) -> Option<String> {
 /// The words of a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,
 /// `before you commit`.
 pub(super) fn scope(rule: &str) -> Option<&str> {
-    static ENGLISH: LazyLock<LazyRegex> = LazyLock::new(|| pattern("scope"));
-    static ANY: LazyLock<LazyRegex> = LazyLock::new(|| {
-        LazyRegex::new([LISTS.pattern("scope"), LISTS.pattern("scope, in Chinese")].join("|"))
-    });
-    let found = if rule.is_ascii() { ENGLISH.find(rule)? } else { ANY.find(rule)? };
+    static SCOPE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("scope")));
+    let found = SCOPE.find(rule)?;
     let word = rule[found.clone()].split(' ').next().unwrap_or_default();
     let is_condition = CONDITIONS.split(' ').any(|begin| word.eq_ignore_ascii_case(begin));
     // A condition continues to the end of its clause. A pattern for that would be much larger.

@@ -122,8 +122,7 @@ fn says_error(line: &str) -> bool {
     static BEGINNINGS: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("error"));
     static ENDS: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("error, ends"));
     BEGINNINGS.iter().any(|begin| line.starts_with(begin.as_str()))
-        || line.starts_with("[ERROR]")
-        || line.starts_with("[error]")
+        || ["[ERROR]", "[error]"].iter().any(|mark| line.starts_with(mark))
         || ENDS.iter().any(|end| line.ends_with(end.as_str()))
         || names_exception(line)
         || exit_code(line).is_some_and(|code| code != 0)
@@ -140,8 +139,7 @@ fn names_exception(line: &str) -> bool {
 /// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
     static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| {
-        let hints = LISTS.phrases("exit code, hints");
-        LazyRegex::new(LISTS.pattern("exit code")).with_hints(hints)
+        LazyRegex::hinted(LISTS.pattern("exit code"), LISTS.phrases("exit code, hints"))
     });
     EXIT.groups(line)?[1]?.parse().ok()
 }

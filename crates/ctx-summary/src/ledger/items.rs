@@ -201,7 +201,7 @@ impl Items {
 }
 
 static TAKES_BACK: LazyLock<LazyRegex> = LazyLock::new(|| {
-    LazyRegex::new(LISTS.pattern("takes back")).with_hints(LISTS.phrases("takes back, hints"))
+    LazyRegex::hinted(LISTS.pattern("takes back"), LISTS.phrases("takes back, hints"))
 });
 
 /// A decision, parsed once to compare it with many others.

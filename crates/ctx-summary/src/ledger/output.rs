@@ -181,7 +181,7 @@ fn defines(line: &str) -> bool {
 /// A false match only wastes space. [`super::call::error`] decides whether a call failed, by the
 /// first lines and by narrower patterns.
 pub(crate) fn is_outcome(line: &str) -> bool {
-    static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::ascii(&LISTS.pattern("outcome")));
+    static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("outcome")));
     (OUTCOME.is_compiled(line) || may_be_outcome(line)) && OUTCOME.is_match(line)
 }
 
@@ -209,9 +209,8 @@ pub(crate) fn gives_reason(text: &str) -> bool {
 /// Returns true if a line of code or Markdown names something: a function, a type, a test, a
 /// heading.
 pub(crate) fn names_something(line: &str) -> bool {
-    static NAME: LazyLock<Matcher> = LazyLock::new(|| {
-        Matcher::ascii(&LISTS.pattern("name")).with_hints(LISTS.phrases("name, hints"))
-    });
+    static NAME: LazyLock<Matcher> =
+        LazyLock::new(|| Matcher::hinted(&LISTS.pattern("name"), LISTS.phrases("name, hints")));
     NAME.is_match(line)
 }
 
@@ -252,7 +251,7 @@ mod tests {
                 _ => hints.occur_in(text),
             };
             for pattern in LISTS.entries(list) {
-                let matcher = Matcher::ascii(&pattern);
+                let matcher = Matcher::new(&pattern);
                 let found = texts_of(&pattern).find(|it| !has_hint(it) && matcher.is_match(it));
                 without.extend(found.map(|text| (list, text)));
             }

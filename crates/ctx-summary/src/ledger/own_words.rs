@@ -123,7 +123,7 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
 /// Returns true for tags in which agents pass on what the user said.
 fn is_own_tag(line: &str) -> bool {
     static OWN: LazyLock<Matcher> =
-        LazyLock::new(|| Matcher::ascii(&LISTS.pattern("tag of the user")));
+        LazyLock::new(|| Matcher::new(&LISTS.pattern("tag of the user")));
     line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 

@@ -90,10 +90,7 @@ pub fn without_marker(line: &str) -> (bool, &str) {
 
 /// Returns the text after a bullet, possibly with a checkbox.
 fn after_bullet(line: &str) -> Option<&str> {
-    let rest = match line.strip_prefix('•') {
-        Some(rest) => rest.strip_prefix(' ')?,
-        None => line.strip_prefix(['-', '*', '+'])?.strip_prefix(' ')?,
-    };
+    let rest = ["- ", "* ", "+ ", "• "].iter().find_map(|bullet| line.strip_prefix(bullet))?;
     let text = rest.trim_ascii_start();
     let after_box = ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| text.strip_prefix(mark));
     Some(after_box.unwrap_or(text))
@@ -162,7 +159,7 @@ fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
 pub(crate) fn is_no_prose(line: &str) -> bool {
     static BEGINNINGS: LazyLock<Vec<String>> =
         LazyLock::new(|| LISTS.entries("not prose, beginnings"));
-    static FORMS: LazyLock<Matcher> = LazyLock::new(|| Matcher::ascii(&LISTS.pattern("not prose")));
+    static FORMS: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("not prose")));
     let [first, .., last] = line.as_bytes() else { return matches!(line, ">" | "|" | "{" | "}") };
     // Most lines begin with another letter, and comparing strings takes longer.
     let begins = |begin: &String| begin.as_bytes()[0] == *first && line.starts_with(begin.as_str());

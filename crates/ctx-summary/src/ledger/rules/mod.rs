@@ -23,11 +23,11 @@ mod tests;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use ctx_format::Role;
-use ctx_text::{LazyRegex, Matcher, Needles, Phrases, plain_line, shorten};
+use ctx_text::{LazyRegex, Matcher, Phrases, plain_line, shorten};
 use serde::Serialize;
 use strum::IntoStaticStr;
 
@@ -74,9 +74,9 @@ struct Tables {
     of_kinds: [[Table; 2]; 3],
     /// Statements that no memory keeps, whatever their kind.
     passing: Matcher,
-    hints: Needles,
-    /// For each hint, the patterns that it belongs to.
-    hinted: Vec<Hinted>,
+    hints: Phrases,
+    /// For each hint, the kind and the table of its pattern, and the pattern.
+    hinted: Vec<(usize, usize, PatternSet)>,
     unhinted: Hinted,
 }
 
@@ -90,7 +90,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         Table::read(include_str!("preference.txt")),
     ];
     let [_, any] = Table::read(include_str!("any.txt"));
-    let mut hinted: BTreeMap<&str, Hinted> = BTreeMap::new();
+    let (mut hints, mut hinted) = (Vec::new(), Vec::new());
     let mut unhinted = Hinted::default();
     for (kind, tables) in of_kinds.iter().enumerate() {
         for (number, table) in tables.iter().enumerate() {
@@ -99,14 +99,13 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
                     unhinted[kind][number] |= 1 << at;
                 }
                 for hint in &pattern.hints {
-                    hinted.entry(hint).or_default()[kind][number] |= 1 << at;
+                    hints.push(hint.replace('␣', " "));
+                    hinted.push((kind, number, 1 << at));
                 }
             }
         }
     }
-    let (hints, hinted): (Vec<String>, Vec<Hinted>) =
-        hinted.into_iter().map(|(hint, patterns)| (hint.replace('␣', " "), patterns)).unzip();
-    let hints = Needles::new(hints);
+    let hints = Phrases::new(hints.iter().map(String::as_str));
     Tables { of_kinds, passing: any.passing, hints, hinted, unhinted }
 });
 
@@ -131,9 +130,8 @@ impl Tables {
         }
         let mut all = self.unhinted;
         self.hints.any(&lower, |hint, _| {
-            for (all, set) in all.iter_mut().flatten().zip(self.hinted[hint].iter().flatten()) {
-                *all |= set;
-            }
+            let (kind, number, pattern) = self.hinted[hint];
+            all[kind][number] |= pattern;
             false
         });
         all
@@ -329,19 +327,14 @@ impl Table {
             }
             return;
         }
-        let regex = match key {
-            "states" => return self.states = Some(Phrases::new([value])),
-            "veto hints" => {
-                return self.veto = Matcher::default().with_hints(Phrases::new([value]));
-            }
-            "passing hints" => {
-                return self.passing = Matcher::default().with_hints(Phrases::new([value]));
-            }
-            "veto" => &mut self.veto,
-            "passing" => &mut self.passing,
-            _ => &mut self.unnamed,
-        };
-        regex.append(value);
+        match key {
+            "states" => self.states = Some(Phrases::new([value])),
+            "veto hints" => self.veto = Matcher::hinted("", Phrases::new([value])),
+            "passing hints" => self.passing = Matcher::hinted("", Phrases::new([value])),
+            "veto" => self.veto.append(value),
+            "passing" => self.passing.append(value),
+            _ => self.unnamed.append(value),
+        }
     }
 
     /// Returns the first pattern that matches a sentence of this role, among those whose hints it
@@ -424,7 +417,7 @@ mod table_tests {
         });
         let mut without = Vec::new();
         let mut hints = |matcher: &Matcher, has_hint: &dyn Fn(&str) -> bool| {
-            let unhinted = Matcher::ascii(matcher.pattern());
+            let unhinted = Matcher::new(matcher.pattern());
             let mut texts = texts_of(matcher.pattern());
             let text = texts.find(|text| !has_hint(text) && unhinted.is_match(text));
             without.extend(text.map(|text| (text, matcher.pattern().to_owned())));
