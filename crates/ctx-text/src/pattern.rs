@@ -67,6 +67,11 @@ impl Lists {
         Phrases::new(self.entries(name).iter().map(String::as_str))
     }
 
+    /// Returns the pattern of a list, with the hints in the list `NAME, hints`.
+    pub fn hinted(&self, name: &str) -> LazyRegex {
+        LazyRegex::hinted(self.pattern(name), self.phrases(&format!("{name}, hints")))
+    }
+
     /// Returns the words of a list, in which spaces separate them.
     pub fn words(&self, name: &str) -> WordSet {
         let entries = self.entries(name);
@@ -97,12 +102,10 @@ fn for_ascii_texts(pattern: &str) -> String {
     let mut ascii = String::with_capacity(pattern.len());
     let mut is_escaped = false;
     for c in in_lower_case.unwrap_or(pattern).chars() {
-        if !c.is_ascii() {
-            ascii.push_str(r"\xFF");
-        } else if in_lower_case.is_some() && !is_escaped {
-            ascii.push(c.to_ascii_lowercase());
-        } else {
-            ascii.push(c);
+        match c {
+            _ if !c.is_ascii() => ascii.push_str(r"\xFF"),
+            _ if in_lower_case.is_some() && !is_escaped => ascii.push(c.to_ascii_lowercase()),
+            _ => ascii.push(c),
         }
         is_escaped = c == '\\' && !is_escaped;
     }

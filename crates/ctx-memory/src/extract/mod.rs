@@ -15,7 +15,7 @@ use ctx_summary::ledger::rules::{MemoryKind, QUOTE_MAX, Sentence, quote};
 use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
 use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
-use ctx_text::{LazyRegex, Lists, head_and_tail, plain_line, shorten};
+use ctx_text::{Lists, head_and_tail, plain_line, shorten};
 
 use crate::entry::MemoryItem;
 use offers::Offers;
@@ -23,16 +23,6 @@ pub use reconcile::reconcile;
 use standalone::{Lines, is_vague_consent, reason, scope, standalone};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
-
-/// The pattern of a list. `OPTION` stands for the words for an option.
-fn pattern(list: &str) -> String {
-    LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words"))
-}
-
-/// The pattern of a list, with the hints in the list `NAME, hints`.
-fn hinted(list: &str) -> LazyRegex {
-    LazyRegex::hinted(pattern(list), LISTS.phrases(&format!("{list}, hints")))
-}
 
 /// The kinds that are found in sentences.
 const SENTENCE_KINDS: [MemoryKind; 3] =

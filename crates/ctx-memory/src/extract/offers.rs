@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{LazyRegex, plain_line, shorten};
 
+use super::LISTS;
 use super::reconcile::bare;
-use super::{hinted, pattern};
 
 /// Longest quote of an option, in characters.
 const LONGEST: usize = 160;
@@ -15,10 +15,10 @@ const TITLE: usize = 40;
 /// More numbered lines are steps or findings, not options.
 const MOST: usize = 9;
 
-static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("offer")));
-static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("label")));
-static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| hinted("reference"));
-static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("answer")));
+static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("offer")));
+static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("label")));
+static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reference"));
+static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("answer")));
 
 /// The options of the last text that offered some.
 #[derive(Debug, Default)]

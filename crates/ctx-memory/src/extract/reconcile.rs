@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_summary::ledger::Decision;
 use ctx_summary::ledger::rules::MemoryKind;
-use ctx_text::{LazyRegex, Phrases};
+use ctx_text::LazyRegex;
 
+use super::LISTS;
 use crate::entry::MemoryItem;
 
 /// How many later decisions are compared with one. A longer session on the same matter has moved
@@ -31,10 +32,7 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
 /// Drops repetitions, even with other quotes and emphasis, and the model's reports of the user's
 /// decisions.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
-    static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| {
-        let report = r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户";
-        LazyRegex::hinted(report, Phrases::new(["user|用户"]))
-    });
+    static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("report"));
     let mut seen = HashSet::new();
     let mut decided_by_user: Vec<String> = Vec::new();
     items.retain(|item| {

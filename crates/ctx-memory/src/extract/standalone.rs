@@ -8,7 +8,7 @@ use ctx_summary::ledger::rules::{MemoryKind, QUOTE_MAX, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::{LazyRegex, WordSet, first_chars, plain_line, shorten};
 
-use super::{LISTS, hinted, pattern};
+use super::LISTS;
 
 /// A longer line is a paragraph, which is never quoted whole.
 const LONGEST_LINE: usize = 4 * QUOTE_MAX;
@@ -91,7 +91,7 @@ impl<'t> Lines<'t> {
 /// The line without the sentences that ask, announce a step or introduce what follows. `quoted`
 /// always stays.
 fn without_lead_ins(line: &str, quoted: &str) -> String {
-    static LEAD_IN: LazyLock<LazyRegex> = LazyLock::new(|| hinted("lead-in"));
+    static LEAD_IN: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("lead-in"));
     let mut kept = sentences(line);
     kept.retain(|it| it.contains(quoted) || quoted.contains(it.as_str()) || !LEAD_IN.is_match(it));
     let kept = kept.join(" ");
@@ -100,19 +100,19 @@ fn without_lead_ins(line: &str, quoted: &str) -> String {
 
 /// The text without an interjection at its start: `Ah! The port is 80`.
 fn without_interjection(text: &str) -> &str {
-    static INTERJECTION: LazyLock<LazyRegex> = LazyLock::new(|| hinted("interjection"));
+    static INTERJECTION: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("interjection"));
     &text[INTERJECTION.find(text).map_or(0, |found| found.end)..]
 }
 
 /// Whether a sentence says how a problem was solved that the list entry above it names.
 fn is_remedy(text: &str) -> bool {
-    static REMEDY: LazyLock<LazyRegex> = LazyLock::new(|| hinted("remedy"));
+    static REMEDY: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("remedy"));
     REMEDY.is_match(text)
 }
 
 /// The problem and its remedy. `None` if the entry above is only the title of a section.
 fn joined(problem: &str, remedy: &str) -> Option<String> {
-    static TITLE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("title")));
+    static TITLE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("title")));
     if TITLE.is_match(problem) {
         return None;
     }
@@ -125,7 +125,7 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
 /// Whether a sentence consents without naming to what: "Yes, please proceed with the change."
 pub(super) fn is_vague_consent(text: &str) -> bool {
     static VAGUE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("vague"));
-    static CONSENT: LazyLock<LazyRegex> = LazyLock::new(|| hinted("consent"));
+    static CONSENT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("consent"));
     let plain = text.replace('’', "'");
     let Some(consent) = CONSENT.groups(&plain) else { return false };
     let mut words = consent[1].unwrap_or_default().split(|c: char| !c.is_alphanumeric());
@@ -134,7 +134,7 @@ pub(super) fn is_vague_consent(text: &str) -> bool {
 
 /// The reason that a sentence gives: what follows `because`.
 pub(super) fn reason(text: &str) -> Option<String> {
-    static REASON: LazyLock<LazyRegex> = LazyLock::new(|| hinted("reason"));
+    static REASON: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reason"));
     let reason = REASON.groups(text)?[1]?;
     Some(reason.trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
 }
@@ -142,7 +142,7 @@ pub(super) fn reason(text: &str) -> Option<String> {
 /// The words of a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,
 /// `before you commit`.
 pub(super) fn scope(rule: &str) -> Option<&str> {
-    static SCOPE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(pattern("scope")));
+    static SCOPE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("scope")));
     let found = SCOPE.find(rule)?;
     let word = rule[found.clone()].split(' ').next().unwrap_or_default();
     let is_condition = CONDITIONS.split(' ').any(|begin| word.eq_ignore_ascii_case(begin));

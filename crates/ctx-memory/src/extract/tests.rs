@@ -2,10 +2,11 @@
 
 use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
-use super::{Extractor, LazyRegex, SENTENCE_KINDS, hinted, pattern};
+use super::{Extractor, LISTS, SENTENCE_KINDS};
 use crate::entry::MemoryItem;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_testkit::texts_of;
+use ctx_text::LazyRegex;
 
 fn say(role: Role, text: &'static str) -> Message<'static> {
     Message::new(role, vec![Part::Text(text.into())])
@@ -191,9 +192,9 @@ fn long_sentences_are_cut() {
 
 #[test]
 fn every_text_that_a_pattern_matches_has_a_hint() {
-    for list in ["lead-in", "interjection", "remedy", "consent", "reason", "reference"] {
-        let (with_hints, without) = (hinted(list), LazyRegex::new(pattern(list)));
-        for text in texts_of(&pattern(list)) {
+    for list in ["lead-in", "interjection", "remedy", "consent", "reason", "reference", "report"] {
+        let (with_hints, without) = (LISTS.hinted(list), LazyRegex::new(LISTS.pattern(list)));
+        for text in texts_of(&LISTS.pattern(list)) {
             assert_eq!(with_hints.is_match(&text), without.is_match(&text), "{list}: {text:?}");
         }
     }

@@ -138,9 +138,7 @@ fn names_exception(line: &str) -> bool {
 
 /// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
-    static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| {
-        LazyRegex::hinted(LISTS.pattern("exit code"), LISTS.phrases("exit code, hints"))
-    });
+    static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("exit code"));
     EXIT.groups(line)?[1]?.parse().ok()
 }
 

@@ -200,9 +200,7 @@ impl Items {
     }
 }
 
-static TAKES_BACK: LazyLock<LazyRegex> = LazyLock::new(|| {
-    LazyRegex::hinted(LISTS.pattern("takes back"), LISTS.phrases("takes back, hints"))
-});
+static TAKES_BACK: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("takes back"));
 
 /// A decision, parsed once to compare it with many others.
 pub struct Decision {
