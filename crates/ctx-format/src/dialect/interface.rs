@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::dialect::content::text_record;
 use crate::dialect::repair::RepairDialect;
-use crate::dialect::sign;
 use crate::dialect::summary::{SUMMARY_LINE, summary_text};
 use crate::dialect::unread::Unread;
 use crate::dialect::usage::Usage;
@@ -95,11 +94,8 @@ pub trait Dialect: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Returns how sure it is that `object` is a record of this format. An agent's log is known by
-    /// its sign.
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        if sign::is_of_log(self.name(), object) { Sniff::Yes } else { Sniff::No }
-    }
+    /// Returns how sure it is that `object` is a record of this format.
+    fn sniff(&self, object: &Object<'_>) -> Sniff;
 
     /// The skeleton of the message, without decoding content; `None` if the record is not a
     /// message.

@@ -1,21 +1,9 @@
 //! Signs: rules, as data, that recognize a record by its members.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use serde::Deserialize;
 
 use crate::Object;
-
-/// The signs of the agents' logs, by the name of the dialect.
-static SIGNS: LazyLock<HashMap<String, Sign>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../log/signs.json")).expect("a test reads signs.json")
-});
-
-/// Returns true if `object` has the sign of the log with that name.
-pub(crate) fn is_of_log(name: &str, object: &Object<'_>) -> bool {
-    SIGNS.get(name).is_some_and(|sign| sign.is_of(object))
-}
+use crate::dialect::interface::Sniff;
 
 /// A condition on the members of an object.
 #[derive(Deserialize)]
@@ -49,6 +37,15 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
+    /// Reads the sign of a format, which identifies each of its records.
+    pub(crate) fn read(json: &str) -> Self {
+        serde_json::from_str(json).expect("a test reads each sign")
+    }
+
+    pub(crate) fn sniff(&self, object: &Object<'_>) -> Sniff {
+        if self.is_of(object) { Sniff::Yes } else { Sniff::No }
+    }
+
     pub(crate) fn is_of(&self, object: &Object<'_>) -> bool {
         match self {
             Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),

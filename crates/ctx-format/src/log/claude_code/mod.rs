@@ -9,12 +9,14 @@ mod tree;
 mod view;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::compaction::CompactionWriter;
 use super::{About, Log};
 use crate::dialect::anthropic;
 use crate::dialect::content::kind_of;
-use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+use crate::dialect::sign::Sign;
 use crate::log::view::ViewBuilder;
 use crate::{
     Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline, Part,
@@ -25,6 +27,8 @@ pub(crate) use convert::Writer;
 
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
+
+static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
 /// The `usage` of a reply whose token counts are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
@@ -42,6 +46,10 @@ const NO_REQUESTS: [&str; 3] =
 impl Dialect for ClaudeCode {
     fn name(&self) -> &'static str {
         "claude-code"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        SIGN.sniff(object)
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {

@@ -20,6 +20,7 @@ mod tests;
 mod view;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use self::log::Line;
 use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, snapshot_of};
@@ -27,7 +28,8 @@ use super::compaction::CompactionWriter;
 use super::{About, Log};
 use crate::dialect::content::kind_of;
 use crate::dialect::gemini as part;
-use crate::dialect::interface::{Dialect, HeldMessage, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, Sniff, Wrapped};
+use crate::dialect::sign::Sign;
 use crate::dialect::usage::sum;
 use crate::log::view::ViewBuilder;
 use crate::{
@@ -40,9 +42,15 @@ pub(crate) use convert::Writer;
 /// The dialect `gemini`.
 pub struct Gemini;
 
+static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
+
 impl Dialect for Gemini {
     fn name(&self) -> &'static str {
         "gemini"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        SIGN.sniff(object)
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {

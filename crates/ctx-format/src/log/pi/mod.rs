@@ -15,6 +15,7 @@ mod tree;
 mod view;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use self::entry::{Entry, EntryKind};
 use super::compaction::CompactionWriter;
@@ -23,7 +24,8 @@ use super::{About, Log};
 use crate::dialect::anthropic;
 use crate::dialect::chat::Chat;
 use crate::dialect::content::{cut_blocks, kind_of};
-use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Wrapped};
+use crate::dialect::interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
+use crate::dialect::sign::Sign;
 use crate::dialect::usage::{lessen, sum};
 use crate::{
     Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
@@ -35,6 +37,8 @@ pub(crate) use convert::Writer;
 /// The dialect `pi`.
 pub struct Pi;
 
+static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
+
 /// The `usage` of a reply whose token counts are unknown: each reply must have one.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
@@ -44,6 +48,10 @@ const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 impl Dialect for Pi {
     fn name(&self) -> &'static str {
         "pi"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        SIGN.sniff(object)
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
