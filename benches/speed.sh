@@ -72,7 +72,7 @@ make_input() {
 
 say "building"
 cargo build --release --locked
-bin=$PWD/target/release
+bin=${CARGO_TARGET_DIR:-$PWD/target}/release
 make_input
 big=$work/big.jsonl
 tiny=$work/tiny.jsonl
