@@ -148,7 +148,7 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// A constant pattern with the classes of [`with_ascii_classes`].
+    /// A constant pattern with words, digits and spaces of ASCII.
     pub fn new(pattern: &str) -> Self {
         Self { pattern: pattern.to_owned(), ..Self::default() }
     }
@@ -247,7 +247,7 @@ impl LazyRegex {
         Self { pattern: pattern.into(), ..Self::default() }
     }
 
-    /// Keeps the pattern with the classes of [`with_ascii_classes`].
+    /// Keeps the pattern with words, digits and spaces of ASCII.
     pub fn ascii(pattern: &str) -> Self {
         Self::new(with_ascii_classes(pattern))
     }
