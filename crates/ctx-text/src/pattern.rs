@@ -121,12 +121,12 @@ fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
 }
 
 /// Regexes that ignore case accept these characters for `s` and `k`.
-const LETTERS: [char; 2] = ['\u{17f}', '\u{212a}'];
+const FOLDED_TO_S_AND_K: [char; 2] = ['\u{17f}', '\u{212a}'];
 
 /// Returns a text in which each character that is not ASCII is one byte. A pattern that names no
 /// such character cannot tell them apart.
 fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
-    let byte = |c| match LETTERS.iter().position(|letter| *letter == c) {
+    let byte = |c| match FOLDED_TO_S_AND_K.iter().position(|letter| *letter == c) {
         Some(at) if ignores_case => b"sk"[at],
         _ => u8::try_from(c).ok().filter(u8::is_ascii).unwrap_or(0x80),
     };
@@ -361,7 +361,7 @@ impl Phrases {
     /// Returns true if a text that a regex may match contains one of the phrases, be it as part of a
     /// word.
     pub fn occur_in(&self, text: &str) -> bool {
-        self.any(text, |_, _| true) || !text.is_ascii() && text.contains(LETTERS)
+        self.any(text, |_, _| true) || !text.is_ascii() && text.contains(FOLDED_TO_S_AND_K)
     }
 
     /// Returns true if a text contains one of the phrases as whole words. Those in scripts without

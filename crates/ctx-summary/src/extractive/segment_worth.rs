@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn polite_words_and_promises_say_little() {
-        let told = of(&[
+        let worths = of(&[
             "Hello there!",
             "The cause is a lock that is never freed.",
             "好的，谢谢！",
@@ -227,7 +227,7 @@ mod tests {
             "Done.",
         ]);
         let worth = |text: &str| {
-            let found = told.iter().find(|(of, _)| *of == text);
+            let found = worths.iter().find(|(of, _)| *of == text);
             found.expect("it was said").1
         };
         assert!(worth("Hello there!") < 0.1 && worth("好的，谢谢！") < 0.1);
@@ -235,13 +235,13 @@ mod tests {
             worth("The cause is a lock that is never freed."),
             worth("Let me look at the file first."),
         );
-        assert!(promise < cause / 2.0, "{told:?}");
-        assert!(worth("Please repair the login.") > cause, "{told:?}");
+        assert!(promise < cause / 2.0, "{worths:?}");
+        assert!(worth("Please repair the login.") > cause, "{worths:?}");
     }
 
     #[test]
     fn a_reason_is_worth_more_than_other_words() {
-        let told = of(&[
+        let worths = of(&[
             "We start today.",
             "Yes.",
             "It fails because of a row.",
@@ -251,12 +251,12 @@ mod tests {
             "It goes on.",
             "So.",
         ]);
-        assert!(told[2].1 > told[4].1, "{told:?}");
+        assert!(worths[2].1 > worths[4].1, "{worths:?}");
     }
 
     #[test]
     fn a_rule_is_worth_more_than_other_words() {
-        let told = of(&[
+        let worths = of(&[
             "We start today.",
             "Yes.",
             "Never write to the table.",
@@ -266,7 +266,7 @@ mod tests {
             "It goes on.",
             "So.",
         ]);
-        assert!(told[2].1 > told[4].1, "{told:?}");
+        assert!(worths[2].1 > worths[4].1, "{worths:?}");
     }
 }
 
