@@ -132,7 +132,8 @@ impl<'c> Reading<'c> {
         let whole_records = self.converter.whole_records;
         let units = pairing::units(&self.entries, joins_replies, whole_records);
         let writing = Writing {
-            target: (Format::of(self.converter.to).writer)(self.session()),
+            target: (Format::of(self.converter.to).writer)(),
+            session: self.session(),
             has_begun: self.converter.mark.is_some() || whole_records,
             converter: self.converter,
             from: self.from,

@@ -6,7 +6,7 @@ use crate::convert::lowered::{DENIALS, IS_REQUEST};
 use crate::convert::pairing::Unit;
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::report::{LossKind, Report, Source, SourceId};
-use crate::convert::target::{Line, Notes, Target};
+use crate::convert::target::{Line, Notes, Session, Target};
 use crate::convert::turn::{self, Family};
 use crate::convert::{ConvertError, Converter};
 use crate::dialect::Format;
@@ -24,6 +24,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
     pub(crate) target: Box<dyn Target>,
+    pub(crate) session: Session,
     pub(crate) ids: Ids,
     /// Whether the first message other than a system message was written, or none may be added.
     pub(crate) has_begun: bool,
@@ -34,14 +35,14 @@ pub(crate) struct Writing<'w> {
 impl Writing<'_> {
     /// Writes all units.
     pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
-        let lines = self.target.begin();
+        let lines = self.target.begin(&mut self.session);
         self.lines(lines, &[])?;
         let is_summary = |unit: &Unit| unit.entries().iter().any(|it| self.entries[*it].is_summary);
         let last_summary = units.iter().rposition(is_summary);
         for (number, unit) in units.iter().enumerate() {
             self.unit(unit, last_summary.is_some_and(|last| number < last))?;
         }
-        let lines = self.target.end();
+        let lines = self.target.end(&self.session);
         self.lines(lines, &[])?;
         Ok(self.report)
     }
@@ -57,6 +58,7 @@ impl Writing<'_> {
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut notes = Notes {
             report: &mut self.report,
+            session: &mut self.session,
             entries: &entries,
             line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
             is_whole: self.converter.whole_records,

@@ -23,7 +23,7 @@ mod summary;
 pub(crate) mod unread;
 pub(crate) mod usage;
 
-use crate::convert::target::{self, Session, Target};
+use crate::convert::target::{self, Target};
 use crate::convert::turn::Family;
 use crate::log::{claude_code, codex, gemini as gemini_log, pi};
 
@@ -44,32 +44,30 @@ pub(crate) struct Format {
     /// The shape of the messages within its records.
     pub(crate) family: Family,
     /// Creates the writer that converts a session to this format.
-    pub(crate) writer: fn(Session) -> Box<dyn Target>,
+    pub(crate) writer: fn() -> Box<dyn Target>,
 }
 
-const CHAT: Format = Format::new(&Chat, "a session of the format chat", Family::Other, |_| {
+const CHAT: Format = Format::new(&Chat, "a session of the format chat", Family::Other, || {
     Box::new(target::chat::Writer)
 });
 
 /// The formats of APIs, then those of agents in alphabetical order.
 const FORMATS: [Format; 7] = [
     CHAT,
-    Format::new(&Anthropic, "a session of the format anthropic", Family::Blocks, |_| {
+    Format::new(&Anthropic, "a session of the format anthropic", Family::Blocks, || {
         Box::new(target::anthropic::Writer)
     }),
-    Format::new(&Responses, "a session of the format responses", Family::Items, |_| {
+    Format::new(&Responses, "a session of the format responses", Family::Items, || {
         Box::new(target::items::Writer)
     }),
-    Format::new(&ClaudeCode, "a Claude Code session", Family::Blocks, |session| {
-        Box::new(claude_code::Writer::new(session))
+    Format::new(&ClaudeCode, "a Claude Code session", Family::Blocks, || {
+        Box::new(claude_code::Writer::default())
     }),
-    Format::new(&Codex, "a Codex session", Family::Items, |session| {
-        Box::new(codex::Writer::new(session))
+    Format::new(&Codex, "a Codex session", Family::Items, || Box::new(codex::Writer::default())),
+    Format::new(&Gemini, "a Gemini CLI session", Family::Other, || {
+        Box::new(gemini_log::Writer::default())
     }),
-    Format::new(&Gemini, "a Gemini CLI session", Family::Other, |session| {
-        Box::new(gemini_log::Writer::new(session))
-    }),
-    Format::new(&Pi, "a pi session", Family::Other, |session| Box::new(pi::Writer::new(session))),
+    Format::new(&Pi, "a pi session", Family::Other, || Box::new(pi::Writer::default())),
 ];
 
 impl Format {
@@ -77,7 +75,7 @@ impl Format {
         dialect: &'static dyn Dialect,
         session: &'static str,
         family: Family,
-        writer: fn(Session) -> Box<dyn Target>,
+        writer: fn() -> Box<dyn Target>,
     ) -> Self {
         Self { dialect, session, family, writer }
     }

@@ -19,7 +19,7 @@ pub(crate) mod items;
 /// default methods do the rest.
 pub(crate) trait Target {
     /// The lines before all messages.
-    fn begin(&mut self) -> Vec<Line> {
+    fn begin(&mut self, _: &mut Session) -> Vec<Line> {
         Vec::new()
     }
 
@@ -33,7 +33,7 @@ pub(crate) trait Target {
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line>;
 
     /// The record that holds a message or a result of `role`; `None` if it waits for a summary.
-    fn line(&mut self, _: Role, json: String, at: &[usize], _: &Notes<'_>) -> Option<Line> {
+    fn line(&mut self, _: Role, json: String, at: &[usize], _: &mut Notes<'_>) -> Option<Line> {
         Some(Line::new(json, at))
     }
 
@@ -71,7 +71,7 @@ pub(crate) trait Target {
     }
 
     /// The lines at the end.
-    fn end(&mut self) -> Vec<Line> {
+    fn end(&mut self, _: &Session) -> Vec<Line> {
         Vec::new()
     }
 }
@@ -118,17 +118,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The time of a line as agents write it: the time in the source, or else the time of the line
-    /// before.
-    pub(crate) fn time(&mut self, said: Option<&str>) -> String {
-        let said = said.and_then(|time| DateTime::parse_from_rfc3339(time).ok());
-        if let Some(time) = said {
-            self.time = time.into();
-        }
-        self.now()
-    }
-
-    /// The time of the last line.
+    /// The time of the last line, as agents write it.
     pub(crate) fn now(&self) -> String {
         self.time.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
@@ -143,6 +133,7 @@ pub(crate) fn text_block(text: &str) -> String {
 /// carry.
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
+    pub(crate) session: &'r mut Session,
     pub(crate) entries: &'r [&'r Entry],
     /// The line that reported losses refer to.
     pub(crate) line: u64,
@@ -160,9 +151,15 @@ impl Notes<'_> {
         }
     }
 
-    /// The time of the first of these records of the unit.
-    pub(crate) fn time_of(&self, origins: &[usize]) -> Option<&str> {
-        self.entries.get(*origins.first()?)?.time.as_deref()
+    /// The time of a line that is made of these records of the unit: the time of the first one, or
+    /// else that of the line before.
+    pub(crate) fn time(&mut self, origins: &[usize]) -> String {
+        let entry = origins.first().and_then(|it| self.entries.get(*it));
+        let time = entry.and_then(|entry| entry.time.as_deref());
+        if let Some(time) = time.and_then(|time| DateTime::parse_from_rfc3339(time).ok()) {
+            self.session.time = time.into();
+        }
+        self.session.now()
     }
 
     /// The model that wrote the reply in these records.

@@ -3,7 +3,7 @@
 
 use super::NO_USAGE;
 use crate::Role;
-use crate::convert::target::{Line, Notes, Session, Target, anthropic};
+use crate::convert::target::{Line, Notes, Target, anthropic};
 use crate::convert::turn::{Answer, Summary, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 
@@ -14,27 +14,29 @@ const VERSION: &str = "2.1.197";
 /// default; without a name it hangs.
 const NO_MODEL: &str = "<synthetic>";
 
+#[derive(Default)]
 pub(crate) struct Writer {
-    session: Session,
     /// The id of the last line.
     parent: Option<String>,
-    /// The model of the last reply.
-    model: String,
+    /// The model of the last reply, if the API has it.
+    model: Option<String>,
 }
 
 impl Writer {
-    pub(crate) fn new(session: Session) -> Self {
-        Self { session, parent: None, model: NO_MODEL.to_owned() }
-    }
-
     /// Writes the line for a message.
-    fn wrap(&mut self, role: &str, message: &str, is_summary: bool, time: Option<&str>) -> String {
-        let id = self.session.ids.uuid();
+    fn wrap(
+        &mut self,
+        role: &str,
+        message: &str,
+        is_summary: bool,
+        (at, notes): (&[usize], &mut Notes<'_>),
+    ) -> Line {
+        let id = notes.session.ids.uuid();
         let line = LineText::new()
             .json("parentUuid", &self.parent.as_deref().map_or("null".to_owned(), quoted))
             .members(r#""isSidechain":false,"userType":"external""#)
-            .text("cwd", &self.session.cwd)
-            .text("sessionId", &self.session.id)
+            .text("cwd", &notes.session.cwd)
+            .text("sessionId", &notes.session.id)
             .text("version", VERSION)
             .text("gitBranch", "")
             .text("type", role)
@@ -42,26 +44,23 @@ impl Writer {
             .is("isVisibleInTranscriptOnly", is_summary)
             .json("message", message)
             .text("uuid", &id)
-            .text("timestamp", &self.session.time(time));
+            .text("timestamp", &notes.time(at));
         self.parent = Some(id);
-        line.end()
+        Line::new(line.end(), at)
     }
 
     /// Splits a reply into a message for each block.
     fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         let blocks = anthropic::blocks(&said.pieces, notes);
-        let id = format!("msg_{}", self.session.ids.uuid().replace('-', ""));
-        if let Some(model) = said.model.as_deref()
-            && model.starts_with("claude")
-        {
-            model.clone_into(&mut self.model);
-        }
+        let id = format!("msg_{}", notes.session.ids.uuid().replace('-', ""));
+        let model = said.model.as_deref().filter(|model| model.starts_with("claude"));
+        self.model = model.map(str::to_owned).or(self.model.take());
         let stop = if said.has_calls() { "tool_use" } else { "end_turn" };
         let messages = blocks.into_iter().map(|block| {
             LineText::new()
                 .text("id", &id)
                 .members(r#""type":"message","role":"assistant""#)
-                .text("model", &self.model)
+                .text("model", self.model.as_deref().unwrap_or(NO_MODEL))
                 .json("content", &list(&[block]))
                 .text("stop_reason", stop)
                 .json("stop_sequence", "null")
@@ -90,12 +89,17 @@ impl Target for Writer {
 
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let message = anthropic::message("user", &quoted(&summary.text));
-        let line = self.wrap("user", &message, true, notes.time_of(&summary.origins));
-        vec![Line::new(line, &summary.origins)]
+        vec![self.wrap("user", &message, true, (&summary.origins, notes))]
     }
 
-    fn line(&mut self, role: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
+    fn line(
+        &mut self,
+        role: Role,
+        json: String,
+        at: &[usize],
+        notes: &mut Notes<'_>,
+    ) -> Option<Line> {
         let role = if role == Role::Assistant { "assistant" } else { "user" };
-        Some(Line::new(self.wrap(role, &json, false, notes.time_of(at)), at))
+        Some(self.wrap(role, &json, false, (at, notes)))
     }
 }

@@ -8,55 +8,46 @@ use crate::dialect::items;
 use crate::log::compaction::LineText;
 use crate::{Part, Role};
 
+#[derive(Default)]
 pub(crate) struct Writer {
-    session: Session,
     /// The items before a summary that follows later; the line of the summary includes them.
     before: Vec<String>,
 }
 
-impl Writer {
-    pub(crate) fn new(session: Session) -> Self {
-        Self { session, before: Vec::new() }
-    }
+fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
+    let json = LineText::new().text("timestamp", time).text("type", kind).json("payload", payload);
+    Line::new(json.end(), origins)
+}
 
-    fn wrap(&mut self, kind: &str, payload: &str, origins: &[usize], time: Option<&str>) -> Line {
-        let json = LineText::new()
-            .text("timestamp", &self.session.time(time))
-            .text("type", kind)
-            .json("payload", payload);
-        Line::new(json.end(), origins)
+/// Writes the copy of a message for the screen. The client only lists sessions that have a user
+/// request in such a copy.
+fn event(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
+    let (kind, lists): (_, &[&str]) = match said.role {
+        Role::User => ("user_message", &["images", "local_images", "text_elements"]),
+        Role::Assistant => ("agent_message", &[]),
+        _ => return None,
+    };
+    let texts = said.pieces.iter().filter_map(|piece| match &piece.part {
+        Part::Text(text) => Some(text.as_ref()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n");
+    if text.is_empty() {
+        return None;
     }
-
-    /// Writes the copy of a message for the screen. The client only lists sessions that have a user
-    /// request in such a copy.
-    fn event(&mut self, said: &TurnMessage<'_>) -> Option<Line> {
-        let (kind, lists): (_, &[&str]) = match said.role {
-            Role::User => ("user_message", &["images", "local_images", "text_elements"]),
-            Role::Assistant => ("agent_message", &[]),
-            _ => return None,
-        };
-        let texts = said.pieces.iter().filter_map(|piece| match &piece.part {
-            Part::Text(text) => Some(text.as_ref()),
-            _ => None,
-        });
-        let text = texts.collect::<Vec<_>>().join("\n");
-        if text.is_empty() {
-            return None;
-        }
-        let payload = LineText::of_type(kind).text("message", &text);
-        let payload = lists.iter().fold(payload, |payload, key| payload.json(key, "[]"));
-        Some(self.wrap("event_msg", &payload.end(), &said.origins, None))
-    }
+    let payload = LineText::of_type(kind).text("message", &text);
+    let payload = lists.iter().fold(payload, |payload, key| payload.json(key, "[]"));
+    Some(wrap(&notes.session.now(), "event_msg", &payload.end(), &said.origins))
 }
 
 impl Target for Writer {
-    fn begin(&mut self) -> Vec<Line> {
+    fn begin(&mut self, session: &mut Session) -> Vec<Line> {
         let payload = LineText::new()
-            .text("id", &self.session.id)
-            .text("timestamp", &self.session.now())
-            .text("cwd", &self.session.cwd)
+            .text("id", &session.id)
+            .text("timestamp", &session.now())
+            .text("cwd", &session.cwd)
             .members(r#""originator":"codex_exec","cli_version":"0.169.0","source":"exec""#);
-        vec![self.wrap("session_meta", &payload.end(), &[], None)]
+        vec![wrap(&session.now(), "session_meta", &payload.end(), &[])]
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -74,15 +65,15 @@ impl Target for Writer {
         let Summary { text, origins, .. } = summary;
         let mut history = std::mem::take(&mut self.before);
         history.push(items::of_user(text));
-        vec![self.wrap("compacted", &compacted(text, &history), origins, notes.time_of(origins))]
+        vec![wrap(&notes.time(origins), "compacted", &compacted(text, &history), origins)]
     }
 
-    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
+    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Option<Line> {
         if notes.summary_comes {
             self.before.push(json);
             return None;
         }
-        Some(self.wrap("response_item", &json, at, notes.time_of(at)))
+        Some(wrap(&notes.time(at), "response_item", &json, at))
     }
 
     fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
@@ -90,13 +81,13 @@ impl Target for Writer {
         if let Turn::Message(said) = turn
             && !notes.summary_comes
         {
-            lines.extend(self.event(said));
+            lines.extend(event(said, notes));
         }
         lines
     }
 
-    fn end(&mut self) -> Vec<Line> {
-        let left = std::mem::take(&mut self.before).into_iter();
-        left.map(|item| self.wrap("response_item", &item, &[], None)).collect()
+    fn end(&mut self, session: &Session) -> Vec<Line> {
+        let left = self.before.drain(..);
+        left.map(|item| wrap(&session.now(), "response_item", &item, &[])).collect()
     }
 }

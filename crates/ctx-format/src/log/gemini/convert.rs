@@ -10,70 +10,13 @@ use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
 use crate::{Call, Media, Part, Role, ToolResult};
 
+#[derive(Default)]
 pub(crate) struct Writer {
-    session: Session,
     /// The messages before a summary that follows later: they become one list with it.
     before: Vec<String>,
 }
 
 impl Writer {
-    pub(crate) fn new(session: Session) -> Self {
-        Self { session, before: Vec::new() }
-    }
-
-    fn message_of(&mut self, kind: &str, time: Option<&str>, content: &[String]) -> LineText {
-        let time = self.session.time(time);
-        written(&mut self.session.ids, &time, kind, content)
-    }
-
-    /// Writes a reply with the results of its calls.
-    fn reply(
-        &mut self,
-        said: &TurnMessage<'_>,
-        answers: &[Answer<'_>],
-        notes: &mut Notes<'_>,
-    ) -> Option<String> {
-        notes.name(said);
-        // The calls have the time of the reply.
-        self.session.time(notes.time_of(&said.origins));
-        let (mut texts, mut calls) = (Vec::new(), Vec::new());
-        for Piece { part, .. } in &said.pieces {
-            match part {
-                Part::Call(call) => calls.push(self.call(call, answers, notes)),
-                // The client leaves out a reply with an empty part.
-                Part::Text(text) | Part::Refusal(text) if text.is_empty() => {}
-                part => texts.extend(self::part(part, notes)),
-            }
-        }
-        if texts.is_empty() && calls.is_empty() {
-            return None;
-        }
-        let message = self
-            .message_of("gemini", None, &texts)
-            .some_list("toolCalls", &calls)
-            .some_text("model", said.model.as_deref());
-        Some(message.end())
-    }
-
-    fn call(&mut self, call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> String {
-        let id = call.id.as_deref().unwrap_or_default();
-        let answer = answers.iter().find(|answer| answer.id == id);
-        let result = answer.map(|answer| response(id, &call.name, &answer.result, notes));
-        let status = match answer {
-            Some(answer) if answer.result.is_error => "error",
-            Some(_) => "success",
-            None => "cancelled",
-        };
-        LineText::new()
-            .text("id", id)
-            .text("name", &call.name)
-            .json("args", &notes.arguments(&call.arguments))
-            .list("result", &result.into_iter().collect::<Vec<_>>())
-            .text("status", status)
-            .text("timestamp", &self.session.now())
-            .end()
-    }
-
     /// Writes a reply and its results as one message, then the other content next to the results.
     fn answered(
         &mut self,
@@ -84,7 +27,7 @@ impl Writer {
         let answers = &results.answers;
         let mut origins = said.origins.clone();
         origins.extend(answers.iter().map(|answer| answer.origin));
-        let reply = self.reply(said, answers, notes);
+        let reply = reply(said, answers, notes);
         let mut lines: Vec<Line> = reply.map(|it| Line::new(it, &origins)).into_iter().collect();
         if let Some(beside) = results.said_beside() {
             lines.extend(self.message(&beside, notes));
@@ -96,14 +39,62 @@ impl Writer {
     }
 }
 
+/// Writes a message that is made of these records of the unit.
+fn message_of(kind: &str, at: &[usize], content: &[String], notes: &mut Notes<'_>) -> LineText {
+    let time = notes.time(at);
+    written(&mut notes.session.ids, &time, kind, content)
+}
+
+/// Writes a reply with the results of its calls.
+fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Option<String> {
+    notes.name(said);
+    // The calls have the time of the reply.
+    notes.time(&said.origins);
+    let (mut texts, mut calls) = (Vec::new(), Vec::new());
+    for Piece { part, .. } in &said.pieces {
+        match part {
+            Part::Call(call) => calls.push(self::call(call, answers, notes)),
+            // The client leaves out a reply with an empty part.
+            Part::Text(text) | Part::Refusal(text) if text.is_empty() => {}
+            part => texts.extend(self::part(part, notes)),
+        }
+    }
+    if texts.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let message = message_of("gemini", &[], &texts, notes)
+        .some_list("toolCalls", &calls)
+        .some_text("model", said.model.as_deref());
+    Some(message.end())
+}
+
+fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> String {
+    let id = call.id.as_deref().unwrap_or_default();
+    let answer = answers.iter().find(|answer| answer.id == id);
+    let result = answer.map(|answer| response(id, &call.name, &answer.result, notes));
+    let status = match answer {
+        Some(answer) if answer.result.is_error => "error",
+        Some(_) => "success",
+        None => "cancelled",
+    };
+    LineText::new()
+        .text("id", id)
+        .text("name", &call.name)
+        .json("args", &notes.arguments(&call.arguments))
+        .list("result", &result.into_iter().collect::<Vec<_>>())
+        .text("status", status)
+        .text("timestamp", &notes.session.now())
+        .end()
+}
+
 impl Target for Writer {
-    fn begin(&mut self) -> Vec<Line> {
-        let hash = Sha256::digest(&self.session.cwd);
+    fn begin(&mut self, session: &mut Session) -> Vec<Line> {
+        let hash = Sha256::digest(&session.cwd);
         let digits = hash.iter().map(|byte| format!("{byte:02x}"));
         let hash: String = digits.collect();
-        let time = self.session.now();
+        let time = session.now();
         let header = LineText::new()
-            .text("sessionId", &self.session.id)
+            .text("sessionId", &session.id)
             .text("projectHash", &hash)
             .text("startTime", &time)
             .text("lastUpdated", &time)
@@ -113,7 +104,7 @@ impl Target for Writer {
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if said.role == Role::Assistant {
-            return self.reply(said, &[], notes).into_iter().collect();
+            return reply(said, &[], notes).into_iter().collect();
         }
         if !notes.is_for_agent(said) {
             return Vec::new();
@@ -126,13 +117,13 @@ impl Target for Writer {
         if parts.is_empty() && !said.pieces.is_empty() {
             return Vec::new();
         }
-        vec![self.message_of("user", notes.time_of(&said.origins), &parts).end()]
+        vec![message_of("user", &said.origins, &parts, notes).end()]
     }
 
     /// A result that does not answer a call of the previous record.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         let part = response(&answer.id, &answer.name, &answer.result, notes);
-        self.message_of("user", notes.time_of(&[answer.origin]), &[part]).end()
+        message_of("user", &[answer.origin], &[part], notes).end()
     }
 
     /// Puts the summary first in the list that replaces all earlier messages: otherwise the client
@@ -142,7 +133,7 @@ impl Target for Writer {
             return self.message(&TurnMessage::of_summary(summary), notes);
         }
         let text = LineText::new().text("text", &snapshot_of(&summary.text)).end();
-        let mut messages = vec![self.message_of("user", None, &[text]).end()];
+        let mut messages = vec![message_of("user", &[], &[text], notes).end()];
         messages.append(&mut self.before);
         let set = LineText::new().json("messages", &list(&messages));
         let json = LineText::new().json("$set", &set.end()).end();
@@ -173,9 +164,8 @@ impl Target for Writer {
         lines
     }
 
-    fn end(&mut self) -> Vec<Line> {
-        let left = std::mem::take(&mut self.before).into_iter();
-        left.map(|json| Line::new(json, &[])).collect()
+    fn end(&mut self, _: &Session) -> Vec<Line> {
+        self.before.drain(..).map(|json| Line::new(json, &[])).collect()
     }
 }
 

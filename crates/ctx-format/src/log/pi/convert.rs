@@ -8,8 +8,8 @@ use crate::convert::turn::{Answer, Piece, Summary, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};
 
+#[derive(Default)]
 pub(crate) struct Writer {
-    session: Session,
     /// The id of the first entry.
     first: Option<String>,
     /// The id of the last entry.
@@ -17,36 +17,32 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(session: Session) -> Self {
-        Self { session, first: None, parent: None }
-    }
-
     /// Begins an entry with a new id.
-    fn entry(&mut self, kind: &str, time: Option<&str>) -> (String, LineText) {
-        let id = self.session.ids.short();
+    fn entry(&mut self, kind: &str, at: &[usize], notes: &mut Notes<'_>) -> (String, LineText) {
+        let id = notes.session.ids.short();
         let line = LineText::of_type(kind)
             .text("id", &id)
             .json("parentId", &self.parent.as_deref().map_or("null".to_owned(), quoted))
-            .text("timestamp", &self.session.time(time));
+            .text("timestamp", &notes.time(at));
         self.first.get_or_insert_with(|| id.clone());
         self.parent = Some(id.clone());
         (id, line)
     }
+}
 
-    /// Adds the time to a message.
-    fn timed(&mut self, message: LineText, time: Option<&str>) -> String {
-        self.session.time(time);
-        message.json("timestamp", &self.session.time.timestamp_millis().to_string()).end()
-    }
+/// Adds the time to a message.
+fn timed(message: LineText, at: &[usize], notes: &mut Notes<'_>) -> String {
+    notes.time(at);
+    message.json("timestamp", &notes.session.time.timestamp_millis().to_string()).end()
 }
 
 impl Target for Writer {
-    fn begin(&mut self) -> Vec<Line> {
+    fn begin(&mut self, session: &mut Session) -> Vec<Line> {
         let header = LineText::of_type("session")
             .json("version", "3")
-            .text("id", &self.session.id)
-            .text("timestamp", &self.session.now())
-            .text("cwd", &self.session.cwd);
+            .text("id", &session.id)
+            .text("timestamp", &session.now())
+            .text("cwd", &session.cwd);
         vec![Line::new(header.end(), &[])]
     }
 
@@ -79,7 +75,7 @@ impl Target for Writer {
                 .json("usage", NO_USAGE)
                 .text("stopReason", stop);
         }
-        vec![self.timed(message, notes.time_of(&said.origins))]
+        vec![timed(message, &said.origins, notes)]
     }
 
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
@@ -89,7 +85,7 @@ impl Target for Writer {
             .text("toolName", &answer.name)
             .list("content", &notes.blocks(&answer.result, block))
             .json("isError", &answer.result.is_error.to_string());
-        self.timed(message, notes.time_of(&[answer.origin]))
+        timed(message, &[answer.origin], notes)
     }
 
     /// Writes a compaction that keeps all entries before it: the agent sends the summary first
@@ -98,7 +94,7 @@ impl Target for Writer {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);
         }
-        let (id, line) = self.entry("compaction", notes.time_of(&summary.origins));
+        let (id, line) = self.entry("compaction", &summary.origins, notes);
         let line = line
             .text("summary", &summary.text)
             .text("firstKeptEntryId", self.first.as_deref().unwrap_or(&id))
@@ -106,8 +102,8 @@ impl Target for Writer {
         vec![Line::new(line.end(), &summary.origins)]
     }
 
-    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
-        let (_, line) = self.entry("message", notes.time_of(at));
+    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &mut Notes<'_>) -> Option<Line> {
+        let (_, line) = self.entry("message", at, notes);
         Some(Line::new(line.json("message", &json).end(), at))
     }
 
