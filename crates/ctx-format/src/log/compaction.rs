@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::{Edits, Message, Object, Part, Slot, json};
+use crate::{Dialect, Edits, HeldMessage, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
@@ -31,6 +31,8 @@ pub struct Compaction<'a> {
     pub is_automatic: bool,
     /// The time of the compaction.
     pub now: DateTime<Utc>,
+    /// The latest time in the session.
+    pub newest: Option<DateTime<Utc>>,
     /// A hash of the session, from which new ids are derived: the same session always gets the same
     /// ids.
     pub seed: [u8; 32],
@@ -74,49 +76,58 @@ impl<'a> Kept<'a> {
     pub(crate) fn object(&self) -> Result<Object<'a>, CompactionError> {
         Object::parse(self.text).map_err(|_| CompactionError::Unreadable)
     }
+
+    /// The raw messages that stay, of a record that may hold several. `all` reads all of them.
+    pub(crate) fn raw_messages(
+        &self,
+        dialect: &dyn Dialect,
+        all: impl FnOnce(&Object<'a>) -> Option<Vec<String>>,
+    ) -> Result<Vec<String>, CompactionError> {
+        let object = self.object()?;
+        let raw = match &self.messages {
+            Some(numbers) => HeldMessage::chosen(dialect, &object, numbers),
+            None => all(&object),
+        };
+        raw.ok_or(CompactionError::Unreadable)
+    }
 }
 
-/// Replaces the values of these members, if the record has them. `no_usage` replaces the usage of a
-/// reply, because the reply's own usage counts the old context, and the agent would compact again
-/// at once.
-pub(crate) fn copy_with(
-    record: &Object<'_>,
-    members: &[(&str, String)],
-    no_usage: Option<&str>,
-) -> Edits {
+/// The changes that make a copy of a record in a tree: the new texts of its members, if it has
+/// them, and `no_usage` in place of the usage of a reply. The reply's own usage counts the old
+/// context, and the agent would compact again at once.
+pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &str) -> Edits {
     let mut edits = Edits::new();
-    for (key, new) in members {
+    for (key, new) in texts {
         if let Some(raw) = record.get(key) {
-            edits.replace(record.place_of(raw), new.clone());
+            edits.replace(record.place_of(raw), json::quoted(new));
         }
     }
     let message = record.object_of("message");
-    let usage = message.as_ref().and_then(|message| message.get("usage"));
-    if let (Some(raw), Some(no_usage)) = (usage, no_usage) {
+    if let Some(raw) = message.as_ref().and_then(|message| message.get("usage")) {
         edits.replace(record.place_of(raw), no_usage.to_owned());
     }
     edits
 }
 
-/// Gives new lines increasing times after all times of the session, because an agent may sort by
-/// time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Times {
-    newest: Option<DateTime<Utc>>,
+/// The ids and the times of the lines that a compaction adds. The times increase, and come after
+/// all times of the session, because an agent may sort by time.
+pub(crate) struct NewLines {
+    pub(crate) ids: Ids,
+    next: DateTime<Utc>,
 }
 
-impl Times {
-    /// Notes the time of a line of the session.
-    pub(crate) fn push(&mut self, object: &Object<'_>) {
-        self.newest = self.newest.max(object.time());
+impl NewLines {
+    pub(crate) fn of(compaction: &Compaction<'_>) -> Self {
+        let after = compaction.newest.map(|time| time + TimeDelta::milliseconds(1));
+        let next = after.map_or(compaction.now, |after| after.max(compaction.now));
+        Self { ids: Ids::new(&compaction.seed), next }
     }
 
     /// The time of the next line, as agents write it: UTC, with milliseconds.
-    pub(crate) fn next(&mut self, now: DateTime<Utc>) -> String {
-        let after = self.newest.map(|time| time + TimeDelta::milliseconds(1));
-        let time = after.map_or(now, |after| after.max(now));
-        self.newest = Some(time);
-        time.to_rfc3339_opts(SecondsFormat::Millis, true)
+    pub(crate) fn time(&mut self) -> String {
+        let time = self.next.to_rfc3339_opts(SecondsFormat::Millis, true);
+        self.next += TimeDelta::milliseconds(1);
+        time
     }
 }
 

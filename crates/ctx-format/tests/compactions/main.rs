@@ -66,8 +66,11 @@ impl Session {
         is_end: bool,
     ) -> Result<Self, CompactionError> {
         let mut writer = self.dialect.log().and_then(Log::compaction_writer).expect("it has one");
+        let mut newest = None;
         for line in &self.lines {
-            writer.push(&Object::parse(line).expect("an object"));
+            let object = Object::parse(line).expect("an object");
+            writer.push(&object);
+            newest = newest.max(object.time());
         }
         let context = self.context();
         let lines = writer.finish(&Compaction {
@@ -79,6 +82,7 @@ impl Session {
             tokens: (1000, 100),
             is_automatic: false,
             now: "2026-06-01T00:00:00Z".parse().expect("a time"),
+            newest,
             seed: [9; 32],
         })?;
         let mut new = self.clone();

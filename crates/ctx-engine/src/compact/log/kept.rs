@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use chrono::{DateTime, Utc};
 use ctx_format::compaction::{CompactionWriter, with_changes};
 use ctx_format::convert::SourceId;
 use ctx_format::{Class, Log, Object, Portion};
@@ -60,6 +61,8 @@ pub(super) struct LogRecords {
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// The number of records in the log.
     pub(super) count: u64,
+    /// The latest time in the log.
+    pub(super) newest: Option<DateTime<Utc>>,
     texts: HashMap<u64, String>,
     last: Option<u64>,
 }
@@ -69,6 +72,7 @@ impl LogRecords {
         let mut records = Self {
             writer: log.dialect.log().and_then(Log::compaction_writer),
             count: 0,
+            newest: None,
             texts: HashMap::new(),
             last: context.last().map(|last| last.record),
         };
@@ -84,6 +88,7 @@ impl LogRecords {
             let object = if is_read { record.object() } else { None };
             if let (Some(writer), Some(object)) = (&mut records.writer, object) {
                 writer.push(object);
+                records.newest = records.newest.max(object.time());
             }
             if let Some(object) = object
                 && wanted.contains(&records.count)

@@ -230,6 +230,7 @@ impl Decision {
             tokens: (report.tokens_before, report.tokens_after),
             is_automatic: plan.options.only_if_due,
             now: (plan.environment.now)(),
+            newest: self.records.newest,
             seed: seed(self.records.count, last, summary),
         };
         let lines = writer.finish(&compaction)?;

@@ -8,10 +8,10 @@
 
 use std::collections::HashMap;
 
-use super::{NO_USAGE, kind_of};
+use super::NO_USAGE;
 use crate::convert::target::anthropic;
 use crate::log::compaction::{
-    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times, copy_with,
+    Compaction, CompactionError, CompactionWriter, Kept, LineText, NewLines, copy_with,
 };
 use crate::{Object, json};
 
@@ -32,12 +32,10 @@ const OPENING: &str = "What came before in this session was compacted. Its summa
 pub(super) struct Writer {
     /// The shared members in the main agent's last line, raw.
     shared: Vec<(&'static str, String)>,
-    times: Times,
 }
 
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
-        self.times.push(object);
         let is_of_tree = object.get("uuid").is_some() && object.get("sessionId").is_some();
         if is_of_tree && !object.is_true("isSidechain") {
             let members = SHARED.iter().filter_map(|key| Some((*key, object.get(key)?)));
@@ -50,8 +48,8 @@ impl CompactionWriter for Writer {
         if self.shared.is_empty() {
             return Err(CompactionError::Missing("uuid and sessionId"));
         }
-        let mut ids = Ids::new(&compaction.seed);
-        let (boundary, summary) = (ids.uuid(), ids.uuid());
+        let mut new = NewLines::of(compaction);
+        let (boundary, summary) = (new.ids.uuid(), new.ids.uuid());
         let kept = compaction.kept.iter().map(Kept::object);
         let kept: Vec<Object<'_>> = kept.collect::<Result<_, _>>()?;
         if kept.iter().any(|object| object.text_of("uuid").is_none()) {
@@ -59,11 +57,11 @@ impl CompactionWriter for Writer {
         }
         let names = self.names(compaction, &kept, &summary);
         let mut lines = vec![
-            self.boundary(compaction, &boundary, &names),
-            self.summary(compaction, &boundary, &summary),
+            self.boundary(compaction, &boundary, &names, &new.time()),
+            self.summary(compaction, &boundary, &summary, &new.time()),
         ];
         if names.is_empty() {
-            lines.extend(self.copies(compaction, &kept, summary, &mut ids));
+            lines.extend(copies(&kept, summary, &mut new));
         }
         Ok(lines)
     }
@@ -116,10 +114,11 @@ impl Writer {
     }
 
     fn boundary(
-        &mut self,
+        &self,
         compaction: &Compaction<'_>,
         id: &str,
         names: &[(&'static str, String)],
+        time: &str,
     ) -> String {
         let last = Object::parse(compaction.last).ok();
         let last = last.as_ref().and_then(|last| last.get("uuid"));
@@ -129,64 +128,46 @@ impl Writer {
             .json("preTokens", &compaction.tokens.0.to_string())
             .json("postTokens", &compaction.tokens.1.to_string());
         let metadata = names.iter().fold(metadata, |line, (key, json)| line.json(key, json));
-        let time = self.times.next(compaction.now);
         self.begin(links.json("logicalParentUuid", last.unwrap_or("null")))
             .members(r#""type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false"#)
-            .text("timestamp", &time)
+            .text("timestamp", time)
             .text("uuid", id)
             .text("level", "info")
             .json("compactMetadata", &metadata.end())
             .end()
     }
 
-    fn summary(&mut self, compaction: &Compaction<'_>, boundary: &str, id: &str) -> String {
+    fn summary(&self, compaction: &Compaction<'_>, boundary: &str, id: &str, time: &str) -> String {
         let text = format!("{OPENING}\n\n{}", compaction.summary);
-        let time = self.times.next(compaction.now);
         self.begin(LineText::new().text("parentUuid", boundary))
             .text("type", "user")
             .json("message", &anthropic::message("user", &json::quoted(&text)))
             .members(r#""isVisibleInTranscriptOnly":true,"isCompactSummary":true"#)
             .text("uuid", id)
-            .text("timestamp", &time)
+            .text("timestamp", time)
             .end()
     }
+}
 
-    /// Writes the lines that stay as a new chain below `parent`.
-    fn copies(
-        &mut self,
-        compaction: &Compaction<'_>,
-        kept: &[Object<'_>],
-        mut parent: String,
-        ids: &mut Ids,
-    ) -> Vec<String> {
-        let (mut new_ids, mut replies) = (HashMap::new(), HashMap::new());
-        let mut copies = Vec::new();
-        for object in kept {
-            let id = ids.uuid();
-            if let Some(old) = object.text_of("uuid") {
-                new_ids.insert(old, json::quoted(&id));
-            }
-            let mut members = vec![
-                ("uuid", json::quoted(&id)),
-                ("parentUuid", json::quoted(&parent)),
-                ("timestamp", json::quoted(&self.times.next(compaction.now))),
-            ];
-            let caller = object.text_of("sourceToolAssistantUUID");
-            if let Some(new) = caller.and_then(|caller| new_ids.get(&caller)) {
-                members.push(("sourceToolAssistantUUID", new.clone()));
-            }
-            let no_usage = (kind_of(object) == "assistant").then_some(NO_USAGE);
-            let mut edits = copy_with(object, &members, no_usage);
-            // The client joins the blocks of a reply wherever they are.
-            let message = object.object_of("message");
-            if let Some(old) = message.as_ref().and_then(|message| message.get("id")) {
-                let new = || json::quoted(&format!("msg_{}", ids.uuid().replace('-', "")));
-                let new = replies.entry(old).or_insert_with(new);
-                edits.replace(object.place_of(old), new.clone());
-            }
-            copies.push(edits.of_object(object).trim().to_owned());
-            parent = id;
+/// Writes the lines that stay as a new chain below `parent`.
+fn copies(kept: &[Object<'_>], mut parent: String, new: &mut NewLines) -> Vec<String> {
+    let (mut new_ids, mut replies) = (HashMap::new(), HashMap::new());
+    let mut copies = Vec::new();
+    for object in kept {
+        let (id, time) = (new.ids.uuid(), new.time());
+        new_ids.insert(object.text_of("uuid"), id.clone());
+        let mut texts = vec![("uuid", &*id), ("parentUuid", &*parent), ("timestamp", &*time)];
+        let caller = object.text_of("sourceToolAssistantUUID");
+        texts.extend(new_ids.get(&caller).map(|new| ("sourceToolAssistantUUID", &**new)));
+        let mut edits = copy_with(object, &texts, NO_USAGE);
+        // The client joins the blocks of a reply wherever they are.
+        let message = object.object_of("message");
+        if let Some(old) = message.as_ref().and_then(|message| message.get("id")) {
+            let reply = || json::quoted(&format!("msg_{}", new.ids.uuid().replace('-', "")));
+            edits.replace(object.place_of(old), replies.entry(old).or_insert_with(reply).clone());
         }
-        copies
+        copies.push(edits.of_object(object).trim().to_owned());
+        parent = id;
     }
+    copies
 }

@@ -30,6 +30,16 @@ impl<'a> Entry<'a> {
             _ => items::ItemType::of(object).map(|_| Self::Item(object.clone())),
         }
     }
+
+    /// The items of the line that are in the context, as they are written; `None` if an element of
+    /// a compaction is not an object.
+    pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
+        match self {
+            Self::Item(item) => Some(vec![item.clone()]),
+            Self::Agent(_) => Some(Vec::new()),
+            Self::Compacted(compacted) => compacted.items(),
+        }
+    }
 }
 
 /// A message of another agent, which some versions write in a line of its own. The client converts

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::entry::Entry;
+use super::is_paginated;
 use super::item::{self, SHAPES};
 use super::line::Line;
 use crate::dialect::content::kind_of;
@@ -60,8 +61,7 @@ impl Flaws {
         }
         if is_header {
             self.header.get_or_insert(record);
-            let mode = payload.and_then(|payload| payload.text_of("history_mode"));
-            self.is_paginated |= mode.as_deref() == Some("paginated");
+            self.is_paginated |= payload.as_ref().is_some_and(is_paginated);
         }
         if SHAPES.line.is_of(object) {
             self.push_loaded(record, object, line);
@@ -116,10 +116,11 @@ impl Flaws {
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let lines = counted(self.bare.len(), "line");
         let all = "without an envelope, as before September 2025";
-        let mut report = Some((Effect::Refused, format!("{lines} {all}: {LOADS_NOTHING}")));
-        self.bare.iter().map(move |record| {
-            let (effect, what) =
-                report.take().unwrap_or_else(|| (Effect::Harmless, "no envelope".to_owned()));
+        self.bare.iter().enumerate().map(move |(at, record)| {
+            let (effect, what) = match at {
+                0 => (Effect::Refused, format!("{lines} {all}: {LOADS_NOTHING}")),
+                _ => (Effect::Harmless, "no envelope".to_owned()),
+            };
             let flaw = Flaw::new(*record, "bare-items", effect, what);
             flaw.repaired_by(Remedy::Change(Vec::new()))
         })

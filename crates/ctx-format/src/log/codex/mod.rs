@@ -75,22 +75,16 @@ impl Dialect for Codex {
 
     // An item that the client does not load is a flaw of the file.
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
-        let unread = |item: &Object<'_>| items::unread(self.name(), item);
+        let has_envelope = object.get("payload").is_some();
         match Entry::of(object)? {
-            Entry::Item(item) if object.get("payload").is_none() => unread(&item),
-            Entry::Item(item) if item::is_passed_over(&item) => None,
-            Entry::Item(item) => unread(&item),
-            Entry::Agent(_) => None,
-            Entry::Compacted(compacted) => compacted.items()?.iter().find_map(unread),
+            Entry::Item(item) if has_envelope && item::is_passed_over(&item) => None,
+            entry => entry.items()?.iter().find_map(|item| items::unread(self.name(), item)),
         }
     }
 
     fn sealed(&self, object: &Object<'_>) -> Sealed {
-        items::sealed_in(&match Entry::of(object) {
-            Some(Entry::Item(item)) => vec![item],
-            Some(Entry::Compacted(compacted)) => compacted.items().unwrap_or_default(),
-            Some(Entry::Agent(_)) | None => Vec::new(),
-        })
+        let items = Entry::of(object).and_then(|entry| entry.items());
+        items::sealed_in(&items.unwrap_or_default())
     }
 
     /// The usage in an event after a reply, or, in some versions, after the results of its calls.
@@ -184,13 +178,12 @@ impl Log for Codex {
         let mut edits = Edits::new();
         let info = count_of(object);
         if let Some(last) = info.and_then(|info| info.object_of("last_token_usage")) {
-            let more = |key| sum(&last, &[key]).saturating_sub(prompt);
-            let mut lessen = |key, by| lessen(&mut edits, object, &last, &[key], by);
-            lessen("input_tokens", more("input_tokens"));
-            // Cached tokens are part of the input.
-            lessen("cached_input_tokens", more("cached_input_tokens"));
-            // The client decides by the total.
-            lessen("total_tokens", more("input_tokens"));
+            let [input, cached] = ["input_tokens", "cached_input_tokens"];
+            // Cached tokens are part of the input. The client decides by the total.
+            for (key, of) in [(input, input), (cached, cached), ("total_tokens", input)] {
+                let by = sum(&last, &[of]).saturating_sub(prompt);
+                lessen(&mut edits, object, &last, &[key], by);
+            }
         }
         edits
     }
@@ -222,6 +215,11 @@ impl Log for Codex {
 /// The payload of a line with that type.
 fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     if kind_of(object) == kind { object.object_of("payload") } else { None }
+}
+
+/// Returns true if a header says that each line has a number.
+fn is_paginated(header: &Object<'_>) -> bool {
+    header.text_of("history_mode").as_deref() == Some("paginated")
 }
 
 fn event_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {

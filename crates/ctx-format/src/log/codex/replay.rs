@@ -114,22 +114,26 @@ impl Replay {
 /// undid. Like the client, it searches from the end of the file, turn by turn.
 fn base(lines: &[Line]) -> Option<usize> {
     let mut taken_back: u64 = 0;
-    let mut open: Option<Turn> = None;
+    let mut turn = Turn::default();
     for (number, line) in lines.iter().enumerate().rev() {
         match line {
-            Line::Began(id) => {
-                if let Some(turn) = open.take_if(|turn| turn.id.is_none_or(|own| own == *id))
-                    && let Some(compaction) = turn.close(&mut taken_back)
-                {
-                    return Some(compaction);
-                }
-            }
+            Line::Item(item) => turn.has_request |= item.begins_turn(),
+            Line::UserEvent => turn.has_request = true,
+            Line::Replacement(_) => turn.compaction = turn.compaction.or(Some(number)),
+            Line::Ended => turn.is_ended = true,
+            Line::Settings(id) if !turn.is_ended => turn.id = turn.id.or(Some(*id)),
             Line::RolledBack(turns) => taken_back += u64::from(*turns),
-            Line::Other => {}
-            line => open.get_or_insert_default().add(number, line),
+            Line::Began(id) if turn.id.is_none_or(|own| own == *id) => {
+                let compaction = turn.close(&mut taken_back);
+                if compaction.is_some() {
+                    return compaction;
+                }
+                turn = Turn::default();
+            }
+            Line::Began(_) | Line::Settings(_) | Line::Summary(_) | Line::Other => {}
         }
     }
-    open?.close(&mut taken_back)
+    turn.close(&mut taken_back)
 }
 
 /// A turn, read backwards from its end.
@@ -146,17 +150,6 @@ struct Turn {
 }
 
 impl Turn {
-    fn add(&mut self, number: usize, line: &Line) {
-        match line {
-            Line::Item(item) => self.has_request |= item.begins_turn(),
-            Line::UserEvent => self.has_request = true,
-            Line::Replacement(_) => self.compaction = self.compaction.or(Some(number)),
-            Line::Ended => self.is_ended = true,
-            Line::Settings(id) if !self.is_ended => self.id = self.id.or(Some(*id)),
-            _ => {}
-        }
-    }
-
     /// The compaction of a complete turn, unless the turn is rolled back.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {

@@ -1,4 +1,4 @@
-use super::{Ids, LineText, Times, with_changes};
+use super::{Compaction, Ids, LineText, NewLines, with_changes};
 use crate::{Object, dialect};
 
 #[test]
@@ -71,12 +71,24 @@ fn arguments_and_reasoning_follow() {
 
 #[test]
 fn times_follow_each_other_and_the_session() {
-    let now = "2026-01-01T00:00:00.5Z".parse().expect("a time");
-    let mut times = Times::default();
-    assert_eq!(times.next(now), "2026-01-01T00:00:00.500Z");
-    assert_eq!(times.next(now), "2026-01-01T00:00:00.501Z");
-    let line = r#"{"timestamp":"2026-02-01T01:00:00.000+01:00"}"#;
-    times.push(&Object::parse(line).expect("an object"));
-    times.push(&Object::parse(r#"{"timestamp":"never"}"#).expect("an object"));
-    assert_eq!(times.next(now), "2026-02-01T00:00:00.001Z");
+    let times = |newest: Option<&str>| {
+        let mut new = NewLines::of(&Compaction {
+            summary: "",
+            kept: Vec::new(),
+            kept_before: 0,
+            is_end: true,
+            last: "",
+            tokens: (0, 0),
+            is_automatic: false,
+            now: "2026-01-01T00:00:00.5Z".parse().expect("a time"),
+            newest: newest.map(|time| time.parse().expect("a time")),
+            seed: [7; 32],
+        });
+        [new.time(), new.time()]
+    };
+    let now = ["2026-01-01T00:00:00.500Z", "2026-01-01T00:00:00.501Z"];
+    assert_eq!(times(None), now);
+    assert_eq!(times(Some("2025-01-01T00:00:00Z")), now);
+    let after = ["2026-02-01T00:00:00.001Z", "2026-02-01T00:00:00.002Z"];
+    assert_eq!(times(Some("2026-02-01T01:00:00.000+01:00")), after);
 }

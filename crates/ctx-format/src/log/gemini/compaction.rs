@@ -4,8 +4,8 @@
 use super::log::Line;
 use super::message::{snapshot_of, written};
 use super::{Gemini, Messages};
-use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, Ids, LineText, Times};
-use crate::{HeldMessage, Object};
+use crate::Object;
+use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 
 /// The model's answer to the summary, because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
@@ -13,13 +13,11 @@ const ANSWER: &str = "Understood. I go on from this summary.";
 /// Collects facts from the records of a session.
 #[derive(Default)]
 pub(super) struct Writer {
-    times: Times,
     has_header: bool,
 }
 
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
-        self.times.push(object);
         self.has_header |= matches!(Line::of(object), Line::Header(_));
     }
 
@@ -27,27 +25,22 @@ impl CompactionWriter for Writer {
         if !self.has_header {
             return Err(CompactionError::NoHeader);
         }
-        let mut ids = Ids::new(&compaction.seed);
+        let mut new = NewLines::of(compaction);
         let mut message = |kind: &str, text: &str| {
             let part = LineText::new().text("text", text).end();
-            written(&mut ids, &self.times.next(compaction.now), kind, &[part]).end()
+            let time = new.time();
+            written(&mut new.ids, &time, kind, &[part]).end()
         };
         let summary = snapshot_of(compaction.summary);
         let mut messages = vec![message("user", &summary), message("gemini", ANSWER)];
         for kept in &compaction.kept {
-            let object = kept.object()?;
-            if let Some(numbers) = &kept.messages {
-                let chosen = HeldMessage::chosen(&Gemini, &object, numbers);
-                messages.extend(chosen.ok_or(CompactionError::Unreadable)?);
-            } else {
-                let all = Messages::of(&object).list.into_iter();
-                messages.extend(all.map(|message| message.text().trim().to_owned()));
-            }
+            messages.extend(kept.raw_messages(&Gemini, |object| {
+                let all = Messages::of(object).list.into_iter();
+                Some(all.map(|message| message.text().trim().to_owned()).collect())
+            })?);
         }
-        let set = LineText::new()
-            .list("messages", &messages)
-            .text("lastUpdated", &self.times.next(compaction.now))
-            .end();
+        let set =
+            LineText::new().list("messages", &messages).text("lastUpdated", &new.time()).end();
         Ok(vec![LineText::new().json("$set", &set).end()])
     }
 }

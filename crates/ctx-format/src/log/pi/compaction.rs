@@ -12,11 +12,11 @@ use super::tree::{Entries, Node, has_no_ids};
 use super::{NO_USAGE, entry, view};
 use crate::dialect::content::parts;
 use crate::log::compaction::{
-    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times, copy_with,
+    Compaction, CompactionError, CompactionWriter, Kept, LineText, NewLines, copy_with,
 };
 use crate::log::links::LineId;
 use crate::record::presence::Portion;
-use crate::{Message, Object, Part, Role, json};
+use crate::{Message, Object, Part, Role};
 
 /// Collects facts from the entries of a session.
 #[derive(Default)]
@@ -26,12 +26,10 @@ pub(super) struct Writer {
     last: Option<String>,
     /// The numbers of entries of version 1, by the hash of their text. Only lines of JSON count.
     numbers: HashMap<LineId, usize>,
-    times: Times,
 }
 
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
-        self.times.push(object);
         let (place, number) = (self.entries.nodes.len(), self.entries.lines);
         self.entries.add(number, object);
         if self.entries.newest == Some(place)
@@ -45,27 +43,26 @@ impl CompactionWriter for Writer {
     }
 
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
-        let Self { entries, last, numbers, times } = self;
+        let Self { entries, last, numbers } = self;
         let version = entries.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !has_no_ids(version);
-        let (mut made, mut ids) = (HashSet::new(), Ids::new(&compaction.seed));
+        let (mut made, mut new) = (HashSet::new(), NewLines::of(compaction));
         // Creates an id that no entry has.
-        let mut new_id = || loop {
-            let id = ids.short();
+        let mut new_id = |new: &mut NewLines| loop {
+            let id = new.ids.short();
             let hash = LineId::of(&id);
             if entries.place(Some(hash)).is_none() && made.insert(hash) {
                 break id;
             }
         };
-        let id = new_id();
+        let id = new_id(&mut new);
         let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);
         let first = if is_named { compaction.kept.first() } else { None };
         let mut line = LineText::of_type("compaction");
         if has_ids {
             line = line.text("id", &id).json("parentId", last.as_deref().unwrap_or("null"));
         }
-        line =
-            line.text("timestamp", &times.next(compaction.now)).text("summary", compaction.summary);
+        line = line.text("timestamp", &new.time()).text("summary", compaction.summary);
         // A compaction that keeps no entries names itself.
         line = match (has_ids, first) {
             (true, Some(kept)) => line.json("firstKeptEntryId", &id_of(kept)?),
@@ -87,13 +84,12 @@ impl CompactionWriter for Writer {
         if !is_named {
             let mut parent = id;
             for kept in &compaction.kept {
-                let id = new_id();
-                let mut members = vec![("timestamp", json::quoted(&times.next(compaction.now)))];
-                if has_ids {
-                    members.push(("id", json::quoted(&id)));
-                    members.push(("parentId", json::quoted(&parent)));
-                }
-                lines.push(copy(kept, &members, &edits)?);
+                let id = new_id(&mut new);
+                let time = new.time();
+                let ids = [("timestamp", &*time), ("id", &*id), ("parentId", &*parent)];
+                // Entries of version 1 have no ids.
+                let texts = if has_ids { &ids[..] } else { &ids[..1] };
+                lines.push(copy(kept, texts, &edits)?);
                 parent = id;
             }
         }
@@ -109,7 +105,7 @@ fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
 /// edit does not apply to the copy.
 fn copy(
     kept: &Kept<'_>,
-    members: &[(&str, String)],
+    texts: &[(&str, &str)],
     edits: &view::Edits<'_>,
 ) -> Result<String, CompactionError> {
     let mut object = kept.object()?;
@@ -118,7 +114,7 @@ fn copy(
     if let Some(text) = &edited {
         object = Object::parse(text).map_err(|_| CompactionError::Unreadable)?;
     }
-    let edits = copy_with(&object, members, Some(NO_USAGE));
+    let edits = copy_with(&object, texts, NO_USAGE);
     Ok(edits.of_object(&object).trim().to_owned())
 }
 
