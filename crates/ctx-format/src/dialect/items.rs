@@ -12,7 +12,7 @@ use crate::dialect::content::{blocks, kind_of, role_of, text_or_json};
 use crate::dialect::interface::Sealed;
 use crate::dialect::unread::has_text;
 use crate::log::compaction::LineText;
-use crate::{Call, Object, Outline, Part, Role, Slot, ToolResult, Unread};
+use crate::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread, json};
 
 /// The kinds of items by their type, except messages.
 static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
@@ -155,6 +155,12 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
     }
 }
 
+/// The message of an item, a value within `record`; `None` if the item is of an unknown type.
+pub(crate) fn message_of<'a>(record: &Object<'a>, item: &Object<'a>) -> Option<Message<'a>> {
+    let role = ItemType::of(item)?.role(item);
+    Some(Message::new(role, parts(record, item)))
+}
+
 fn content(raw: Option<&str>) -> Vec<Part<'_>> {
     crate::dialect::content::parts(raw, &|block| {
         Some(match kind_of(block).as_ref() {
@@ -250,4 +256,32 @@ pub(crate) fn message(role: Role, content: &[String]) -> String {
 /// A user message with one text.
 pub(crate) fn of_user(said: &str) -> String {
     message(Role::User, &[text("input_text", said)])
+}
+
+/// The item `agent_message` that Codex makes of `line`, in which it stores a message of another
+/// agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the content, a text
+/// says what it is.
+pub(crate) fn of_agent(line: &Object<'_>) -> String {
+    let text_of = |key| line.text_of(key).unwrap_or_default();
+    let sealed = line.get("encrypted_content").filter(|raw| json::text(raw).is_some());
+    let content = if let Some(raw) = sealed {
+        // Codex puts a text before encrypted content.
+        let kind = if line.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
+        let (task, sender) = (text_of("recipient"), text_of("author"));
+        let head = format!("Message Type: {kind}\nTask name: {task}\nSender: {sender}\nPayload:\n");
+        let sealed = LineText::of_type("encrypted_content").json("encrypted_content", raw);
+        vec![text("input_text", &head), sealed.end()]
+    } else {
+        vec![text("input_text", &text_of("content"))]
+    };
+    let copy = |item: LineText, keys: &[&str]| {
+        keys.iter().fold(item, |item, key| match line.get(key) {
+            Some(raw) if raw != "null" => item.json(key, raw),
+            _ => item,
+        })
+    };
+    let item = copy(LineText::of_type("agent_message"), &["id", "author", "recipient"]);
+    let item = item.list("content", &content);
+    // The API's metadata has had two names.
+    copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
 }

@@ -25,8 +25,7 @@ impl Dialect for Responses {
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
-        let role = items::outline(object)?.role;
-        Some(Message::new(role, items::parts(object, object)))
+        items::message_of(object, object)
     }
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {

@@ -195,8 +195,9 @@ pub(crate) struct TreeLine {
 /// An agent whose lines name their parents.
 pub(crate) struct TreeAgent {
     pub(crate) name: &'static str,
-    /// The agent's word for a line.
+    /// The agent's word for a line, without and with its article.
     pub(crate) line: &'static str,
+    pub(crate) a_line: &'static str,
     /// The members with the parent's id and with the line's own id.
     pub(crate) parent: &'static str,
     pub(crate) id: &'static str,
@@ -235,6 +236,17 @@ pub(crate) trait Tree {
         let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
         let record = self.line(place).record;
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
+    }
+
+    /// The flaw of the newest compaction, if the context begins at another line: an agent was
+    /// running when another program appended the compaction, and continued from its own last line.
+    fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
+        let newest = newest.filter(|newest| begin != Some(*newest))?;
+        let TreeAgent { name, a_line, .. } = Self::AGENT;
+        let what = format!(
+            "this compaction is off the active path: {name} resumes from {a_line} that is not below it, and sends the messages before it"
+        );
+        Some(Flaw::new(self.line(newest).record, "boundary-off-path", Effect::Ignored, what))
     }
 
     /// The points where the ancestors of the end of `path` stop although the file has more lines.
@@ -321,15 +333,6 @@ impl<T: Tree + ?Sized> Breaks<'_, T> {
         self.top = self.tree.line(top).names_parent.then_some(top);
         unsent
     }
-}
-
-/// The flaw of a compaction that the session does not continue from: an agent was running when
-/// another program appended the compaction, and continued from its own last line.
-pub(crate) fn off_the_path(record: usize, agent: &str, line: &str) -> Flaw {
-    let what = format!(
-        "this compaction is off the active path: {agent} resumes from {line} that is not below it, and sends the messages before it"
-    );
-    Flaw::new(record, "boundary-off-path", Effect::Ignored, what)
 }
 
 #[cfg(test)]

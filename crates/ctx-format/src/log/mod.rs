@@ -37,7 +37,7 @@ use std::borrow::Cow;
 
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
-use crate::{Class, Edits, Object, problems};
+use crate::{Class, Edits, Object, json, problems};
 
 /// An agent's way of reading its own file, beyond the records themselves.
 pub trait Log: Sync {
@@ -162,12 +162,29 @@ impl Flaw {
     }
 }
 
+/// What the lines of a session without a header say about it, for a new header.
+#[derive(Default)]
+pub(crate) struct HeaderFacts {
+    pub(crate) id: Option<String>,
+    pub(crate) time: Option<String>,
+    pub(crate) folder: Option<String>,
+}
+
+impl HeaderFacts {
+    /// The id, the time and the folder as JSON.
+    pub(crate) fn quoted(&self) -> [String; 3] {
+        let time = self.time.as_deref().unwrap_or(NO_TIME);
+        let id = self.id.clone().unwrap_or_else(|| session_id(time));
+        [&*id, time, self.folder.as_deref().unwrap_or("/")].map(json::quoted)
+    }
+}
+
 /// The time in a new header if the session has no time at all.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
 /// An id for a session that lost its own: a UUID made of the digits of a time, so that the same
 /// session gets the same id.
-pub(crate) fn session_id(time: &str) -> String {
+fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);
     let digits: String = digits.chain("0".repeat(20).chars()).take(20).collect();
     let [date, minute, second, rest] = [0..8, 8..12, 12..15, 15..20].map(|place| &digits[place]);

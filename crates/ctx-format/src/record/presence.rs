@@ -88,6 +88,12 @@ impl Portion {
         &self.outside
     }
 
+    /// Removes the messages outside the context from a list of all messages.
+    pub(crate) fn retain<T>(&self, messages: &mut Vec<T>) {
+        let mut numbers = 0..;
+        messages.retain(|_| numbers.next().is_some_and(|number| self.holds(number)));
+    }
+
     /// Whether the message of that number is in the context.
     pub fn holds(&self, number: usize) -> bool {
         has(&self.inside, number)

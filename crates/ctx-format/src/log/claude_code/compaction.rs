@@ -27,11 +27,14 @@ const READS_LIST: [u32; 3] = [2, 1, 141];
 /// The beginning of the summary that the model receives.
 const OPENING: &str = "What came before in this session was compacted. Its summary:";
 
+/// Members of an object, with their values, raw.
+type Members = Vec<(&'static str, String)>;
+
 /// Collects facts from the lines of a session.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// The shared members in the main agent's last line, raw.
-    shared: Vec<(&'static str, String)>,
+    /// The shared members in the main agent's last line.
+    shared: Members,
 }
 
 impl CompactionWriter for Writer {
@@ -77,12 +80,7 @@ impl Writer {
 
     /// The members with which the boundary names the old lines that stay: the ends of their chain,
     /// for clients that cannot read a list, and the list.
-    fn names(
-        &self,
-        compaction: &Compaction<'_>,
-        kept: &[Object<'_>],
-        anchor: &str,
-    ) -> Vec<(&'static str, String)> {
+    fn names(&self, compaction: &Compaction<'_>, kept: &[Object<'_>], anchor: &str) -> Members {
         let ids = kept.iter().filter_map(|object| object.get("uuid"));
         let ids: Vec<String> = ids.map(str::to_owned).collect();
         let mut names = Vec::new();
@@ -117,7 +115,7 @@ impl Writer {
         &self,
         compaction: &Compaction<'_>,
         id: &str,
-        names: &[(&'static str, String)],
+        names: &[(&str, String)],
         time: &str,
     ) -> String {
         let last = Object::parse(compaction.last).ok();

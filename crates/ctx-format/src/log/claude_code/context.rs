@@ -2,7 +2,7 @@
 //! its ancestors, and the other lines that belong to that path.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::tree::{LastUse, LoadedTree, Node};
 use crate::log::links::{ById, LineId, Tree};
@@ -11,9 +11,11 @@ use crate::log::links::{ById, LineId, Tree};
 pub(super) struct Context {
     /// The indexes of the lines, boundaries included, in their order.
     pub(super) lines: Vec<usize>,
-    /// Lines with a missing parent, each with the line that replaces the parent.
-    pub(super) jumps: Vec<(usize, usize)>,
+    pub(super) jumps: Jumps,
 }
+
+/// Lines with a missing parent, each with the line that replaces the parent.
+type Jumps = Vec<(usize, usize)>;
 
 impl Context {
     pub(super) fn of(tree: &mut LoadedTree<'_>) -> Self {
@@ -38,11 +40,8 @@ impl LoadedTree<'_> {
         }
         let is_of_main = |place: usize| !self.lines.nodes[place].is_sidechain;
         let is_gone_to = is_explicit && self.lines.place(leaf).is_some_and(is_of_main);
-        let used = if kept_end.is_none() || is_gone_to {
-            self.last_used(kept_end.is_none())
-        } else {
-            None
-        };
+        let used = self.last_used(kept_end.is_none());
+        let used = used.filter(|_| kept_end.is_none() || is_gone_to);
         used.and_then(|used| self.nearest_said(used)).or_else(|| self.outer_leaf())
     }
 
@@ -61,16 +60,11 @@ impl LoadedTree<'_> {
     /// Returns a leaf of the tree. If there are several, it is the last used one, or the one above
     /// the newest line.
     fn outer_leaf(&self) -> Option<usize> {
-        let (mut named, mut answered) = (HashSet::new(), HashSet::new());
-        for (place, node) in self.nodes() {
-            if let Some(parent) = self.parent_id(place) {
-                named.insert(parent);
-                if node.is_said {
-                    answered.insert(parent);
-                }
-            }
-        }
         let nodes = &self.lines.nodes;
+        let parents = || self.nodes().filter_map(|(it, node)| Some((self.parent_id(it)?, node)));
+        let named: HashSet<LineId> = parents().map(|(parent, _)| parent).collect();
+        let answered = parents().filter(|(_, node)| node.is_said).map(|(parent, _)| parent);
+        let answered: HashSet<LineId> = answered.collect();
         let (mut known, mut leaves) = (HashSet::new(), HashSet::new());
         for (end, _) in self.nodes().filter(|(_, node)| !named.contains(&node.id)) {
             // All ancestors of a known line are known as well.
@@ -85,16 +79,12 @@ impl LoadedTree<'_> {
                 return Some(leaf);
             }
         }
-        let newest = |places: &mut dyn Iterator<Item = usize>| {
-            // If several have the same time, the first counts.
-            let main = places.filter(|place| !nodes[*place].is_sidechain);
-            main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
-        };
         if leaves.is_empty() {
-            newest(&mut self.nodes().map(|(place, _)| place))
-        } else {
-            newest(&mut leaves.into_iter())
+            leaves.extend(self.nodes().map(|(place, _)| place));
         }
+        let main = leaves.into_iter().filter(|place| !nodes[*place].is_sidechain);
+        // If several have the same time, the first counts.
+        main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
     }
 
     /// Returns this line, or its nearest ancestor that is a user or assistant line.
@@ -102,21 +92,16 @@ impl LoadedTree<'_> {
         self.ancestors(place).find(|place| self.lines.nodes[*place].is_said)
     }
 
-    /// Returns the lines from the root to a line, with the siblings of the path and the client's
+    /// Returns the lines from the root to the line `end`, with the siblings of the path and the client's
     /// lines below its end.
     ///
     /// Adds to `jumps` each line whose parent is missing, with the line that replaces the parent.
-    pub(super) fn path_to(
-        &self,
-        leaf: usize,
-        siblings: &Siblings,
-        jumps: &mut Vec<(usize, usize)>,
-    ) -> Vec<usize> {
+    pub(super) fn path_to(&self, end: usize, siblings: &Siblings, jumps: &mut Jumps) -> Vec<usize> {
         let nodes = &self.lines.nodes;
         let mut earlier = None;
         let mut seen = HashSet::new();
         let mut path = Vec::new();
-        let mut next = Some(leaf);
+        let mut next = Some(end);
         while let Some(place) = next {
             seen.insert(place);
             path.push(place);
@@ -125,7 +110,7 @@ impl LoadedTree<'_> {
             if next.is_none()
                 && let Some(time) = nodes[place].time
             {
-                let is_sidechain = nodes[leaf].is_sidechain;
+                let is_sidechain = nodes[end].is_sidechain;
                 let earlier =
                     earlier.get_or_insert_with(|| EarlierLines::of(self.nodes(), is_sidechain));
                 next = earlier.before(time, &seen);
@@ -134,7 +119,7 @@ impl LoadedTree<'_> {
         }
         path.reverse();
         let mut path = siblings.join(path, nodes, &mut seen);
-        path.extend(siblings.hung_on(leaf, nodes, &mut seen));
+        path.extend(siblings.hung_on(end, nodes, &mut seen));
         path
     }
 }
@@ -173,17 +158,13 @@ impl Siblings {
     /// Returns the path with the blocks and results next to it. If tools ran at the same time,
     /// these follow the last block of the reply that is on the path.
     fn join(&self, path: Vec<usize>, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
-        let mut last_blocks: ById<usize> = ById::default();
-        let mut replies = Vec::new();
-        for place in &path {
-            if let Some(reply) = nodes[*place].reply
-                && last_blocks.insert(reply, *place).is_none()
-            {
-                replies.push(reply);
-            }
-        }
-        let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
-        for reply in replies {
+        let reply_of = |place: &usize| Some((nodes[*place].reply?, *place));
+        let last_blocks: ById<usize> = path.iter().filter_map(reply_of).collect();
+        let mut joined = Vec::with_capacity(path.len());
+        for place in path {
+            joined.push(place);
+            let is_last = |reply: &LineId| last_blocks[reply] == place;
+            let Some(reply) = nodes[place].reply.filter(is_last) else { continue };
             let mut blocks = self.blocks.get(&reply).cloned().unwrap_or_default();
             let results = blocks.iter().filter_map(|place| self.results.get(&nodes[*place].id));
             let mut results: Vec<usize> = results.flatten().copied().collect();
@@ -193,12 +174,7 @@ impl Siblings {
             }
             blocks.append(&mut results);
             seen.extend(&blocks);
-            after.insert(last_blocks[&reply], blocks);
-        }
-        let mut joined = Vec::with_capacity(path.len());
-        for place in path {
-            joined.push(place);
-            joined.extend(after.remove(&place).unwrap_or_default());
+            joined.append(&mut blocks);
         }
         joined
     }

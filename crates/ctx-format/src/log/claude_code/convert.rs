@@ -23,14 +23,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes the line for a message.
-    fn wrap(
-        &mut self,
-        role: &str,
-        message: &str,
-        is_summary: bool,
-        (at, notes): (&[usize], &mut Notes<'_>),
-    ) -> Line {
+    /// Writes a line with its own `members`, which are JSON.
+    fn wrap(&mut self, members: &str, at: &[usize], notes: &mut Notes<'_>) -> Line {
         let id = notes.session.ids.uuid();
         let line = LineText::new()
             .json("parentUuid", &self.parent.as_deref().map_or("null".to_owned(), quoted))
@@ -39,10 +33,7 @@ impl Writer {
             .text("sessionId", &notes.session.id)
             .text("version", VERSION)
             .text("gitBranch", "")
-            .text("type", role)
-            .is("isCompactSummary", is_summary)
-            .is("isVisibleInTranscriptOnly", is_summary)
-            .json("message", message)
+            .members(members)
             .text("uuid", &id)
             .text("timestamp", &notes.time(at));
         self.parent = Some(id);
@@ -89,7 +80,10 @@ impl Target for Writer {
 
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let message = anthropic::message("user", &quoted(&summary.text));
-        vec![self.wrap("user", &message, true, (&summary.origins, notes))]
+        let members = format!(
+            r#""type":"user","isCompactSummary":true,"isVisibleInTranscriptOnly":true,"message":{message}"#
+        );
+        vec![self.wrap(&members, &summary.origins, notes)]
     }
 
     fn line(
@@ -100,6 +94,6 @@ impl Target for Writer {
         notes: &mut Notes<'_>,
     ) -> Option<Line> {
         let role = if role == Role::Assistant { "assistant" } else { "user" };
-        Some(self.wrap(role, &json, false, (at, notes)))
+        Some(self.wrap(&format!(r#""type":"{role}","message":{json}"#), at, notes))
     }
 }

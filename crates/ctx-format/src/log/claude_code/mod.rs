@@ -124,10 +124,9 @@ impl Dialect for ClaudeCode {
             return None;
         }
         let parts = anthropic::message(object, &object.object_of("message")?)?.parts;
-        parts.into_iter().find_map(|part| match part {
-            Part::Text(text) => Some(text),
-            _ => None,
-        })
+        parts
+            .into_iter()
+            .find_map(|part| if let Part::Text(text) = part { Some(text) } else { None })
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
@@ -155,14 +154,10 @@ impl Dialect for ClaudeCode {
         links.name(object, object, &mentions, Bond::Mention);
         // If one of the lines that a compaction keeps is missing, the client keeps none of them.
         let metadata = object.object_of("compactMetadata");
-        let kept = |key| metadata.as_ref()?.object_of(key);
-        if let Some(segment) = kept("preservedSegment") {
-            let keys = ["headUuid", "anchorUuid", "tailUuid"];
-            links.name(object, &segment, &keys, Bond::Needs);
-        }
-        if let Some(list) = kept("preservedMessages") {
-            links.name(object, &list, &["anchorUuid"], Bond::Needs);
-            let ids = list.elements_of("uuids").unwrap_or_default();
+        for key in ["preservedSegment", "preservedMessages"] {
+            let Some(kept) = metadata.as_ref().and_then(|it| it.object_of(key)) else { continue };
+            links.name(object, &kept, &["headUuid", "anchorUuid", "tailUuid"], Bond::Needs);
+            let ids = kept.elements_of("uuids").unwrap_or_default();
             for raw in ids.into_iter().filter(|raw| json::text(raw).is_some()) {
                 links.name_at(object, raw, Bond::Needs);
             }
@@ -256,25 +251,20 @@ fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
 
 /// Returns true if a user message is a request of the user rather than a text of the client.
 fn is_request(message: &Object<'_>) -> bool {
-    let text = message.get("content").and_then(json::text);
-    let text = text.or_else(|| {
-        let blocks = message.elements_of("content")?;
-        Object::within(blocks.first()?)?.text_of("text")
-    });
+    let first = || Object::within(message.elements_of("content")?.first()?)?.text_of("text");
+    let text = message.text_of("content").or_else(first);
     text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))
 }
 
 /// Returns whether the user denied the call that a line answers. Newer versions mark each denial;
 /// older ones write it like a tool error.
 fn denial(object: &Object<'_>) -> Denial {
-    match object.text_of("toolDenialKind") {
-        Some(kind) if kind == "user-rejected" => Denial::Marked,
-        Some(_) => Denial::None,
-        None => match object.text_of("toolUseResult") {
-            Some(error) if error.starts_with("Error: The user doesn't want") => Denial::Reported,
-            _ => Denial::None,
-        },
+    if let Some(kind) = object.text_of("toolDenialKind") {
+        return if kind == "user-rejected" { Denial::Marked } else { Denial::None };
     }
+    let error = object.text_of("toolUseResult");
+    let is_denied = error.is_some_and(|it| it.starts_with("Error: The user doesn't want"));
+    if is_denied { Denial::Reported } else { Denial::None }
 }
 
 /// Reads a text that the client adds to the conversation for the model.

@@ -246,13 +246,10 @@ impl<'l> LoadedTree<'l> {
     }
 
     /// The indexes of kept lines; `None` if one of them is missing.
-    pub(super) fn preserved(
-        &self,
-        Preserved { ids, is_chain, .. }: &Preserved,
-    ) -> Option<Vec<usize>> {
-        let places: Vec<usize> =
-            ids.iter().map(|id| self.place(Some(*id))).collect::<Option<_>>()?;
-        let (true, [head, tail]) = (*is_chain, places.as_slice()) else { return Some(places) };
+    pub(super) fn preserved(&self, kept: &Preserved) -> Option<Vec<usize>> {
+        let places = kept.ids.iter().map(|id| self.place(Some(*id)));
+        let places: Vec<usize> = places.collect::<Option<_>>()?;
+        let (true, [head, tail]) = (kept.is_chain, &places[..]) else { return Some(places) };
         let mut up: Vec<usize> = self.ancestors(*tail).collect();
         up.truncate(up.iter().position(|place| place == head)? + 1);
         up.reverse();
@@ -278,6 +275,7 @@ impl Tree for LoadedTree<'_> {
     const AGENT: TreeAgent = TreeAgent {
         name: "Claude Code",
         line: "line",
+        a_line: "a line",
         parent: "parentUuid",
         id: "uuid",
         on_loop: None,

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::context::{Context, Siblings};
 use super::tree::{Lines, LoadedTree, Node};
-use crate::log::links::{ById, Tree, off_the_path};
+use crate::log::links::{ById, Tree};
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw, Remedy};
 use crate::record::edit;
@@ -103,11 +103,7 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
         None => flaws.extend(tree.breaks(&context.lines)),
     }
     let newest = nodes.iter().rposition(|node| node.boundary.is_some() && !node.is_sidechain);
-    if let (Some(first), Some(newest)) = (first, newest)
-        && first != newest
-    {
-        flaws.push(off_the_path(nodes[newest].record, "Claude Code", "a line"));
-    }
+    flaws.extend(first.and_then(|_| tree.off_the_path(newest, first)));
     if let Some(record) = tree.lines.superseded.first() {
         let lines = counted(tree.lines.superseded.len(), "line");
         let what = format!("{lines} with the uuid of a later line, which Claude Code uses instead");

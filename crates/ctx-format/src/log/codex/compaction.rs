@@ -55,21 +55,18 @@ impl CompactionWriter for Writer {
         let mut new = NewLines::of(compaction);
         let turn = new.ids.uuid();
         let event = |kind| LineText::of_type(kind).text("turn_id", &turn);
-        let mut lines = Vec::new();
-        if let Some(window) = self.window.clone() {
-            let began = event("task_started").json("model_context_window", &window);
-            lines.push(self.line(&mut new, "event_msg", &began.end()));
-        }
-        lines.push(self.line(&mut new, "compacted", &payload));
-        if let Some(count) = self.count.take() {
-            let count = counted(&count, compaction.tokens.1)?;
-            lines.push(self.line(&mut new, "event_msg", &count));
-        }
-        if self.window.is_some() {
-            let ended = event("task_complete").json("last_agent_message", "null");
-            lines.push(self.line(&mut new, "event_msg", &ended.end()));
-        }
-        Ok(lines)
+        let window = self.window.as_deref();
+        let began = window.map(|it| event("task_started").json("model_context_window", it).end());
+        let ended = event("task_complete").json("last_agent_message", "null").end();
+        let count = self.count.as_deref().and_then(|count| counted(count, compaction.tokens.1));
+        let payloads = [
+            ("event_msg", began),
+            ("compacted", Some(payload)),
+            ("event_msg", count),
+            ("event_msg", window.map(|_| ended)),
+        ];
+        let lines = payloads.into_iter().filter_map(|(kind, payload)| Some((kind, payload?)));
+        Ok(lines.map(|(kind, payload)| self.line(&mut new, kind, &payload)).collect())
     }
 }
 
@@ -85,16 +82,14 @@ impl Writer {
 }
 
 /// Returns the payload `count` with another number of tokens.
-fn counted(count: &str, tokens: u64) -> Result<String, CompactionError> {
-    let payload = Object::parse(count).map_err(|_| CompactionError::Unreadable)?;
+fn counted(count: &str, tokens: u64) -> Option<String> {
+    let payload = Object::parse(count).ok()?;
+    let usage = format!(
+        r#"{{"input_tokens":{tokens},"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0,"total_tokens":{tokens}}}"#
+    );
     let mut edits = Edits::new();
-    if let Some(raw) = last_usage(&payload) {
-        let usage = format!(
-            r#"{{"input_tokens":{tokens},"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0,"total_tokens":{tokens}}}"#
-        );
-        edits.replace(payload.place_of(raw), usage);
-    }
-    Ok(edits.of_object(&payload))
+    edits.replace(payload.place_of(last_usage(&payload)?), usage);
+    Some(edits.of_object(&payload))
 }
 
 fn last_usage<'a>(payload: &Object<'a>) -> Option<&'a str> {
@@ -106,7 +101,7 @@ fn last_usage<'a>(payload: &Object<'a>) -> Option<&'a str> {
 fn raw_items(object: &Object<'_>) -> Option<Vec<String>> {
     let entry = Entry::of(object)?;
     if let Entry::Agent(agent) = &entry {
-        return Some(vec![agent.item()]);
+        return Some(vec![items::of_agent(agent)]);
     }
     Some(entry.items()?.iter().map(|item| item.text().trim().to_owned()).collect())
 }

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::item::{self, SHAPES};
+use super::Codex;
+use super::item;
 use crate::dialect::content::{kind_of, role_of};
 use crate::dialect::interface::{HeldMessage, Wrapped};
-use crate::dialect::items;
+use crate::dialect::items::{self, ItemType};
 use crate::log::compaction::LineText;
 use crate::record::edit;
 use crate::record::presence::Portion;
@@ -15,7 +16,9 @@ use crate::{Message, Object, Outline, Part, Role, json, scan};
 /// The part of a line that the client may send to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
-    Agent(AgentMessage<'a>),
+    /// A message of another agent, which some versions write in a line of its own. The client sends
+    /// the item that [`items::of_agent`] makes of it; newer versions write that item.
+    Agent(Object<'a>),
     Compacted(Compacted<'a>),
 }
 
@@ -24,10 +27,10 @@ impl<'a> Entry<'a> {
         let payload = object.object_of("payload");
         match &*kind_of(object) {
             "response_item" => payload.map(Self::Item),
-            "inter_agent_communication" => payload.map(|it| Self::Agent(AgentMessage(it))),
+            "inter_agent_communication" => payload.map(Self::Agent),
             "compacted" => Compacted::of(object, &payload?).map(Self::Compacted),
             _ if object.get("payload").is_some() => None,
-            _ => items::ItemType::of(object).map(|_| Self::Item(object.clone())),
+            _ => ItemType::of(object).map(|_| Self::Item(object.clone())),
         }
     }
 
@@ -39,46 +42,6 @@ impl<'a> Entry<'a> {
             Self::Agent(_) => Some(Vec::new()),
             Self::Compacted(compacted) => compacted.items(),
         }
-    }
-}
-
-/// A message of another agent, which some versions write in a line of its own. The client converts
-/// it to an item `agent_message` before it sends it (`to_model_input_item` in codex-rs/protocol);
-/// newer versions write that item.
-pub(super) struct AgentMessage<'a>(Object<'a>);
-
-impl AgentMessage<'_> {
-    /// Returns true if the client loads it. Its members have no default.
-    pub(super) fn is_loaded(&self) -> bool {
-        SHAPES.agent_message.is_of(&self.0)
-    }
-
-    /// The item that the client sends instead. If only the API can read the content, a text says
-    /// what it is.
-    pub(super) fn item(&self) -> String {
-        let text = |key| self.0.text_of(key).unwrap_or_default();
-        let sealed = self.0.get("encrypted_content").filter(|raw| json::text(raw).is_some());
-        let content = if let Some(raw) = sealed {
-            // The client puts a text before encrypted content.
-            let kind = if self.0.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
-            let (task, sender) = (text("recipient"), text("author"));
-            let head =
-                format!("Message Type: {kind}\nTask name: {task}\nSender: {sender}\nPayload:\n");
-            let sealed = LineText::of_type("encrypted_content").json("encrypted_content", raw);
-            vec![items::text("input_text", &head), sealed.end()]
-        } else {
-            vec![items::text("input_text", &text("content"))]
-        };
-        let copy = |item: LineText, keys: &[&str]| {
-            keys.iter().fold(item, |item, key| match self.0.get(key) {
-                Some(raw) if raw != "null" => item.json(key, raw),
-                _ => item,
-            })
-        };
-        let item = copy(LineText::of_type("agent_message"), &["id", "author", "recipient"]);
-        let item = item.list("content", &content);
-        // The API's metadata has had two names.
-        copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
     }
 }
 
@@ -112,33 +75,25 @@ impl<'a> Compacted<'a> {
 
     /// The items in the context; `None` if an element is not an object.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
-        let items = self.all_items()?.into_iter();
-        Some(items.filter_map(|(item, is_inside)| is_inside.then_some(item)).collect())
-    }
-
-    /// All items, each with whether it is in the context.
-    fn all_items(&self) -> Option<Vec<(Object<'a>, bool)>> {
-        let raw = self.replacement.map_or(Some(Vec::new()), scan::elements)?;
-        let items = raw.into_iter().enumerate().map(|(number, raw)| {
-            let portion = self.portion.as_ref();
-            let is_inside = portion.is_none_or(|portion| portion.holds(number));
-            Some((Object::within(raw)?, is_inside))
-        });
-        items.collect()
+        let mut raw = self.replacement.map_or(Some(Vec::new()), scan::elements)?;
+        if let Some(portion) = &self.portion {
+            portion.retain(&mut raw);
+        }
+        raw.into_iter().map(Object::within).collect()
     }
 
     /// The outline: the items are one user message. A call with its result among them is not part
     /// of the sequence; a call whose result comes later waits for it like any other.
     pub(super) fn outline(&self) -> Outline<'a> {
         let items = self.items().unwrap_or_default();
-        let outlines: Vec<Outline<'_>> = items.iter().filter_map(items::outline).collect();
+        let outlines: Vec<Outline<'_>> = items.iter().filter_map(item::outline).collect();
         let answered: HashSet<_> = outlines.iter().flat_map(|it| &it.results).collect();
         let calls = outlines.iter().flat_map(|it| &it.calls).filter(|id| !answered.contains(id));
         let is_summary = self.summary().is_some();
         Outline {
             role: Role::User,
             // Without the summary, the items are ordinary content and may include a request.
-            begins_turn: !is_summary && items.iter().any(begins_turn),
+            begins_turn: !is_summary && outlines.iter().any(|it| it.begins_turn),
             is_summary,
             calls: calls.cloned().collect(),
             ..Outline::of_line()
@@ -147,16 +102,17 @@ impl<'a> Compacted<'a> {
 
     /// The message, with positions in `record`.
     pub(super) fn message(&self, record: &Object<'a>) -> Message<'a> {
-        let parts = if self.replaces_all() {
-            let items = self.items().unwrap_or_default();
-            items.iter().flat_map(|item| items::parts(record, item)).collect()
-        } else {
-            vec![Part::Text(self.text())]
-        };
-        let all = self.all_items().unwrap_or_default();
-        let places = all.iter().map(|(item, is_inside)| {
-            let is_reasoning = items::ItemType::of(item) == Some(items::ItemType::Reasoning);
-            (record.place_of(item.text()), *is_inside && is_reasoning)
+        let items = self.items().unwrap_or_default();
+        let mut parts: Vec<Part<'a>> =
+            items.iter().flat_map(|item| items::parts(record, item)).collect();
+        if !self.replaces_all() {
+            parts.push(Part::Text(self.text()));
+        }
+        let all = self.replacement.and_then(scan::elements).unwrap_or_default();
+        let is_inside = |number| self.portion.as_ref().is_none_or(|it| it.holds(number));
+        let places = all.into_iter().enumerate().map(|(number, raw)| {
+            let kind = Object::within(raw).as_ref().and_then(ItemType::of);
+            (record.place_of(raw), is_inside(number) && kind == Some(ItemType::Reasoning))
         });
         Message { reasoning: edit::cuts(record.text(), places), ..Message::new(Role::User, parts) }
     }
@@ -165,22 +121,16 @@ impl<'a> Compacted<'a> {
     pub(super) fn held(&self, record: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let items = self.items().unwrap_or_default();
         if items.is_empty() {
-            return vec![HeldMessage {
-                message: self.message(record),
-                raw: record.text().trim().into(),
-                summary: (!self.replaces_all()).then(|| self.text()),
-                begins_turn: false,
-            }];
+            return HeldMessage::alone(&Codex, record, record.text().trim().into());
         }
         let held = items.iter().map(|item| {
             // The client sends the item even if it is of another type.
-            let outline = items::outline(item);
-            let role = outline.map_or(Role::Other, |outline| outline.role);
+            let other = || Message::new(Role::Other, items::parts(record, item));
             HeldMessage {
-                message: Message::new(role, items::parts(record, item)),
+                message: items::message_of(record, item).unwrap_or_else(other),
                 raw: item.text().trim().into(),
                 summary: self.summary_in(item),
-                begins_turn: begins_turn(item),
+                begins_turn: item::outline(item).is_some_and(|outline| outline.begins_turn),
             }
         });
         held.collect()
@@ -189,25 +139,18 @@ impl<'a> Compacted<'a> {
     /// The text of `item` if it is the summary: either the client's own, or one that the line
     /// repeats, as other programs write it.
     fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
-        if let Some(summary) = item::summary(item) {
-            return Some(summary);
-        }
         let text = self.text();
-        match item::texts(item).as_slice() {
-            [own] if role_of(item) == Some(Role::User) && *own == text => Some(text),
-            _ => None,
-        }
+        let repeats_it = role_of(item) == Some(Role::User) && item::texts(item) == [&*text];
+        item::summary(item).or_else(|| repeats_it.then_some(text))
     }
 
     pub(super) fn wrapped(&self) -> Wrapped<'a> {
         let Some(items) = self.replacement else {
             return Wrapped { sent: vec![self.message], copies: Vec::new() };
         };
-        let sent = if self.portion.is_some() {
-            let items = self.items().unwrap_or_default();
-            items.iter().map(|item| item.text().trim()).collect()
-        } else {
-            vec![items]
+        let sent = match self.items().filter(|_| self.portion.is_some()) {
+            Some(items) => items.iter().map(|item| item.text().trim()).collect(),
+            None => vec![items],
         };
         Wrapped { sent, copies: vec![self.message] }
     }
@@ -230,9 +173,4 @@ impl<'a> Compacted<'a> {
     pub(super) fn text(&self) -> Cow<'a, str> {
         json::text(self.message).unwrap_or_default()
     }
-}
-
-fn begins_turn(item: &Object<'_>) -> bool {
-    let begins_turn = items::outline(item).is_some_and(|outline| outline.begins_turn);
-    begins_turn && item::is_request(item)
 }

@@ -8,7 +8,7 @@ use super::is_paginated;
 use super::item::{self, SHAPES};
 use super::line::Line;
 use crate::dialect::content::kind_of;
-use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
+use crate::log::{Effect, Flaw, HeaderFacts, NO_TIME, Remedy};
 use crate::{Edits, Object, counted, json};
 
 const LOADS_NOTHING: &str = "Codex loads nothing of the file";
@@ -27,17 +27,11 @@ pub(super) struct Flaws {
     ordinal: usize,
     /// Items without an envelope.
     bare: Vec<usize>,
+    /// What the lines say about a session that does not begin with a header, and whether one of
+    /// them has a number.
     known: HeaderFacts,
-    found: Vec<Flaw>,
-}
-
-/// Facts about the session from its lines, for a new header.
-#[derive(Default)]
-struct HeaderFacts {
-    id: Option<String>,
-    cwd: Option<String>,
-    time: Option<String>,
     has_ordinals: bool,
+    found: Vec<Flaw>,
 }
 
 impl Flaws {
@@ -51,7 +45,7 @@ impl Flaws {
         let is_header = SHAPES.header.is_of(object);
         let (_, begins_well) = *self.first.get_or_insert((record, is_header));
         if !begins_well {
-            self.known.see(object, payload.as_ref());
+            self.see(object, payload.as_ref());
         }
         if object.get("payload").is_none() {
             if SHAPES.old_header.is_of(object) || Entry::of(object).is_some() {
@@ -63,12 +57,9 @@ impl Flaws {
             self.header.get_or_insert(record);
             self.is_paginated |= payload.as_ref().is_some_and(is_paginated);
         }
-        if SHAPES.line.is_of(object) {
-            self.push_loaded(record, object, line);
+        if !SHAPES.line.is_of(object) {
+            return;
         }
-    }
-
-    fn push_loaded(&mut self, record: usize, object: &Object<'_>, line: &Line) {
         if object.text_of("timestamp").is_none() {
             if Entry::of(object).is_some() {
                 let what = "no time: Codex skips the line".to_owned();
@@ -96,7 +87,7 @@ impl Flaws {
                 let flaw = Flaw::new(record, "no-header", Effect::Refused, what);
                 flaws.push(flaw.repaired_by(match self.header {
                     Some(header) => Remedy::CopyBefore(header),
-                    None => Remedy::Before(self.known.header()),
+                    None => Remedy::Before(self.new_header()),
                 }));
             }
             flaws.extend(self.bare_items());
@@ -109,6 +100,25 @@ impl Flaws {
             flaws.push(flaw.repaired_by(Remedy::Change(vec![self.ordinal])));
         }
         flaws
+    }
+
+    fn see(&mut self, object: &Object<'_>, payload: Option<&Object<'_>>) {
+        let text = |within: Option<&Object<'_>>, key| within?.text_of(key).map(Cow::into_owned);
+        let HeaderFacts { id, time, folder } = &mut self.known;
+        *id = id.take().or_else(|| text(payload, "thread_id"));
+        *time = time.take().or_else(|| text(Some(object), "timestamp"));
+        *folder = folder.take().or_else(|| text(payload, "cwd"));
+        self.has_ordinals |= object.get("ordinal").is_some();
+    }
+
+    /// Writes a header with all members that the client requires.
+    fn new_header(&self) -> String {
+        let [id, time, cwd] = self.known.quoted();
+        let ordinal = if self.has_ordinals { r#""ordinal":0,"# } else { "" };
+        let mode = if self.has_ordinals { r#","history_mode":"paginated""# } else { "" };
+        format!(
+            r#"{{"timestamp":{time},{ordinal}"type":"session_meta","payload":{{"id":{id},"timestamp":{time},"cwd":{cwd},"originator":"codex_cli_rs","cli_version":"0.0.0"{mode}}}}}"#
+        )
     }
 
     /// The flaws of items in files of before September 2025. The first flaw reports all of them;
@@ -140,32 +150,6 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     Some(Flaw::new(record, "item-not-read", Effect::Lost, what.to_owned()))
 }
 
-impl HeaderFacts {
-    fn see(&mut self, object: &Object<'_>, payload: Option<&Object<'_>>) {
-        let text = |within: Option<&Object<'_>>, key| within?.text_of(key).map(Cow::into_owned);
-        self.id = self.id.take().or_else(|| text(payload, "thread_id"));
-        self.cwd = self.cwd.take().or_else(|| text(payload, "cwd"));
-        self.time = self.time.take().or_else(|| text(Some(object), "timestamp"));
-        self.has_ordinals |= object.get("ordinal").is_some();
-    }
-
-    /// Writes a header with all members that the client requires.
-    fn header(&self) -> String {
-        let time = self.time.as_deref().unwrap_or(NO_TIME);
-        let id = self.id.clone().unwrap_or_else(|| session_id(time));
-        let cwd = json::quoted(self.cwd.as_deref().unwrap_or("/"));
-        let (time, id) = (json::quoted(time), json::quoted(&id));
-        let (ordinal, mode) = if self.has_ordinals {
-            (r#""ordinal":0,"#, r#","history_mode":"paginated""#)
-        } else {
-            ("", "")
-        };
-        format!(
-            r#"{{"timestamp":{time},{ordinal}"type":"session_meta","payload":{{"id":{id},"timestamp":{time},"cwd":{cwd},"originator":"codex_cli_rs","cli_version":"0.0.0"{mode}}}}}"#
-        )
-    }
-}
-
 /// The changes that repair a line which breaks `rule`.
 pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
@@ -188,20 +172,16 @@ fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let end = text.len() - object.rest().len();
     let time = object.text_of("timestamp");
     let time = json::quoted(time.as_deref().unwrap_or(NO_TIME));
-    let kind = if SHAPES.old_header.is_of(object) {
-        let missing = [("cwd", "/"), ("originator", "codex_cli_rs"), ("cli_version", "0.0.0")];
-        for (key, value) in missing {
-            if object.text_of(key).is_none() {
-                edits.set(0, object, key, &json::quoted(value));
-            }
-        }
-        "session_meta"
+    let (kind, required): (_, &[_]) = if SHAPES.old_header.is_of(object) {
+        ("session_meta", &[("cwd", "/"), ("originator", "codex_cli_rs"), ("cli_version", "0.0.0")])
     } else {
-        if object.text_of("type").is_none() {
-            edits.set(0, object, "type", "\"message\"");
-        }
-        "response_item"
+        ("response_item", &[("type", "message")])
     };
+    for (key, value) in required {
+        if object.text_of(key).is_none() {
+            edits.set(0, object, key, &json::quoted(value));
+        }
+    }
     let before = format!(r#"{{"timestamp":{time},"type":"{kind}","payload":{{"#);
     edits.replace(begin..begin + 1, before);
     edits.replace(end..end, "}".to_owned());

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::dialect::content::{blocks, kind_of, role_of};
+use crate::dialect::items;
 use crate::dialect::sign::Sign;
-use crate::{Object, Role, json};
+use crate::{Object, Outline, Role, json};
 
 /// The beginning of a project's instructions in old files. Today's client takes them for a user
 /// message.
@@ -25,8 +26,8 @@ pub(super) struct Shapes {
     items: HashMap<String, Sign>,
     /// The items that the client sends from a line of their own. It sends all items of a
     /// compaction, of any type.
-    sent: Sign,
-    /// A message of another agent in a line of its own.
+    pub(super) sent: Sign,
+    /// A message of another agent in a line of its own. Its members have no default.
     pub(super) agent_message: Sign,
     /// A message of another agent as the text of a reply.
     pub(super) agent_text: Sign,
@@ -59,11 +60,6 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         && SHAPES.items.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
-/// Returns true if the client sends `item`, once it is loaded, from a line of its own.
-pub(super) fn is_sent(item: &Object<'_>) -> bool {
-    SHAPES.sent.is_of(item)
-}
-
 /// Returns true if the client knows `item` and never sends it: an item that it does not load, or
 /// the state of the working folder, which some versions write.
 pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
@@ -81,8 +77,13 @@ pub(super) fn is_injected(message: &Object<'_>) -> bool {
     texts(message).iter().any(|text| is_injected(text))
 }
 
-/// Returns true if a user message is a request.
-pub(super) fn is_request(message: &Object<'_>) -> bool {
+/// The outline of an item: only a user message that is a request begins a turn.
+pub(super) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
+    let outline = items::outline(item)?;
+    Some(Outline { begins_turn: outline.begins_turn && is_request(item), ..outline })
+}
+
+fn is_request(message: &Object<'_>) -> bool {
     let is_old = |text: &Cow<'_, str>| begins_with(text, OLD_INSTRUCTIONS);
     !is_injected(message) && summary(message).is_none() && !texts(message).iter().any(is_old)
 }
@@ -125,12 +126,11 @@ fn is_of_settings(text: &str) -> bool {
 }
 
 fn begins_with(text: &str, begin: &str) -> bool {
-    let head = text.trim_start().as_bytes().get(..begin.len());
-    head.is_some_and(|head| head.eq_ignore_ascii_case(begin.as_bytes()))
+    text.trim_start().get(..begin.len()).is_some_and(|head| head.eq_ignore_ascii_case(begin))
 }
 
 fn ends_with(text: &str, end: &str) -> bool {
-    let text = text.trim_end().as_bytes();
-    let tail = text.len().checked_sub(end.len()).map(|at| &text[at..]);
-    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+    let text = text.trim_end();
+    let tail = text.len().checked_sub(end.len()).and_then(|at| text.get(at..));
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end))
 }

@@ -96,11 +96,11 @@ impl Line {
         match Entry::of(object) {
             // Today's clients do not load bare lines, so all of them count.
             Some(Entry::Item(item))
-                if item::is_sent(&item) && (is_bare || item::is_loaded(&item)) =>
+                if SHAPES.sent.is_of(&item) && (is_bare || item::is_loaded(&item)) =>
             {
                 Self::Item(Item::of(&item))
             }
-            Some(Entry::Agent(agent)) if agent.is_loaded() => {
+            Some(Entry::Agent(agent)) if SHAPES.agent_message.is_of(&agent) => {
                 Self::Item(Item { kind: ItemKind::AgentRequest, bytes: 0 })
             }
             Some(Entry::Compacted(compacted)) => Self::of_compaction(&compacted),

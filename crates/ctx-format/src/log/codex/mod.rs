@@ -50,11 +50,7 @@ impl Dialect for Codex {
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         match Entry::of(object)? {
-            Entry::Item(item) => {
-                let outline = items::outline(&item)?;
-                let begins_turn = outline.begins_turn && item::is_request(&item);
-                Some(Outline { begins_turn, ..outline })
-            }
+            Entry::Item(item) => item::outline(&item),
             Entry::Agent(_) => Some(Outline { role: Role::User, ..Outline::of_line() }),
             Entry::Compacted(compacted) => Some(compacted.outline()),
         }
@@ -62,12 +58,9 @@ impl Dialect for Codex {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         match Entry::of(object)? {
-            Entry::Item(item) => {
-                let role = items::outline(&item)?.role;
-                Some(Message::new(role, items::parts(object, &item)))
-            }
+            Entry::Item(item) => items::message_of(object, &item),
             Entry::Agent(agent) => {
-                Some(self.message(&Object::parse(&agent.item()).ok()?)?.into_owned())
+                Some(self.message(&Object::parse(&items::of_agent(&agent)).ok()?)?.into_owned())
             }
             Entry::Compacted(compacted) => Some(compacted.message(object)),
         }
@@ -128,7 +121,7 @@ impl Dialect for Codex {
         match Entry::of(object) {
             None => Vec::new(),
             Some(Entry::Item(item)) => HeldMessage::alone(self, object, item.text().trim().into()),
-            Some(Entry::Agent(agent)) => HeldMessage::alone(self, object, agent.item().into()),
+            Some(Entry::Agent(it)) => HeldMessage::alone(self, object, items::of_agent(&it).into()),
             Some(Entry::Compacted(compacted)) => compacted.held(object),
         }
     }

@@ -45,12 +45,10 @@ impl Replay {
                         replay.add(Placed { record, number, item: *item });
                     }
                 }
-                Line::Replacement(_) => {
-                    let is_older = base.is_some_and(|base| record < base);
-                    let why =
-                        if is_older { Outside::BeforeCompaction } else { Outside::DeadBranch };
-                    replay.view.leave(record, why);
+                Line::Replacement(_) if base.is_some_and(|base| record < base) => {
+                    replay.view.leave(record, Outside::BeforeCompaction);
                 }
+                Line::Replacement(_) => replay.view.leave(record, Outside::DeadBranch),
                 Line::Summary(summary) => {
                     replay.keep_requests();
                     replay.add(Placed { record, number: 0, item: *summary });
@@ -94,16 +92,13 @@ impl Replay {
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
-        self.begins.clear();
-        for placed in std::mem::take(&mut self.items).into_iter().rev() {
+        for placed in self.items.iter().rev() {
             if placed.item.kind == ItemKind::Request && room > 0 {
-                kept.push(placed);
                 room = room.saturating_sub(placed.item.bytes.div_ceil(4));
-            } else {
-                let Placed { record, number, .. } = placed;
-                self.view.leave_message(record, number, Outside::BeforeCompaction);
+                kept.push(*placed);
             }
         }
+        self.leave(0, Outside::BeforeCompaction);
         for placed in kept.into_iter().rev() {
             self.add(placed);
         }
@@ -202,12 +197,10 @@ fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
         let record = placed.record;
         let is_of_base = Some(record) == base;
         let is_reply = placed.item.kind == ItemKind::Reply && !is_of_base;
-        let group = match messages.last() {
-            Some(last) if is_of_base && last.record == record => last.group,
-            Some(last) if was_reply && is_reply => last.group,
-            Some(last) => last.group + 1,
-            None => 0,
-        };
+        let group = messages.last().map_or(0, |last| {
+            let continues = is_of_base && last.record == record || was_reply && is_reply;
+            last.group + usize::from(!continues)
+        });
         messages.push(ContextMessage { record, number: placed.number, group });
         was_reply = is_reply;
     }

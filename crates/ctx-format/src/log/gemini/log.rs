@@ -13,8 +13,8 @@ use super::message::SentMessage;
 use crate::dialect::gemini as part;
 use crate::log::links::LineId;
 use crate::log::view::{Outside, View};
-use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
-use crate::{Object, Role, counted, json};
+use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
+use crate::{Object, Role, counted};
 
 /// The kind of a line, which its keys decide in this order, because a line may have several of
 /// them.
@@ -201,9 +201,8 @@ fn rewound(record: usize, gone: usize) -> Flaw {
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
     let what = "no line of the file is a header: the Gemini CLI does not recognize it as a session";
-    let time = first.text_of("timestamp");
-    let time = time.as_deref().unwrap_or(NO_TIME);
-    let (id, time) = (json::quoted(&session_id(time)), json::quoted(time));
+    let time = first.text_of("timestamp").map(Into::into);
+    let [id, time, _] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
     // No line names the project. The client accepts any hash that is not empty.
     let header = format!(
         r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#

@@ -228,8 +228,7 @@ impl<'a> Messages<'a> {
         let mut list = line.into_messages(object);
         if let Some(portion) = &object.portion {
             list.retain(|message| SentMessage::of(message).is_some());
-            let mut numbers = 0..;
-            list.retain(|_| numbers.next().is_some_and(|number| portion.holds(number)));
+            portion.retain(&mut list);
         }
         Self { list, is_checkpoint }
     }

@@ -10,7 +10,7 @@ use super::entry;
 use super::entry::{Entry, EntryKind, new_content};
 use crate::dialect::content::kind_of;
 use crate::log::links::{LineId, Tree, TreeAgent, TreeLine};
-use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
+use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, json};
 
 /// An entry, reduced to what matters for the tree.
@@ -197,6 +197,7 @@ impl Tree for Entries {
     const AGENT: TreeAgent = TreeAgent {
         name: "pi",
         line: "entry",
+        a_line: "an entry",
         parent: "parentId",
         id: "id",
         on_loop: Some("pi never finishes loading the file"),
@@ -246,12 +247,12 @@ pub(super) fn has_no_ids(version: f64) -> bool {
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
     let what = "the first line is not a header: pi loads nothing of the file";
-    let time = first.text_of("timestamp");
-    let time = time.as_deref().unwrap_or(NO_TIME);
     let has_ids = first.get("id").is_some() && first.get("parentId").is_some();
     let version = if has_ids { r#""version":3,"# } else { "" };
-    let (id, time) = (json::quoted(&session_id(time)), json::quoted(time));
-    let header = format!(r#"{{"type":"session",{version}"id":{id},"timestamp":{time},"cwd":"/"}}"#);
+    let time = first.text_of("timestamp").map(Into::into);
+    let [id, time, cwd] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
+    let header =
+        format!(r#"{{"type":"session",{version}"id":{id},"timestamp":{time},"cwd":{cwd}}}"#);
     Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
         .repaired_by(Remedy::Before(header))
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::tree::{Content, Entries, Node};
 use crate::Object;
-use crate::log::links::{LineId, Tree, off_the_path};
+use crate::log::links::{LineId, Tree};
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
@@ -107,11 +107,7 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
         flaws.extend(entries.endless(path[0]));
     }
     let newest = nodes.iter().rposition(Node::is_boundary);
-    if let Some(newest) = newest
-        && boundary.map(|at| path[at]) != Some(newest)
-    {
-        flaws.push(off_the_path(nodes[newest].record, "pi", "an entry"));
-    }
+    flaws.extend(entries.off_the_path(newest, boundary.map(|at| path[at])));
     flaws
 }
 
