@@ -15,7 +15,6 @@
 //! `dialect/mod.rs` lists the formats, for `session` and `convert`.
 
 pub mod convert;
-mod counted;
 pub mod dialect;
 pub mod files;
 mod handle;
@@ -29,13 +28,12 @@ pub mod log;
 mod record;
 mod session;
 
-pub use counted::counted;
 pub use dialect::foreign::Foreign;
 pub use dialect::interface::{Dialect, HeldMessage};
 pub use dialect::unread::{Unread, UnreadRule};
 pub use dialect::usage::{ReplyId, Usage, UsageOf};
 pub use handle::{Handle, Saved, ShortHash};
-pub use legality::problems::{Problem, Rule, Validator};
+pub use legality::problems::{Problem, Rule, Validator, counted};
 pub use legality::{problems, repair, rules, rules::Rules};
 pub use log::links::{Bond, GoodFor, Link, Links, SecondCopy};
 pub use log::{About, Effect, Flaw, Log, Remedy, compaction, view};

@@ -8,7 +8,8 @@ use ctx_format::{Outline, Zone};
 use ctx_policy::Keep;
 
 use super::exchanges::Exchanges;
-use super::{KnownFacts, MessageFacts, Reason, Verdict, Window};
+use super::window::{MessageFacts, Window};
+use super::{KnownFacts, Reason, Verdict};
 
 /// Finds the exchanges of a session before anything is decided.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl KnownZones {
     /// numbers in the session, from 1. It is called twice: to find the beginning of the tail, and
     /// to find the exchanges that are only partly in it.
     pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
-        let mut window = Window { keep, ..Window::default() };
+        let mut window = Window::new(keep);
         let (mut latest_user, mut next) = (None, 1);
         each(&mut |number, facts| {
             next = number + 1;

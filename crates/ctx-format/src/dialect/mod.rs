@@ -16,7 +16,6 @@ pub(crate) mod foreign;
 pub(crate) mod gemini;
 pub(crate) mod interface;
 pub(crate) mod items;
-pub(crate) mod repair;
 pub(crate) mod responses;
 pub(crate) mod sign;
 mod summary;

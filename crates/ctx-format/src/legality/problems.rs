@@ -7,6 +7,7 @@
 use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
@@ -177,6 +178,17 @@ pub fn rule(name: &str) -> Option<&'static NamedRule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
+/// Formats a number with its noun: `1 line`, `7 lines`, `2 entries`.
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) {
+        return format!("{number} {noun}");
+    }
+    match noun.strip_suffix('y') {
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
@@ -344,7 +356,7 @@ mod tests {
 
 #[cfg(test)]
 mod table_tests {
-    use super::{RULES, rule};
+    use super::{RULES, counted, rule};
     use crate::{Rule, UnreadRule};
 
     #[test]
@@ -358,5 +370,13 @@ mod table_tests {
             assert!(rule(name).is_some_and(|rule| rule.may_be_problem), "{name}");
         }
         assert!(rule("no-such-rule").is_none());
+    }
+
+    #[test]
+    fn any_number_but_one_is_a_plural() {
+        assert_eq!(counted(0_u64, "line"), "0 lines");
+        assert_eq!(counted(1_usize, "line"), "1 line");
+        assert_eq!(counted(2_u64, "entry"), "2 entries");
+        assert_eq!(counted(1_u64, "entry"), "1 entry");
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 mod log;
 mod plan;
 
-pub use crate::dialect::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 pub use log::{RepairedLog, repair_log};
 pub use plan::{Planner, Salvage};
 

@@ -1,0 +1,133 @@
+//! The window of messages that stay at the end of a session, and where it begins.
+
+use std::collections::VecDeque;
+
+use ctx_policy::Keep;
+
+/// The facts about a message whose exchange is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct MessageFacts {
+    /// Whether it is an instruction of the operator.
+    pub is_system: bool,
+    /// Whether a message begins here, not just another fragment of one.
+    pub begins_message: bool,
+    /// Whether a turn begins here.
+    pub begins_turn: bool,
+    /// Its tokens, if [`Keep::tokens`](Keep::tokens) is set.
+    pub tokens: u64,
+    /// Whether a selector pins it.
+    pub pinned: bool,
+    /// Its exchange, identified by the number of its first record.
+    pub exchange: Option<u64>,
+}
+
+/// Finds the beginning of the kept tail as messages arrive.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    keep: Keep,
+    messages: VecDeque<u64>,
+    turns: VecDeque<u64>,
+    counted: VecDeque<(u64, u64)>,
+    tokens: u64,
+}
+
+impl Window {
+    pub(super) fn new(keep: Keep) -> Self {
+        Self { keep, ..Self::default() }
+    }
+
+    /// Adds a record of a message that is not a system message.
+    pub(super) fn push(&mut self, number: u64, known: &MessageFacts) {
+        if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
+            push_bounded(&mut self.messages, number, keep);
+        }
+        if let Some(keep) = self.keep.turns.filter(|_| known.begins_turn) {
+            push_bounded(&mut self.turns, number, keep);
+        }
+        if let Some(keep) = self.keep.tokens {
+            self.counted.push_back((number, known.tokens));
+            self.tokens += known.tokens;
+            while let Some((_, first)) = self.counted.front() {
+                if self.tokens - first < keep {
+                    break;
+                }
+                self.tokens -= first;
+                self.counted.pop_front();
+            }
+        }
+    }
+
+    /// Returns the number of the first message in the tail, or `next`, the number of the next
+    /// record, if the tail is empty.
+    pub(super) fn first_kept(&self, next: u64) -> u64 {
+        let of_turns = |turns: u64| {
+            // Only older turns come before the first of the last N turns. Until there are N turns,
+            // everything is kept.
+            if turns > 0 && (self.turns.len() as u64) < turns {
+                Some(0)
+            } else {
+                self.turns.front().copied()
+            }
+        };
+        let starts = [
+            self.messages.front().copied(),
+            self.keep.turns.and_then(of_turns),
+            self.counted.front().map(|(number, _)| *number),
+        ];
+        starts.into_iter().flatten().min().unwrap_or(next)
+    }
+}
+
+fn push_bounded(last: &mut VecDeque<u64>, number: u64, keep: u64) {
+    last.push_back(number);
+    if last.len() as u64 > keep {
+        last.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Keep, MessageFacts, Window};
+
+    /// Returns where the tail begins after four messages of 10 tokens, with turns at the first and
+    /// third.
+    fn first_kept(keep: Keep) -> u64 {
+        let mut window = Window::new(keep);
+        for number in 1..=4 {
+            window.push(
+                number,
+                &MessageFacts {
+                    begins_message: true,
+                    begins_turn: number % 2 == 1,
+                    tokens: 10,
+                    ..MessageFacts::default()
+                },
+            );
+        }
+        window.first_kept(5)
+    }
+
+    #[test]
+    fn the_floor_that_keeps_most_decides() {
+        let keep = |messages, turns, tokens| Keep { messages, turns, tokens, recent_share: None };
+        assert_eq!(first_kept(Keep::default()), 5);
+        assert_eq!(first_kept(keep(Some(1), None, None)), 4);
+        assert_eq!(first_kept(keep(Some(0), None, None)), 5);
+        assert_eq!(first_kept(keep(None, Some(1), None)), 3);
+        assert_eq!(first_kept(keep(None, None, Some(11))), 3);
+        assert_eq!(first_kept(keep(Some(1), Some(1), Some(25))), 2);
+        // Until there are that many turns, everything is kept, including what precedes the first.
+        assert_eq!(first_kept(keep(None, Some(3), None)), 0);
+    }
+
+    #[test]
+    fn fragments_count_as_one_message() {
+        let mut window = Window::new(Keep { messages: Some(1), ..Keep::default() });
+        for (number, begins_message) in [(1, true), (2, true), (3, false)] {
+            let known = MessageFacts { begins_message, ..MessageFacts::default() };
+            window.push(number, &known);
+        }
+        assert_eq!(window.first_kept(4), 2);
+    }
+}
