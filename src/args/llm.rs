@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use ctx_cli::{Failure, Result};
-use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Settings, Tape, Tries};
+use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, RetryPolicy, Settings, Tape};
 use ctx_policy::parse_count;
 use ctx_policy::{Fallback, Method, Summary};
 use ctx_redact::redact;
@@ -130,17 +130,20 @@ impl LlmArgs {
             key_in_clear: self.llm_key_in_clear,
             connect_timeout: CONNECT_TIMEOUT,
             answer_timeout: Duration::from_secs(self.llm_timeout),
-            tries: self.tries(),
+            retry: self.retry(),
             proxy: (!is_loopback).then(Proxy::try_from_env).flatten(),
             endpoint,
         })
     }
 
     /// The number of attempts and the time between them.
-    fn tries(&self) -> Tries {
+    fn retry(&self) -> RetryPolicy {
         let usual = ctx_policy::Policy::default().summary;
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
-        Tries { most: self.llm_tries.unwrap_or(usual.tries), step: Duration::from_secs(backoff) }
+        RetryPolicy {
+            attempts: self.llm_tries.unwrap_or(usual.tries),
+            backoff: Duration::from_secs(backoff),
+        }
     }
 
     /// Completes the flags and the environment with the policy.
@@ -271,7 +274,7 @@ mod tests {
         policy.summary.backoff_seconds = 7;
         for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
             let llm = Line::parse_from(flags).llm.under(&policy.summary);
-            assert_eq!(llm.tries().step.as_secs(), seconds);
+            assert_eq!(llm.retry().backoff.as_secs(), seconds);
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use ctx_redact::redact;
 use ureq::config::Config;
 use ureq::http::{HeaderMap, Response, Uri};
@@ -14,6 +13,7 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout, time};
 use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
 
 use crate::error::Result;
+use crate::retry::{Clock, RetryPolicy, retry_after};
 use crate::wire::{self, ListedWindow};
 use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usage};
 
@@ -32,28 +32,10 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// The time limit for a complete answer, for each attempt.
     pub answer_timeout: Duration,
-    /// The number of attempts and the wait between them.
-    pub tries: Tries,
+    /// How often to ask, and how long to wait in between.
+    pub retry: RetryPolicy,
     /// A proxy on the way to the server.
     pub proxy: Option<Proxy>,
-}
-
-/// How often to ask, and how long to wait in between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tries {
-    /// The maximum number of attempts, at least one.
-    pub most: u64,
-    /// The wait before the second attempt; the wait before the nth is n - 1 times as long.
-    pub step: Duration,
-}
-
-/// The clock of the caller, which tests replace.
-#[derive(Clone, Copy)]
-pub struct Clock<'a> {
-    /// The current time.
-    pub now: &'a dyn Fn() -> DateTime<Utc>,
-    /// Waits.
-    pub sleep: &'a dyn Fn(Duration),
 }
 
 /// A client for one server.
@@ -68,8 +50,6 @@ const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
 const LARGEST_ERROR: u64 = 64 * 1024;
 /// The time limit for a request that prepares the question.
 const QUICK: Duration = Duration::from_secs(5);
-/// The longest wait, whatever the server asks for.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// The number of characters of a server's message to show.
 const SHOWN_CHARS: usize = 300;
 
@@ -108,10 +88,10 @@ impl Client {
         clock: Clock<'_>,
         usage: &mut Usage,
     ) -> Result<Completion> {
-        let Settings { endpoint, model, tries, .. } = &self.settings;
+        let Settings { endpoint, model, retry, .. } = &self.settings;
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let start = (clock.now)();
-        let outcome = tries.run(clock, || self.ask_once(&body, clock, usage));
+        let outcome = retry.run(clock, || self.ask_once(&body, clock, usage));
         // The duration is negative if the clock was set back.
         usage.ms += u64::try_from(((clock.now)() - start).num_milliseconds()).unwrap_or_default();
         outcome
@@ -253,41 +233,6 @@ fn redirect_host(headers: &HeaderMap) -> String {
     uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
 }
 
-impl Tries {
-    /// Asks until there is an answer, an error that waiting does not fix, or no attempt left.
-    fn run<T>(&self, clock: Clock<'_>, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
-        let mut tried: u32 = 1;
-        loop {
-            match ask() {
-                Err(error) if error.is_passing() && u64::from(tried) < self.most => {
-                    (clock.sleep)(self.wait(tried, &error));
-                    tried = tried.saturating_add(1);
-                }
-                outcome => return outcome,
-            }
-        }
-    }
-
-    fn wait(&self, tried: u32, error: &LlmError) -> Duration {
-        let wait = match error {
-            LlmError::Busy { retry_after: Some(wait), .. } => *wait,
-            _ => self.step.saturating_mul(tried),
-        };
-        wait.min(LONGEST_WAIT)
-    }
-}
-
-/// The wait that a `Retry-After` header requests, in seconds or as an HTTP date. It is zero if the
-/// date has passed.
-fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
-    let value = value.trim();
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = DateTime::parse_from_rfc2822(value).ok()?;
-    Some((date.to_utc() - now).to_std().unwrap_or(Duration::ZERO))
-}
-
 /// Looks up a host name in a thread, so that the time is limited. ureq's own resolver panics if the
 /// system allows no thread. This one then uses the calling thread, without a time limit.
 #[derive(Debug)]
@@ -319,95 +264,15 @@ impl Resolver for ThreadResolver {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
     use std::thread::Builder;
     use std::time::Duration;
 
-    use chrono::{DateTime, TimeZone, Utc};
     use ureq::Timeout;
     use ureq::config::Config;
     use ureq::unversioned::resolver::Resolver;
     use ureq::unversioned::transport::{NextTimeout, time};
 
-    use super::{Clock, ThreadResolver, Tries, retry_after};
-    use crate::LlmError;
-
-    fn noon() -> DateTime<Utc> {
-        Utc.with_ymd_and_hms(2026, 1, 2, 12, 0, 0).unwrap()
-    }
-
-    fn busy(retry_after: Option<u64>) -> LlmError {
-        LlmError::Busy {
-            status: 429,
-            message: String::new(),
-            retry_after: retry_after.map(Duration::from_secs),
-        }
-    }
-
-    /// The waits in seconds, if the attempts end with these `errors`.
-    fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
-        waits_of(tries(4, 1), errors)
-    }
-
-    fn tries(most: u64, step: u64) -> Tries {
-        let step = Duration::from_secs(step);
-        Tries { most, step }
-    }
-
-    fn waits_of(tries: Tries, errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
-        let slept = RefCell::new(Vec::new());
-        let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
-        let clock = Clock { now: &noon, sleep: &sleep };
-        let mut errors = errors.iter();
-        let outcome = tries.run(clock, || errors.next().map_or(Ok(()), |e| Err(e.clone())));
-        (outcome, slept.into_inner())
-    }
-
-    #[test]
-    fn waits_grow_by_the_step() {
-        let error = LlmError::Connection("cut".to_owned());
-        assert_eq!(waits(&[error.clone(), error.clone()]), (Ok(()), vec![1, 2]));
-        let four = vec![error.clone(); 4];
-        assert_eq!(waits(&four), (Err(error), vec![1, 2, 3]));
-    }
-
-    #[test]
-    fn the_number_of_tries_is_a_total() {
-        let error = LlmError::Connection("cut".to_owned());
-        for (most, step, slept) in [
-            (0, 9, vec![]),
-            (1, 9, vec![]),
-            (2, 0, vec![0]),
-            (3, 5, vec![5, 10]),
-            (5, 20, vec![20, 40, 60, 60]),
-        ] {
-            let enough = vec![error.clone(); 9];
-            let (outcome, waited) = waits_of(tries(most, step), &enough);
-            assert_eq!((outcome, waited), (Err(error.clone()), slept), "{most}");
-        }
-    }
-
-    #[test]
-    fn the_server_sets_the_wait_up_to_a_limit() {
-        assert_eq!(waits(&[busy(Some(7)), busy(Some(3600))]), (Ok(()), vec![7, 60]));
-        assert_eq!(waits(&[busy(Some(0)), busy(None)]), (Ok(()), vec![0, 2]));
-    }
-
-    #[test]
-    fn an_error_that_waiting_does_not_cure_ends_at_once() {
-        let error = LlmError::Refused(String::new());
-        assert_eq!(waits(std::slice::from_ref(&error)), (Err(error), vec![]));
-    }
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date() {
-        let after = |value| retry_after(value, noon()).map(|time| time.as_secs());
-        assert_eq!(after("5"), Some(5));
-        assert_eq!(after("Fri, 02 Jan 2026 12:00:30 GMT"), Some(30));
-        assert_eq!(after("Fri, 02 Jan 2026 11:00:00 GMT"), Some(0));
-        assert_eq!(after("soon"), None);
-        assert_eq!(after("-1"), None);
-    }
+    use super::ThreadResolver;
 
     /// The system allows no thread under `ulimit -u 1`.
     #[test]

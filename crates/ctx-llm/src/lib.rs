@@ -7,12 +7,14 @@
 mod client;
 mod endpoint;
 mod error;
+mod retry;
 mod tape;
 mod wire;
 
-pub use client::{Client, Clock, Settings, Tries};
+pub use client::{Client, Settings};
 pub use endpoint::{Api, ChosenKey, Endpoint, EndpointError, Key, KeyFileError, KeyInClear};
 pub use error::{LlmError, TapeError};
+pub use retry::{Clock, RetryPolicy};
 pub use tape::Tape;
 pub use ureq::Proxy;
 pub use wire::{Completion, Question, Usage, is_refusal};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeZone, Utc};
 use ctx_llm::{
-    Api, Client, Clock, Completion, Endpoint, Key, LlmError, Question, Settings, Tries, Usage,
+    Api, Client, Clock, Completion, Endpoint, Key, LlmError, Question, RetryPolicy, Settings, Usage,
 };
 use ctx_testkit::{Act, Server};
 
@@ -34,7 +34,7 @@ fn settings(url: &str, api: Api) -> Settings {
         key_in_clear: false,
         connect_timeout: Duration::from_secs(5),
         answer_timeout: LONG,
-        tries: Tries { most: 4, step: Duration::from_secs(1) },
+        retry: RetryPolicy { attempts: 4, backoff: Duration::from_secs(1) },
         proxy: None,
     }
 }
@@ -189,7 +189,7 @@ fn a_server_that_hangs_is_left_in_time() {
 fn a_body_that_never_ends_in_time_is_a_timeout() {
     let server = Server::new([Act::Dribble]);
     let mut settings = settings(&server.url, Api::OpenAi);
-    settings.tries.most = 1;
+    settings.retry.attempts = 1;
     settings.answer_timeout = SHORT;
     let (outcome, _) = ask_with(settings);
     assert_eq!(outcome, Err(LlmError::Timeout(SHORT)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::message_counter::MessageCounter;
 use ctx_format::dialect::Chat;
 use ctx_format::{Dialect, Object, Options, Record, Records, Role};
-use ctx_llm::{Client, Endpoint, Settings, Tape, Tries};
+use ctx_llm::{Client, Endpoint, RetryPolicy, Settings, Tape};
 use ctx_policy::Method;
 use ctx_summary::{Recognizer, USUAL_PERCENT};
 use ctx_testkit::{Act, Server};
@@ -122,7 +122,7 @@ pub(super) fn acting_model(acts: impl IntoIterator<Item = Act>) -> (Model, Serve
         key_in_clear: false,
         connect_timeout: Duration::from_secs(5),
         answer_timeout: Duration::from_secs(5),
-        tries: Tries { most: 1, step: Duration::ZERO },
+        retry: RetryPolicy { attempts: 1, backoff: Duration::ZERO },
         proxy: None,
     })
     .expect("there is no key");
