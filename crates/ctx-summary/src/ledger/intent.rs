@@ -1,4 +1,4 @@
-//! Requests, demands and decisions of the user, and decisions and open items of the model.
+//! Requests, constraints and decisions of the user, and decisions and open items of the model.
 
 use std::sync::LazyLock;
 
@@ -61,8 +61,8 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
     if role == Role::User {
         asks(text, &sentences, &mut found);
         for (sentence, judged) in sentences.iter().zip(&judged) {
-            let demands = CONSTRAINT.are_in(sentence) && !NO_CONSTRAINT.are_in(sentence);
-            if demands || judged.is_a(MemoryKind::Preference) {
+            let is_constraint = CONSTRAINT.are_in(sentence) && !NO_CONSTRAINT.are_in(sentence);
+            if is_constraint || judged.is_a(MemoryKind::Preference) {
                 found(ItemKind::Constraint, sentence);
             }
         }

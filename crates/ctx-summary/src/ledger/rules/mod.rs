@@ -170,7 +170,7 @@ impl<'s> Sentence<'s> {
     }
 
     /// Returns true if a memory keeps the sentence as one of a kind. This includes [`Self::is_a`],
-    /// and also conclusions with a reason as decisions, demands of the user as preferences, and
+    /// and also conclusions with a reason as decisions, constraints of the user as preferences, and
     /// statements about people as facts, but not what holds only for the moment.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
