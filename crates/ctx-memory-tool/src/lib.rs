@@ -46,7 +46,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "limit session kind since base max-tokens transcript dry-run output json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

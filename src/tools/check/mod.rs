@@ -153,7 +153,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "due repair all strict recursive max-tokens model window preset jobs output json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// The result of each operand, with its name.

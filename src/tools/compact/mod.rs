@@ -125,7 +125,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "dry-run budget keep-turns keep-messages if-due preset config method summary-tokens llm-url model window session min-idle output",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// A smaller budget for a larger file probably means that the user forgot the k.

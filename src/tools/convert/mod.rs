@@ -21,7 +21,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "to dry-run output strict session json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// Write a session in the dialect of another API or agent

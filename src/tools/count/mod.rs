@@ -103,7 +103,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "model window by calibrate recursive text json jobs",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// The counts of a file.

@@ -31,7 +31,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "into-store into kind zone dry-run session output json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// Extract decisions, facts, preferences and tool runs from a session

@@ -23,7 +23,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "dry-run keep-days keep-last keep-daily keep-within undelete list-trash session json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// Remove old snapshots, with reasons, into a trash with a grace period

@@ -60,7 +60,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "agent project due list model subagents paths-only null json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

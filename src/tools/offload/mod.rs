@@ -29,7 +29,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "min-tokens enough dry-run in-place restore show session output json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// Move large tool results out of a session into files

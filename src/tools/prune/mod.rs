@@ -73,7 +73,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
     first: "trim clear drop protect-last max-chars dry-run in-place output json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {

@@ -20,7 +20,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "undo snapshot before to dry-run session min-idle json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// Restore a snapshot of a session, after saving the current content

@@ -131,7 +131,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "evidence future list min min-evidence session json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

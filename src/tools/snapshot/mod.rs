@@ -29,7 +29,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "list log show diff verify session dry-run json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 /// Save the exact bytes of a session, checked by their hash

@@ -92,7 +92,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
     first: "keep-turns keep-messages keep-tokens pin only strip dry-run output json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {

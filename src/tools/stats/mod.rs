@@ -91,7 +91,7 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     first: "since html prometheus json model window preset output",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

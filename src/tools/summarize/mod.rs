@@ -123,7 +123,7 @@ pub const TOOL: Tool = Tool {
     command: || Args::command().mut_group("Keep", |keep| keep.requires("budget")),
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
     first: "method summary-tokens budget keep-turns keep-messages llm-url llm-model dry-run session output json",
-    page: include_str!("page.toml"),
+    page: include_str!("manual.toml"),
 };
 
 impl Args {
