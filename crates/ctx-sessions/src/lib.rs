@@ -4,12 +4,12 @@
 //! A session's tokens are counted and calibrated by the engine, so a list shows the same figures as
 //! every other tool.
 
+mod content;
 mod find;
+mod list;
 mod query;
-mod read;
-mod row;
 
+pub use content::{Content, Index, Reading, read};
 pub use find::Mark;
+pub use list::{ListFormat, Row, RowOptions};
 pub use query::{Listed, Query};
-pub use read::{Content, Index, Reading, read};
-pub use row::{Form, Question, Row};

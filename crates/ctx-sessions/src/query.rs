@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use ctx_cli::in_parallel;
 
+use crate::content::{Index, Reading, read};
 use crate::find::{AgentFolder, Finds, SessionFile, find};
-use crate::read::{Index, Reading, read};
-use crate::row::{Question, Row, sort};
+use crate::list::{Row, RowOptions, sort};
 
 /// The sessions to list. A `project` that is not an absolute path is a name.
 #[derive(Clone, Debug, Default)]
@@ -61,16 +61,16 @@ impl Query {
         variable: impl Fn(&str) -> Option<OsString>,
         temp: &Path,
         index: Index,
-        question: &Question,
+        options: &RowOptions,
     ) -> (Listed, Index) {
         let places = self.places(variable);
         let finds = find(&self.paths, &places, self.subagents);
         let paths = unread(&finds, &index);
-        let (counter, now) = (question.counter, question.now);
+        let (counter, now) = (options.counter, options.now);
         let readings: Vec<io::Result<_>> =
             in_parallel(&paths, self.jobs, |path| read(path, temp, counter, now));
         let readings = paths.into_iter().zip(readings).collect();
-        let (mut listed, index) = self.rows(finds, index, readings, question);
+        let (mut listed, index) = self.rows(finds, index, readings, options);
         listed.rows.retain(|row| self.shows(row));
         listed.looked_in = if self.paths.is_empty() {
             places.into_iter().map(|place| place.folder).collect()
@@ -87,7 +87,7 @@ impl Query {
         finds: Finds,
         mut index: Index,
         readings: Vec<(PathBuf, io::Result<Reading>)>,
-        question: &Question,
+        options: &RowOptions,
     ) -> (Listed, Index) {
         let mut listed = Listed {
             unreadable: finds.unreadable,
@@ -110,7 +110,7 @@ impl Query {
         }
         for mut found in finds.files {
             if found.is_packed {
-                listed.rows.push(Row::of(&found, None, question));
+                listed.rows.push(Row::of(&found, None, options));
                 continue;
             }
             let content = match fresh.get(&found.path) {
@@ -121,7 +121,7 @@ impl Query {
                 None => index.get(&found.path, &found.mark),
             };
             match content {
-                Some(Some(content)) => listed.rows.push(Row::of(&found, Some(content), question)),
+                Some(Some(content)) => listed.rows.push(Row::of(&found, Some(content), options)),
                 Some(None) => listed.foreign.push(found.path),
                 // The file could not be read.
                 None => {}

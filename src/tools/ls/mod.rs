@@ -7,7 +7,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{Failure, Io, Outcome, Result, Tool, report_failures};
 use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
-use ctx_sessions::{Form, Index, Query, Question};
+use ctx_sessions::{Index, ListFormat, Query, RowOptions};
 use ctx_store::Store;
 use ctx_tokens::Encoding;
 
@@ -43,7 +43,7 @@ struct Args {
     #[command(flatten)]
     query: Query,
     #[command(flatten)]
-    form: Form,
+    format: ListFormat,
     #[command(flatten)]
     models: ModelArgs,
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub const TOOL: Tool = Tool {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    let question = Question {
+    let options = RowOptions {
         triggers: args.triggers(io)?,
         counter: MessageCounter::new(Encoding::default()),
         now: SystemTime::now(),
@@ -79,7 +79,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let index = Index::parse(&index.unwrap_or_default());
     let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
     let query = args.query();
-    let (listed, index) = query.list(variable, &temp, index, &question);
+    let (listed, index) = query.list(variable, &temp, index, &options);
     if let Some(store) = store.filter(|_| index.is_changed()) {
         // Without the index, only the next run takes longer.
         let _ = store.replace_session_index(&index.to_text());
@@ -90,7 +90,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if let Some(note) = listed.note() {
         io.note(note);
     }
-    let list = args.form.of(&listed.rows, io);
+    let list = args.format.of(&listed.rows, io);
     io.write(&list)?;
     let failures = listed.failed.iter().map(|(path, error)| {
         Failure::unread(error).at(path.display().to_string(), None).hint("check the path")

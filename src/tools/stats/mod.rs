@@ -18,7 +18,7 @@ use ctx_cli::{
 use ctx_engine::message_counter::MessageCounter;
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
 use ctx_policy::trigger::Triggers;
-use ctx_sessions::{Index, Query, Question};
+use ctx_sessions::{Index, Query, RowOptions};
 use ctx_store::{Store, StoreError, Usage};
 use ctx_tokens::Encoding;
 use minijinja::context;
@@ -226,14 +226,14 @@ type Agents = BTreeMap<String, AgentSessions>;
 
 /// Reads the sessions of all agents; the index of ctx-ls saves reading files that have not changed.
 fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {
-    let question = Question {
+    let options = RowOptions {
         triggers,
         counter: MessageCounter::new(Encoding::default()),
         now: SystemTime::now(),
     };
     let index = Index::parse(&store.read_session_index().unwrap_or_default());
     let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
-    let (listed, _) = Query::default().list(variable, &temp, index, &question);
+    let (listed, _) = Query::default().list(variable, &temp, index, &options);
     let mut agents = Agents::new();
     for row in listed.rows {
         let now = agents.entry(row.agent).or_default();

@@ -13,11 +13,11 @@ use ctx_engine::message_counter::MessageCounter;
 use ctx_policy::trigger::{Step, Triggers};
 use serde::Serialize;
 
+use crate::content::Content;
 use crate::find::{Mark, SessionFile};
-use crate::read::Content;
 
 /// The options that apply to every row.
-pub struct Question {
+pub struct RowOptions {
     /// When a session needs a compaction.
     pub triggers: Triggers,
     /// The counter for tokens.
@@ -62,8 +62,8 @@ pub struct Row {
 
 impl Row {
     /// Makes the row of a file.
-    pub(crate) fn of(found: &SessionFile, content: Option<&Content>, question: &Question) -> Self {
-        let state = content.map(|content| due_step(content, &question.triggers));
+    pub(crate) fn of(found: &SessionFile, content: Option<&Content>, options: &RowOptions) -> Self {
+        let state = content.map(|content| due_step(content, &options.triggers));
         let (window, step) = state.unwrap_or_default();
         let tokens = content.map(|content| content.context_tokens);
         let (seconds, nanoseconds) = found.mark.modified;
@@ -86,7 +86,7 @@ impl Row {
                 .map(|(tokens, window)| tokens as f64 / window as f64),
             bytes: found.mark.size,
             modified: modified.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
-            age: found.mark.age(question.now).map_or(0, |age| age.as_secs()),
+            age: found.mark.age(options.now).map_or(0, |age| age.as_secs()),
             due: step.map(|step| step == Step::Compact),
             step: step.map(Step::as_str),
             packed: found.is_packed,
@@ -127,7 +127,7 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
-pub struct Form {
+pub struct ListFormat {
     /// List id and file instead of the title
     #[cfg_attr(feature = "clap", arg(short, long, alias = "long"))]
     pub list: bool,
@@ -142,7 +142,7 @@ pub struct Form {
     pub null: bool,
 }
 
-impl Form {
+impl ListFormat {
     /// The list in this format. Tables fit the width of `io`.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         let paths = rows.iter().map(|row| &row.path);
