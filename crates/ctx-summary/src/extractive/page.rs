@@ -96,10 +96,9 @@ pub(super) fn tokens_with_heads(
             needed[head] = true;
         }
     }
-    for (number, tokens) in known.iter_mut().enumerate() {
-        if needed[number] && *tokens == 0 {
-            *tokens = counter.count(index.text(&segments[number])) + PER_LINE;
-        }
-    }
-    known
+    let tokens = |number: usize| match known[number] {
+        0 if needed[number] => counter.count(index.text(&segments[number])) + PER_LINE,
+        known => known,
+    };
+    index.in_parts(|part| part.map(tokens).collect::<Vec<u64>>()).concat()
 }

@@ -24,7 +24,8 @@ const POLITE: f64 = 0.0;
 pub(super) fn worths(index: &Index) -> Vec<f64> {
     let segments = index.segments();
     let places = Places::of(segments);
-    let worth = |(number, segment): (usize, &Segment)| {
+    let worth = |number: usize| {
+        let segment = &segments[number];
         let text = index.text(segment);
         let again = |worth| if segment.is_earlier { worth } else { 1.0 };
         match segment.origin {
@@ -50,7 +51,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
             Origin::Result => 0.0,
         }
     };
-    segments.iter().enumerate().map(worth).collect()
+    index.in_parts(|part| part.map(worth).collect::<Vec<f64>>()).concat()
 }
 
 /// Marks the segments of each request after its first statements.

@@ -6,7 +6,7 @@ use ctx_tokens::TokenCounter;
 use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{later_words, worths};
-use super::terms::{Numbers, WordLists, Words, is_wide, says_something};
+use super::terms::{WordLists, Words, is_wide, says_something};
 use crate::ledger::{Index, Origin};
 
 /// The worth of a segment in addition to its new words.
@@ -86,25 +86,28 @@ const SAID: f64 = 1.6;
 impl Words {
     /// Collects the words of the `candidates`.
     fn of_segments(index: &Index, candidates: &[bool]) -> Self {
-        let mut numbers = Numbers::default();
-        let (mut counts, mut said) = (Vec::<u32>::new(), Vec::<bool>::new());
-        let mut lists = WordLists::default();
-        let mut all = 0_u32;
-        for (segment, is_candidate) in index.segments().iter().zip(candidates) {
-            if !is_candidate {
-                lists.push(&[]);
-                continue;
+        let segments = index.segments();
+        let lists = index.in_parts(|part| {
+            let mut lists = WordLists::default();
+            for number in part {
+                lists.add(|found| {
+                    if candidates[number] {
+                        words(index.text(&segments[number]), found);
+                    }
+                });
             }
-            all += 1;
-            let own = numbers.of_text(|found| words(index.text(segment), found));
-            counts.resize(numbers.count(), 0);
-            said.resize(numbers.count(), false);
-            for number in &own {
-                counts[*number as usize] += 1;
-                said[*number as usize] |= matches!(segment.origin, Origin::User | Origin::Said);
+            lists
+        });
+        let lists = lists.into_iter().reduce(|all, next| all.with(&next)).unwrap_or_default();
+        let mut counts = vec![0_u32; lists.count()];
+        let mut said = vec![false; lists.count()];
+        for (number, segment) in segments.iter().enumerate() {
+            for word in lists.of(number) {
+                counts[*word as usize] += 1;
+                said[*word as usize] |= matches!(segment.origin, Origin::User | Origin::Said);
             }
-            lists.push(&own);
         }
+        let all: u32 = candidates.iter().map(|is_candidate| u32::from(*is_candidate)).sum();
         let rare =
             |count: u32| (1.0 + f64::from(all) / f64::from(count)).ln() / f64::from(all + 1).ln();
         let counts = counts.iter().zip(&said);

@@ -1,10 +1,9 @@
 //! The words of statements, to measure what a statement says that no other has said yet.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use ctx_text::is_joining;
+use ctx_text::{hash, is_joining};
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 
 /// The words of each statement, and the worth of each word.
 pub(super) struct Words {
@@ -72,43 +71,55 @@ pub(super) struct WordLists {
     numbers: Vec<u32>,
     /// The end of each list.
     ends: Vec<usize>,
+    /// The numbers of all words by their hashes.
+    known: HashMap<u64, u32, RandomState>,
+    /// The hash of each word.
+    hashes: Vec<u64>,
 }
 
 impl WordLists {
-    pub(super) fn push(&mut self, numbers: &[u32]) {
-        self.numbers.extend_from_slice(numbers);
+    /// Adds a statement. `each_word` calls its argument for each word.
+    pub(super) fn add(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) {
+        let mut own = Vec::new();
+        each_word(&mut |word| own.push(self.number(hash(word))));
+        self.push(own);
+    }
+
+    /// Adds the statements that follow.
+    pub(super) fn with(mut self, next: &Self) -> Self {
+        let numbers: Vec<u32> = next.hashes.iter().map(|hash| self.number(*hash)).collect();
+        for statement in 0..next.ends.len() {
+            let words = next.of(statement).iter();
+            self.push(words.map(|word| numbers[*word as usize]).collect());
+        }
+        self
+    }
+
+    fn number(&mut self, hash: u64) -> u32 {
+        let next = u32::try_from(self.hashes.len()).unwrap_or(u32::MAX);
+        let number = *self.known.entry(hash).or_insert(next);
+        if number == next {
+            self.hashes.push(hash);
+        }
+        number
+    }
+
+    fn push(&mut self, mut own: Vec<u32>) {
+        own.sort_unstable();
+        own.dedup();
+        self.numbers.extend(own);
         self.ends.push(self.numbers.len());
     }
 
-    fn of(&self, statement: usize) -> &[u32] {
+    /// The numbers of the words in a statement.
+    pub(super) fn of(&self, statement: usize) -> &[u32] {
         let start = statement.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.numbers[start..self.ends[statement]]
     }
-}
 
-/// The numbers of words.
-#[derive(Default)]
-pub(super) struct Numbers {
-    of: HashMap<String, u32, RandomState>,
-}
-
-impl Numbers {
-    /// Returns the numbers of the words of a text, each once, in order. `each_word` calls its
-    /// argument for each word.
-    pub(super) fn of_text(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) -> Vec<u32> {
-        let mut own = Vec::new();
-        each_word(&mut |word| {
-            let next = u32::try_from(self.of.len()).unwrap_or(u32::MAX);
-            own.push(*self.of.entry_ref(word).or_insert(next));
-        });
-        own.sort_unstable();
-        own.dedup();
-        own
-    }
-
-    /// The number of known words.
+    /// The number of different words.
     pub(super) fn count(&self) -> usize {
-        self.of.len()
+        self.hashes.len()
     }
 }
 

@@ -127,13 +127,12 @@ fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
         segment.origin == Origin::Result
             && segment.head.is_some_and(|head| index.segments()[head].kind == SegmentKind::Change)
     };
-    let all = index.segments().iter().zip(candidates);
-    let reads = |(segment, is_candidate): (&Segment, &bool)| match is_candidate {
-        false => 0.0,
-        true if is_echo(segment) => ECHO,
-        true => reads(segment, index.text(segment)),
+    let reads = |number: usize| match &index.segments()[number] {
+        _ if !candidates[number] => 0.0,
+        segment if is_echo(segment) => ECHO,
+        segment => reads(segment, index.text(segment)),
     };
-    all.map(reads).collect()
+    index.in_parts(|part| part.map(reads).collect::<Vec<f64>>()).concat()
 }
 
 fn reads(segment: &Segment, text: &str) -> f64 {

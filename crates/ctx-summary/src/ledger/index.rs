@@ -2,7 +2,10 @@
 //! them, which a summary can quote.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread::{Builder, available_parallelism, scope};
 
 use ctx_text::hash;
 use foldhash::fast::RandomState;
@@ -45,6 +48,9 @@ pub struct Index {
     turn: u32,
     now: SessionPosition,
 }
+
+/// A thread for fewer segments would cost more than it saves.
+const LEAST_PART: usize = 1 << 10;
 
 /// An identifier in the session.
 #[derive(Debug)]
@@ -236,6 +242,30 @@ impl Index {
         &self.segments
     }
 
+    /// Returns what `of` says of each part of the segments, in order. A long session has many, so each
+    /// core takes a part.
+    pub(crate) fn in_parts<T: Send>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+        let count = self.segments.len();
+        let most = count / LEAST_PART;
+        let cores = || available_parallelism().map_or(1, NonZeroUsize::get);
+        let parts = if most > 1 { cores().min(most) } else { 1 };
+        let length = count.div_ceil(parts);
+        let part = &|number| of(number * length..count.min((number + 1) * length));
+        scope(|scope| {
+            let start = |number| Builder::new().spawn_scoped(scope, move || part(number));
+            let others: Vec<_> = (1..parts).map(start).collect();
+            let mut all = vec![part(0)];
+            for other in others {
+                all.push(match other {
+                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    // The system has no more threads.
+                    Err(_) => part(all.len()),
+                });
+            }
+            all
+        })
+    }
+
     /// The text of a segment.
     pub fn text(&self, segment: &Segment) -> &str {
         &self.arena[segment.text.clone()]
@@ -281,7 +311,7 @@ impl Index {
 mod tests {
     use ctx_format::{Role, Zone};
 
-    use super::Index;
+    use super::{Index, LEAST_PART};
     use crate::ledger::fixtures::{answers, calls, says};
     use crate::ledger::reading::Reading;
 
@@ -304,6 +334,18 @@ mod tests {
         assert!(index.segments().is_empty() && index.chances().is_empty());
         assert!(names(&index).is_empty() && !index.knows(""));
         assert!(index.coverage_with("user_1 is not known").is_empty());
+    }
+
+    #[test]
+    fn the_parts_are_all_segments_in_order() {
+        for count in [0, 1, LEAST_PART - 1, 2 * LEAST_PART, 5 * LEAST_PART + 3] {
+            let mut index = Index::default();
+            let text: Vec<String> = (0..count).map(|number| format!("line {number}\n")).collect();
+            index.absorb(1, &read(Role::Assistant, &text.concat()), true);
+            let count = index.segments().len();
+            let numbers = index.in_parts(Iterator::collect::<Vec<usize>>).concat();
+            assert_eq!(numbers, (0..count).collect::<Vec<usize>>());
+        }
     }
 
     #[test]

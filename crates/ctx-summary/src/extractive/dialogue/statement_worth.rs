@@ -8,7 +8,7 @@ use ctx_text::words_and_pairs;
 use regex::Regex;
 
 use super::super::segment_worth::pattern;
-use super::super::terms::{Numbers, WordLists, Words, is_wide, says_something};
+use super::super::terms::{WordLists, Words, is_wide, says_something};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 use crate::ledger::{Origin, SegmentKind};
 
@@ -166,16 +166,14 @@ const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 impl Words {
     /// Collects the words of texts; the flag of each says whether the statement may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
-        let mut numbers = Numbers::default();
         let (mut lists, mut counts, mut all) = (WordLists::default(), Vec::<u32>::new(), 0_u32);
-        for (text, is_open) in texts {
-            let own = numbers.of_text(|found| for_each(text, found));
-            counts.resize(numbers.count(), 0);
+        for (at, (text, is_open)) in texts.enumerate() {
+            lists.add(|found| for_each(text, found));
+            counts.resize(lists.count(), 0);
             all += u32::from(is_open);
-            for number in own.iter().filter(|_| is_open) {
-                counts[*number as usize] += 1;
+            for word in lists.of(at).iter().filter(|_| is_open) {
+                counts[*word as usize] += 1;
             }
-            lists.push(&own);
         }
         let rare = |count: &u32| {
             (1.0 + f64::from(all) / f64::from((*count).max(1))).ln() / f64::from(all + 2).ln()
