@@ -33,12 +33,12 @@ impl Work for Reader {
     type Done = Vec<(u64, Reading)>;
     type State = Ledger;
 
-    fn work(&self, portion: Vec<Entry>) -> Vec<(u64, Reading)> {
-        let read = |entry| match entry {
-            Entry::Earlier(text) => (0, Reading::of_earlier(&text)),
-            Entry::Message(line, message, zone) => (line, Reading::of(&message, zone)),
+    fn work(&self, portion: &[Entry]) -> Vec<(u64, Reading)> {
+        let read = |entry: &Entry| match entry {
+            Entry::Earlier(text) => (0, Reading::of_earlier(text)),
+            Entry::Message(line, message, zone) => (*line, Reading::of(message, *zone)),
         };
-        portion.into_iter().map(read).collect()
+        portion.iter().map(read).collect()
     }
 
     fn absorb(&self, ledger: &mut Ledger, done: Vec<(u64, Reading)>) {

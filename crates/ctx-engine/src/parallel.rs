@@ -190,7 +190,7 @@ pub(crate) trait Work: Send + Sync + 'static {
     type State: Default + Send + 'static;
 
     /// Does the work on one portion.
-    fn work(&self, portion: Vec<Self::Item>) -> Self::Done;
+    fn work(&self, portion: &[Self::Item]) -> Self::Done;
 
     /// Adds the next result; called in the order of the stream.
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
@@ -206,9 +206,11 @@ pub(crate) struct InTurn<W: Work> {
     bytes: usize,
 }
 
-/// The threads that do the work.
+/// The threads that do the work. They give the portions back, because a thread that frees the memory
+/// of another has to wait for its allocator.
 struct Threads<I> {
     portions: SyncSender<Numbered<Vec<I>>>,
+    finished: Receiver<Vec<I>>,
     handles: Vec<JoinHandle<()>>,
     sent: usize,
 }
@@ -265,7 +267,7 @@ impl<W: Work> InTurn<W> {
         self.bytes = 0;
         match &mut self.threads {
             Some(threads) => threads.send(portion),
-            None => self.work.absorb(&mut lock(&self.state), self.work.work(portion)),
+            None => self.work.absorb(&mut lock(&self.state), self.work.work(&portion)),
         }
     }
 }
@@ -283,6 +285,7 @@ impl<I: Send + 'static> Threads<I> {
         }
         let (portions, waiting) = sync_channel(WAITING * threads);
         let (done, results) = sync_channel(WAITING * threads);
+        let (back, finished) = channel();
         let collector = {
             let (work, state) = (work.clone(), state.clone());
             builder().spawn(move || collect(work.as_ref(), results, &mut lock(&state)))
@@ -290,9 +293,15 @@ impl<I: Send + 'static> Threads<I> {
         let mut handles = vec![collector.ok()?];
         let waiting = Arc::new(Mutex::new(waiting));
         let worker = |_| {
-            let (work, waiting, done) = (work.clone(), waiting.clone(), done.clone());
+            let (work, waiting) = (work.clone(), waiting.clone());
+            let (done, back) = (done.clone(), back.clone());
             let worker = move || {
-                run(&waiting, |number, portion| done.send((number, work.work(portion))).is_ok());
+                run(&waiting, |number, portion: Vec<I>| {
+                    let is_sent = done.send((number, work.work(&portion))).is_ok();
+                    // Nobody waits for the last portions.
+                    let _ = back.send(portion);
+                    is_sent
+                });
             };
             builder().spawn(worker).ok()
         };
@@ -303,10 +312,11 @@ impl<I: Send + 'static> Threads<I> {
             handles.into_iter().for_each(join);
             return None;
         }
-        Some(Self { portions, handles, sent: 0 })
+        Some(Self { portions, finished, handles, sent: 0 })
     }
 
     fn send(&mut self, portion: Vec<I>) {
+        self.finished.try_iter().for_each(drop);
         // This fails only if all threads have panicked; `finish` reports that.
         let _ = self.portions.send((self.sent, portion));
         self.sent += 1;
@@ -492,8 +502,9 @@ mod in_turn_tests {
         type Done = Vec<u64>;
         type State = Vec<u64>;
 
-        fn work(&self, portion: Vec<u64>) -> Vec<u64> {
-            let square = |job: u64| {
+        fn work(&self, portion: &[u64]) -> Vec<u64> {
+            let square = |job: &u64| {
+                let job = *job;
                 // Some jobs take longer than later ones.
                 for _ in 0..(job % 7) * 50 {
                     std::thread::yield_now();
@@ -501,7 +512,7 @@ mod in_turn_tests {
                 assert!(job != 1_000, "no such job");
                 job * job
             };
-            portion.into_iter().map(square).collect()
+            portion.iter().map(square).collect()
         }
 
         fn absorb(&self, state: &mut Vec<u64>, done: Vec<u64>) {

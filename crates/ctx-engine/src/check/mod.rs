@@ -190,11 +190,11 @@ impl Work for Checking {
     type Done = Report;
     type State = Report;
 
-    fn work(&self, portion: Vec<(u64, String)>) -> Report {
+    fn work(&self, portion: &[(u64, String)]) -> Report {
         let mut report = Report::default();
         for (line, text) in portion {
-            if let Ok(object) = Object::parse(&text) {
-                self.absorb(&mut report, self.conversation(line, &object));
+            if let Ok(object) = Object::parse(text) {
+                self.absorb(&mut report, self.conversation(*line, &object));
             }
         }
         report

@@ -287,10 +287,10 @@ impl Work for Counting {
     type Done = Counts;
     type State = Counts;
 
-    fn work(&self, portion: Vec<String>) -> Counts {
+    fn work(&self, portion: &[String]) -> Counts {
         let mut counts = Counts::default();
         for text in portion {
-            if let Ok(object) = Object::parse(&text) {
+            if let Ok(object) = Object::parse(text) {
                 counts.conversation(&object, self.dialect, &self.counter);
             }
         }
