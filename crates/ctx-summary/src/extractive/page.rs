@@ -100,5 +100,5 @@ pub(super) fn tokens_with_heads(
         0 if needed[number] => counter.count(index.text(&segments[number])) + PER_LINE,
         known => known,
     };
-    index.in_parts(|part| part.map(tokens).collect::<Vec<u64>>()).concat()
+    index.in_halves(|half| half.map(tokens).collect::<Vec<u64>>()).concat()
 }

@@ -51,7 +51,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
             Origin::Result => 0.0,
         }
     };
-    index.in_parts(|part| part.map(worth).collect::<Vec<f64>>()).concat()
+    index.in_halves(|half| half.map(worth).collect::<Vec<f64>>()).concat()
 }
 
 /// Marks the segments of each request after its first statements.

@@ -87,9 +87,9 @@ impl Words {
     /// Collects the words of the `candidates`.
     fn of_segments(index: &Index, candidates: &[bool]) -> Self {
         let segments = index.segments();
-        let lists = index.in_parts(|part| {
+        let [mut lists, others] = index.in_halves(|half| {
             let mut lists = WordLists::default();
-            for number in part {
+            for number in half {
                 lists.add(|found| {
                     if candidates[number] {
                         words(index.text(&segments[number]), found);
@@ -98,7 +98,7 @@ impl Words {
             }
             lists
         });
-        let lists = lists.into_iter().reduce(|all, next| all.with(&next)).unwrap_or_default();
+        lists.append(&others);
         let mut counts = vec![0_u32; lists.count()];
         let mut said = vec![false; lists.count()];
         for (number, segment) in segments.iter().enumerate() {

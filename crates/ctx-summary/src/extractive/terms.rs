@@ -86,13 +86,12 @@ impl WordLists {
     }
 
     /// Adds the statements that follow.
-    pub(super) fn with(mut self, next: &Self) -> Self {
-        let numbers: Vec<u32> = next.hashes.iter().map(|hash| self.number(*hash)).collect();
+    pub(super) fn append(&mut self, next: &Self) {
         for statement in 0..next.ends.len() {
             let words = next.of(statement).iter();
-            self.push(words.map(|word| numbers[*word as usize]).collect());
+            let own = words.map(|word| self.number(next.hashes[*word as usize])).collect();
+            self.push(own);
         }
-        self
     }
 
     fn number(&mut self, hash: u64) -> u32 {

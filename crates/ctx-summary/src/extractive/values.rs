@@ -132,7 +132,7 @@ fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
         segment if is_echo(segment) => ECHO,
         segment => reads(segment, index.text(segment)),
     };
-    index.in_parts(|part| part.map(reads).collect::<Vec<f64>>()).concat()
+    index.in_halves(|half| half.map(reads).collect::<Vec<f64>>()).concat()
 }
 
 fn reads(segment: &Segment, text: &str) -> f64 {

@@ -2,10 +2,9 @@
 //! them, which a summary can quote.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::panic::resume_unwind;
-use std::thread::{Builder, available_parallelism, scope};
+use std::thread::{Builder, scope};
 
 use ctx_text::hash;
 use foldhash::fast::RandomState;
@@ -49,8 +48,8 @@ pub struct Index {
     now: SessionPosition,
 }
 
-/// A thread for fewer segments would cost more than it saves.
-const LEAST_PART: usize = 1 << 10;
+/// For fewer segments, a thread would cost more than it saves.
+const MANY_SEGMENTS: usize = 1 << 11;
 
 /// An identifier in the session.
 #[derive(Debug)]
@@ -242,27 +241,20 @@ impl Index {
         &self.segments
     }
 
-    /// Returns what `of` says of each part of the segments, in order. A long session has many, so each
-    /// core takes a part.
-    pub(crate) fn in_parts<T: Send>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+    /// Returns what `of` says of the first half of the segments and of the second half. A long session
+    /// has many, so two threads work on them.
+    pub(crate) fn in_halves<T: Send>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> [T; 2] {
         let count = self.segments.len();
-        let most = count / LEAST_PART;
-        let cores = || available_parallelism().map_or(1, NonZeroUsize::get);
-        let parts = if most > 1 { cores().min(most) } else { 1 };
-        let length = count.div_ceil(parts);
-        let part = &|number| of(number * length..count.min((number + 1) * length));
+        let second = || of(count / 2..count);
         scope(|scope| {
-            let start = |number| Builder::new().spawn_scoped(scope, move || part(number));
-            let others: Vec<_> = (1..parts).map(start).collect();
-            let mut all = vec![part(0)];
-            for other in others {
-                all.push(match other {
-                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                    // The system has no more threads.
-                    Err(_) => part(all.len()),
-                });
-            }
-            all
+            let start = || Builder::new().spawn_scoped(scope, second).ok();
+            let thread = (count >= MANY_SEGMENTS).then(start).flatten();
+            let first = of(0..count / 2);
+            let second = match thread {
+                Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                None => second(),
+            };
+            [first, second]
         })
     }
 
@@ -311,7 +303,7 @@ impl Index {
 mod tests {
     use ctx_format::{Role, Zone};
 
-    use super::{Index, LEAST_PART};
+    use super::{Index, MANY_SEGMENTS};
     use crate::ledger::fixtures::{answers, calls, says};
     use crate::ledger::reading::Reading;
 
@@ -337,13 +329,13 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_all_segments_in_order() {
-        for count in [0, 1, LEAST_PART - 1, 2 * LEAST_PART, 5 * LEAST_PART + 3] {
+    fn the_halves_are_all_segments_in_order() {
+        for count in [0, 1, MANY_SEGMENTS - 1, MANY_SEGMENTS + 1] {
             let mut index = Index::default();
             let text: Vec<String> = (0..count).map(|number| format!("line {number}\n")).collect();
             index.absorb(1, &read(Role::Assistant, &text.concat()), true);
-            let count = index.segments().len();
-            let numbers = index.in_parts(Iterator::collect::<Vec<usize>>).concat();
+            assert_eq!(index.segments().len(), count);
+            let numbers = index.in_halves(Iterator::collect::<Vec<usize>>).concat();
             assert_eq!(numbers, (0..count).collect::<Vec<usize>>());
         }
     }
