@@ -369,15 +369,8 @@ pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     }
 }
 
-/// Extracts items from the messages of a session.
-struct ItemReader {
-    session: String,
-    /// `None` until the first message comes.
-    work: Option<Extraction>,
-}
-
-/// Extraction runs in its own thread if the system can start one.
-enum Extraction {
+/// Extracts items from the messages of a session, in its own thread if the system can start one.
+enum ItemReader {
     Threaded(ExtractionThread),
     Alone(Items),
 }
@@ -444,11 +437,11 @@ fn hash_of(item: &MemoryItem) -> u64 {
     ctx_text::hash(&(item.kind, item.role, &item.text))
 }
 
-impl Extraction {
-    fn start(session: &str) -> Self {
+impl ItemReader {
+    fn new(session: &SessionId) -> Self {
         let (sender, queue) = sync_channel::<Vec<Entry>>(WAITING);
         let (done, finished) = channel();
-        let mut items = Items::new(session);
+        let mut items = Items::new(&session.to_string());
         let thread = Builder::new().spawn(move || {
             for entries in queue {
                 for (message, line, date) in &entries {
@@ -464,7 +457,25 @@ impl Extraction {
                 let next = Vec::new();
                 Self::Threaded(ExtractionThread { sender, finished, next, handle })
             }
-            Err(_) => Self::Alone(Items::new(session)),
+            Err(_) => Self::Alone(Items::new(&session.to_string())),
+        }
+    }
+
+    /// Returns the items of all messages.
+    fn finish(self) -> Vec<MemoryItem> {
+        let items = match self {
+            Self::Threaded(thread) => thread.finish(),
+            Self::Alone(items) => items,
+        };
+        reconcile(items.list)
+    }
+}
+
+impl MessageReader for ItemReader {
+    fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>) {
+        match self {
+            Self::Threaded(thread) => thread.push((message.into_owned(), line, date)),
+            Self::Alone(items) => items.read(&message, line, date),
         }
     }
 }
@@ -487,32 +498,5 @@ impl ExtractionThread {
         self.send();
         drop(self.sender);
         self.handle.join().unwrap_or_else(|panic| resume_unwind(panic))
-    }
-}
-
-impl ItemReader {
-    fn new(session: &SessionId) -> Self {
-        Self { session: session.to_string(), work: None }
-    }
-
-    /// Returns the items of all messages.
-    fn finish(self) -> Vec<MemoryItem> {
-        let items = match self.work {
-            None => return Vec::new(),
-            Some(Extraction::Alone(items)) => items,
-            Some(Extraction::Threaded(thread)) => thread.finish(),
-        };
-        reconcile(items.list)
-    }
-}
-
-impl MessageReader for ItemReader {
-    fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>) {
-        match self.work.get_or_insert_with(|| Extraction::start(&self.session)) {
-            Extraction::Alone(items) => items.read(&message, line, date),
-            Extraction::Threaded(thread) => {
-                thread.push((message.into_owned(), line, date));
-            }
-        }
     }
 }

@@ -24,10 +24,6 @@ use standalone::{Lines, is_vague_consent, reason, scope, standalone};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// The kinds that are found in sentences.
-const SENTENCE_KINDS: [MemoryKind; 3] =
-    [MemoryKind::Decision, MemoryKind::Fact, MemoryKind::Preference];
-
 /// Extracts the items of one session, message by message.
 ///
 /// Users' and models' sentences become decisions, facts and preferences; calls and failed results
@@ -172,7 +168,7 @@ impl Extractor {
         for sentence in sentences(text) {
             let quoted = shorten(sentence.clone(), QUOTE_MAX);
             let rules = Sentence::new(&quoted, role);
-            for kind in SENTENCE_KINDS {
+            for kind in MemoryKind::ALL {
                 if !self.kinds.contains(&kind) || !rules.is_kept_as(kind) {
                     continue;
                 }
@@ -203,22 +199,21 @@ fn cleaned(text: &str) -> Cow<'_, str> {
 /// verbatim, and an entry is one line.
 fn item(kind: MemoryKind, text: &str, role: Role) -> MemoryItem {
     let text = plain_line(&redact(text).0);
-    let mut item = MemoryItem {
+    let (why, scope) = match kind {
+        MemoryKind::Decision => (reason(&text), None),
+        MemoryKind::Preference => (None, scope(&text).map(str::to_owned)),
+        MemoryKind::Fact | MemoryKind::Runtime => (None, None),
+    };
+    MemoryItem {
         kind,
         role,
         line: 0,
         session: String::new(),
         tool: None,
-        why: None,
-        scope: None,
+        why,
+        scope,
         date: None,
         taken_back: None,
         text,
-    };
-    match kind {
-        MemoryKind::Decision => item.why = reason(&item.text),
-        MemoryKind::Preference => item.scope = scope(&item.text).map(str::to_owned),
-        MemoryKind::Fact | MemoryKind::Runtime => {}
     }
-    item
 }

@@ -2,7 +2,7 @@
 
 use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
-use super::{Extractor, LISTS, SENTENCE_KINDS};
+use super::{Extractor, LISTS};
 use crate::entry::MemoryItem;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_testkit::texts_of;
@@ -87,7 +87,7 @@ fn only_the_tool_that_asks_has_answers_of_the_user() {
             parts: vec![Part::Text(answers.into())],
             slot: None,
         };
-        let mut extractor = Extractor::new("s", &SENTENCE_KINDS);
+        let mut extractor = Extractor::new("s", &MemoryKind::ALL[..3]);
         let call = Message::new(Role::Assistant, vec![Part::Call(call)]);
         assert_eq!(extractor.read(&call, 1, None), []);
         let message = Message::new(Role::Tool, vec![Part::Result(result)]);

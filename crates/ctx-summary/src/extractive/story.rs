@@ -7,7 +7,7 @@ use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{later_words, worths};
 use super::terms::{WordLists, Words, is_wide, says_something};
-use crate::ledger::{Index, Origin};
+use crate::ledger::{Index, Origin, Segment};
 
 /// The worth of a segment in addition to its new words.
 const ALONE: f64 = 0.1;
@@ -90,28 +90,20 @@ impl Words {
         let [mut lists, others] = index.in_halves(|half| {
             let mut lists = WordLists::default();
             for number in half {
-                lists.add(|found| {
-                    if candidates[number] {
-                        words(index.text(&segments[number]), found);
-                    }
-                });
+                let text = if candidates[number] { index.text(&segments[number]) } else { "" };
+                lists.add(|found| words(text, found));
             }
             lists
         });
         lists.append(&others);
-        let mut counts = vec![0_u32; lists.count()];
-        let mut said = vec![false; lists.count()];
-        for (number, segment) in segments.iter().enumerate() {
-            for word in lists.of(number) {
-                counts[*word as usize] += 1;
-                said[*word as usize] |= matches!(segment.origin, Origin::User | Origin::Said);
-            }
-        }
+        let is_said = |segment: &Segment| matches!(segment.origin, Origin::User | Origin::Said);
+        let counts = lists.counts(|_| true);
+        let said = lists.counts(|number| is_said(&segments[number]));
         let all: u32 = candidates.iter().map(|is_candidate| u32::from(*is_candidate)).sum();
         let rare =
             |count: u32| (1.0 + f64::from(all) / f64::from(count)).ln() / f64::from(all + 1).ln();
         let counts = counts.iter().zip(&said);
-        let worths = counts.map(|(count, said)| rare(*count) * if *said { SAID } else { 1.0 });
+        let worths = counts.map(|(count, said)| rare(*count) * if *said > 0 { SAID } else { 1.0 });
         Self::new(lists, worths.collect(), AGAIN)
     }
 }

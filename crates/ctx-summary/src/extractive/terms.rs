@@ -95,12 +95,10 @@ impl WordLists {
     }
 
     fn number(&mut self, hash: u64) -> u32 {
-        let next = u32::try_from(self.hashes.len()).unwrap_or(u32::MAX);
-        let number = *self.known.entry(hash).or_insert(next);
-        if number == next {
+        *self.known.entry(hash).or_insert_with(|| {
             self.hashes.push(hash);
-        }
-        number
+            u32::try_from(self.hashes.len() - 1).unwrap_or(u32::MAX)
+        })
     }
 
     fn push(&mut self, mut own: Vec<u32>) {
@@ -111,14 +109,18 @@ impl WordLists {
     }
 
     /// The numbers of the words in a statement.
-    pub(super) fn of(&self, statement: usize) -> &[u32] {
+    fn of(&self, statement: usize) -> &[u32] {
         let start = statement.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.numbers[start..self.ends[statement]]
     }
 
-    /// The number of different words.
-    pub(super) fn count(&self) -> usize {
-        self.hashes.len()
+    /// The number of statements with each word, of those that count.
+    pub(super) fn counts(&self, counts: impl Fn(usize) -> bool) -> Vec<u32> {
+        let mut of_words = vec![0; self.hashes.len()];
+        for statement in (0..self.ends.len()).filter(|statement| counts(*statement)) {
+            self.of(statement).iter().for_each(|word| of_words[*word as usize] += 1);
+        }
+        of_words
     }
 }
 

@@ -166,15 +166,13 @@ const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 impl Words {
     /// Collects the words of texts; the flag of each says whether the statement may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
-        let (mut lists, mut counts, mut all) = (WordLists::default(), Vec::<u32>::new(), 0_u32);
-        for (at, (text, is_open)) in texts.enumerate() {
+        let (mut lists, mut open) = (WordLists::default(), Vec::new());
+        for (text, is_open) in texts {
             lists.add(|found| for_each(text, found));
-            counts.resize(lists.count(), 0);
-            all += u32::from(is_open);
-            for word in lists.of(at).iter().filter(|_| is_open) {
-                counts[*word as usize] += 1;
-            }
+            open.push(is_open);
         }
+        let all: u32 = open.iter().map(|is_open| u32::from(*is_open)).sum();
+        let counts = lists.counts(|statement| open[statement]);
         let rare = |count: &u32| {
             (1.0 + f64::from(all) / f64::from((*count).max(1))).ln() / f64::from(all + 2).ln()
         };
