@@ -97,18 +97,17 @@ impl<J: Judge> Greedy<J> {
         counter: &dyn TokenCounter,
         write: impl Fn(&[bool]) -> String,
     ) {
+        let mut tokens = counter.count(text);
         for _ in 0..ROUNDS {
-            let left = limit.saturating_sub(counter.count(text));
-            if left == 0 || !self.more(left) {
+            if tokens >= limit || !self.more(limit - tokens) {
                 break;
             }
-            *text = write(&self.chosen);
             loop {
-                let over = counter.count(text).saturating_sub(limit);
-                if over == 0 || !self.drop_last(over) {
+                *text = write(&self.chosen);
+                tokens = counter.count(text);
+                if tokens <= limit || !self.drop_last(tokens - limit) {
                     break;
                 }
-                *text = write(&self.chosen);
             }
         }
     }
