@@ -315,8 +315,11 @@ impl LazyRegex {
 pub struct Phrases {
     /// The phrases with their numbers, in the order of their [`pair`].
     phrases: Vec<(usize, usize, String)>,
-    /// A bit for each pair, set if a phrase begins with it.
-    pairs: [u32; 32],
+    /// For each pair, the number of phrases before its first one.
+    firsts: Vec<usize>,
+    /// For each pair, a bit for each five bits of the next byte, set if a phrase begins so. Hardly
+    /// any place in a text passes.
+    thirds: Vec<u32>,
 }
 
 impl Phrases {
@@ -324,38 +327,48 @@ impl Phrases {
     /// and must not be empty.
     pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
         let mut phrases = Vec::new();
-        let mut pairs = [0; 32];
+        let (mut firsts, mut thirds) = (vec![0; PAIRS + 1], vec![0; PAIRS]);
         let entries = entries.into_iter().flat_map(|entry| entry.split('|'));
         for (number, phrase) in entries.enumerate() {
             let first = pair(phrase.as_bytes());
-            // Any byte may follow a single one.
+            // Any byte may follow a phrase of one or two.
             let seconds = if phrase.len() == 1 { 32 } else { 1 };
+            let third = phrase.as_bytes().get(2).map_or(u32::MAX, |third| 1 << (third & 31));
             for pair in first..first + seconds {
                 phrases.push((pair, number, phrase.to_owned()));
-                pairs[pair >> 5] |= 1 << (pair & 31);
+                firsts[pair + 1] += 1;
+                thirds[pair] |= third;
             }
         }
+        for pair in 1..=PAIRS {
+            firsts[pair] += firsts[pair - 1];
+        }
         phrases.sort_by_key(|(pair, ..)| *pair);
-        Self { phrases, pairs }
+        Self { phrases, firsts, thirds }
     }
 
     /// Returns true if `found` does for one of the phrases in a text, given its number and place.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
-        (0..bytes.len()).any(|at| {
-            let pair = pair(&bytes[at..]);
-            if self.pairs[pair >> 5] >> (pair & 31) & 1 == 0 {
-                return false;
+        let mut next = pair(bytes);
+        for at in 0..bytes.len() {
+            let pair = next;
+            let third = bytes.get(at + 2).map_or(0, |byte| byte & 31);
+            next = (pair << 5 | usize::from(third)) % PAIRS;
+            if self.thirds[pair] >> third & 1 == 0 {
+                continue;
             }
-            let first = self.phrases.partition_point(|(before, ..)| *before < pair);
-            let mut phrases = self.phrases[first..].iter().take_while(|(of, ..)| *of == pair);
-            phrases.any(|(_, number, phrase)| {
+            for (_, number, phrase) in &self.phrases[self.firsts[pair]..self.firsts[pair + 1]] {
                 let place = at..at + phrase.len();
                 let begins = bytes.get(place.clone());
-                begins.is_some_and(|begins| begins.eq_ignore_ascii_case(phrase.as_bytes()))
+                if begins.is_some_and(|it| it.eq_ignore_ascii_case(phrase.as_bytes()))
                     && found(*number, place)
-            })
-        })
+                {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Returns true if a text that a regex may match contains one of the phrases, be it as part of a
@@ -381,10 +394,13 @@ impl Phrases {
     }
 }
 
+/// The number of pairs.
+const PAIRS: usize = 1 << 10;
+
 /// The first two bytes of a text, by five bits of each. Both cases of a letter have the same.
 fn pair(text: &[u8]) -> usize {
-    let second = text.get(1).copied().unwrap_or_default();
-    usize::from(text[0] & 31) << 5 | usize::from(second & 31)
+    let bits = |at| text.get(at).map_or(0, |byte| usize::from(byte & 31));
+    bits(0) << 5 | bits(1)
 }
 
 #[cfg(test)]
