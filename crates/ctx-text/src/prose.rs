@@ -3,9 +3,9 @@
 /// A text with fewer words is never prose.
 const LEAST_WORDS: usize = 6;
 
-/// Words that only join others, in alphabetical order.
+/// Words that only join others.
 #[rustfmt::skip]
-static JOINING: [u64; 88] = word_list([
+static JOINING: [u64; PLACES] = word_list([
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
     "do", "does", "down", "each", "for", "from", "had", "has", "have", "he", "here", "how", "i", "if", "in", "into",
     "is", "it", "its", "just", "let", "may", "me", "might", "more", "most", "my", "no", "not", "now", "of", "on", "only",
@@ -22,32 +22,46 @@ pub fn is_joining(word: &str) -> bool {
 /// The longest word of a list, in bytes.
 const LONGEST: usize = 6;
 
-/// Packs lower-case words in alphabetical order into a list for [`has_word`], in which each word is
-/// a number.
-pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; N] {
-    let mut list = [0; N];
+/// Lists of words are tables of so many places, most of which are empty.
+pub const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 9;
+
+/// Packs lower-case words into a list for [`has_word`], in which each word is a number in its place.
+pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; PLACES] {
+    let mut list = [0; PLACES];
     let mut at = 0;
     while at < N {
         assert!(words[at].len() <= LONGEST);
-        list[at] = number(words[at].as_bytes());
+        let number = number(words[at].as_bytes());
+        list[place(&list, number)] = number;
         at += 1;
     }
     list
 }
 
 /// Returns true if a list has a word, in any case. The word must consist of letters.
-pub fn has_word(list: &[u64], word: &[u8]) -> bool {
-    word.len() <= LONGEST && list.binary_search(&number(word)).is_ok()
+pub fn has_word(list: &[u64; PLACES], word: &[u8]) -> bool {
+    let number = if word.len() <= LONGEST { number(word) } else { 0 };
+    number != 0 && list[place(list, number)] == number
 }
 
-/// Returns the number of a word in any case. Numbers are ordered like the words.
+/// Returns the place of a word: the first that has it or is empty, from the one that its hash names.
+const fn place(list: &[u64; PLACES], number: u64) -> usize {
+    let mut place = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PLACE_BITS)) as usize;
+    while list[place] != 0 && list[place] != number {
+        place = (place + 1) % PLACES;
+    }
+    place
+}
+
+/// Returns the number of a word in any case.
 const fn number(word: &[u8]) -> u64 {
     let (mut number, mut at) = (0, 0);
     while at < word.len() {
         number = number << 8 | word[at].to_ascii_lowercase() as u64;
         at += 1;
     }
-    number << (8 * (LONGEST - word.len()))
+    number
 }
 
 /// Returns true if a text is prose: at least a quarter of its words of two or more bytes only join
@@ -76,6 +90,7 @@ pub fn is_prose(text: &str) -> bool {
 }
 
 /// Returns the end of the run of letters at `at`, or of the run of other characters.
+#[inline]
 fn run_end(text: &str, mut at: usize, letters: bool) -> usize {
     let bytes = text.as_bytes();
     loop {
@@ -97,11 +112,10 @@ fn run_end(text: &str, mut at: usize, letters: bool) -> usize {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{JOINING, LEAST_WORDS, is_joining, is_prose};
+    use super::{LEAST_WORDS, is_joining, is_prose};
 
     #[test]
-    fn joining_words_are_in_order() {
-        assert!(JOINING.is_sorted());
+    fn joining_words_are_known_in_any_case() {
         assert!(is_joining("The") && !is_joining("then some") && !is_joining("Ünd"));
     }
 
