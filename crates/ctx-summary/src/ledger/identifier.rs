@@ -112,13 +112,19 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        if let Some(length) = plain_word(&bytes[at..]) {
+        let first = class(bytes[at]);
+        // Blanks and most punctuation have no class.
+        if first == 0 && bytes[at] != b'$' {
+            at += 1;
+            continue;
+        }
+        if first & LETTER != 0
+            && let Some(length) = plain_word(&bytes[at..])
+        {
             at += length;
             continue;
         }
-        // Blanks and most punctuation have no class.
-        let is_blank = class(bytes[at]) == 0 && bytes[at] != b'$';
-        if is_blank || !begins(bytes, at) {
+        if !begins(bytes, at) {
             at += 1;
             continue;
         }
@@ -135,12 +141,9 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     }
 }
 
-/// Returns the length of a plain word at the beginning, which is a whole run. Most of a text is
-/// such words.
+/// Returns the length of the word of letters at the beginning, if it is a whole run and only its
+/// first letter may be a capital. Most of a text is such words.
 fn plain_word(rest: &[u8]) -> Option<usize> {
-    if class(rest[0]) & LETTER == 0 {
-        return None;
-    }
     let length = 1 + run(rest, 1, LOWER);
     let end = match rest.get(length) {
         // A colon may continue a URL; a full stop may end a sentence.
@@ -206,58 +209,62 @@ fn trimmed(run: &[u8]) -> usize {
 
 fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
     let run = &bytes[range.clone()];
-    // Most runs are plain words.
-    if run[1..].iter().all(u8::is_ascii_lowercase) && run[0].is_ascii_alphabetic() {
-        return;
-    }
+    let of_run = classes(run);
     if is_number(run) {
         let shape = if is_date(run) { Shape::Date } else { Shape::Number };
         report(range, shape, found);
-    } else if is_path(run) {
+    } else if of_run & SLASH == 0 {
+        simple(bytes, range, of_run, found);
+    } else if is_path(run, of_run) {
         report(range.clone(), Shape::Path, found);
         let name = run.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
         if name > 0 && name < run.len() {
-            simple(bytes, range.start + name..range.end, found);
+            simple(bytes, range.start + name..range.end, classes(&run[name..]), found);
         }
     } else {
         // `yes/no` is prose, so each side counts individually.
         for part in parts(run, range.start, SLASH) {
-            simple(bytes, part, found);
+            simple(bytes, part.clone(), classes(&bytes[part]), found);
         }
     }
 }
 
-/// Reports a run without a slash: a file name, or the words in it.
-fn simple(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
+/// Reports a run of these classes without a slash: a file name, or the words in it.
+fn simple(
+    bytes: &[u8],
+    range: Range<usize>,
+    of_run: u8,
+    found: &mut impl FnMut(Range<usize>, Shape),
+) {
     let run = &bytes[range.clone()];
     // Most are single words.
-    if classes(run) & (DOT | DASH) == 0 {
-        if let Some(shape) = word_shape(run) {
+    if of_run & (DOT | DASH) == 0 {
+        if let Some(shape) = word_shape(run, of_run) {
             report(range, shape, found);
         }
         return;
     }
-    if is_file(run) {
+    if of_run & DOT != 0 && is_file(run) {
         report(range, Shape::File, found);
         return;
     }
     for part in parts(run, range.start, DOT) {
         let word = &bytes[part.clone()];
-        if let Some(shape) = word_shape(word) {
+        if let Some(shape) = word_shape(word, classes(word)) {
             report(part, shape, found);
             continue;
         }
         for part in parts(word, part.start, DASH) {
-            if let Some(shape) = word_shape(&bytes[part.clone()]) {
+            let word = &bytes[part.clone()];
+            if let Some(shape) = word_shape(word, classes(word)) {
                 report(part, shape, found);
             }
         }
     }
 }
 
-/// The shape of a word of letters, digits, underscores and dashes.
-fn word_shape(word: &[u8]) -> Option<Shape> {
-    let classes = classes(word);
+/// The shape of a word of letters, digits, underscores and dashes, which are its classes.
+fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     if classes & DIGIT != 0 {
         return if classes & LETTER != 0 {
             Some(mixed_shape(word, classes))
@@ -271,14 +278,12 @@ fn word_shape(word: &[u8]) -> Option<Shape> {
     let inner = word.strip_prefix(b"_").unwrap_or(word);
     let is_snake =
         classes & UNDERSCORE != 0 && inner[..inner.len().saturating_sub(1)].contains(&b'_');
-    // `camelCase`, or `HTTPServer`: capitals before a capitalised word.
-    let is_camel = |three: &[u8]| match [class_at(three, 0), class_at(three, 1)] {
-        [LOWER, UPPER] => true,
-        [UPPER, UPPER] => class_at(three, 2) == LOWER,
-        _ => false,
-    };
+    let is_camel = || word.windows(2).any(|two| [class(two[0]), class(two[1])] == [LOWER, UPPER]);
+    // Capitals before a capitalised word: `HTTPServer`.
+    let capitals = [UPPER, UPPER, LOWER];
+    let has_capitals = || word.windows(3).any(|three| three.iter().map(|b| class(*b)).eq(capitals));
     let may_be_camel = classes & UPPER != 0;
-    let is_named = is_snake || may_be_camel && (0..word.len()).any(|at| is_camel(&word[at..]));
+    let is_named = is_snake || may_be_camel && (is_camel() || has_capitals());
     is_named.then_some(Shape::Name)
 }
 
@@ -314,13 +319,9 @@ fn is_date(run: &[u8]) -> bool {
         })
 }
 
-/// Returns true if a run is a path. `and/or` is prose, so a path begins with a slash or has a
+/// Returns true if a run of these classes is a path. `and/or` is prose, so a path begins with a slash or has a
 /// second one, or a dot, a digit or an underscore.
-fn is_path(run: &[u8]) -> bool {
-    let classes = classes(run);
-    if classes & SLASH == 0 {
-        return false;
-    }
+fn is_path(run: &[u8], classes: u8) -> bool {
     let mut slashes = run.iter().filter(|b| **b == b'/');
     let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());
     let is_marked = || classes & (UNDERSCORE | DIGIT) != 0 || run.contains(&b'.');
