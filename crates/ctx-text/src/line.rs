@@ -2,6 +2,14 @@
 
 use std::borrow::Cow;
 
+/// Returns a text without white space around it, like [`str::trim`], which decodes each character.
+pub fn trim(text: &str) -> &str {
+    let bare = text.trim_ascii();
+    let is_plain = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_graphic);
+    let bytes = bare.as_bytes();
+    if is_plain(bytes.first()) && is_plain(bytes.last()) { bare } else { bare.trim() }
+}
+
 /// Replaces runs of white space by one space. Control characters stay, so that the line is found in
 /// a text whose white space is folded in the same way.
 pub fn one_line(text: &str) -> String {
@@ -126,7 +134,7 @@ mod tests {
 
     use super::{
         READ_WHOLE, comparison_key, first_chars, head_and_tail, last_chars, one_line, plain_line,
-        shorten,
+        shorten, trim,
     };
 
     #[test]
@@ -160,6 +168,9 @@ mod tests {
         assert_eq!(one_line("a\u{1b}[1m"), "a\u{1b}[1m");
         assert_eq!(plain_line(" a\r\n\tb \u{1b}[1m c "), "a b [1m c");
         assert_eq!(plain_line(" \n"), "");
+        for text in ["", " ", " a ", "\u{3000}a \t", "\u{b} a\u{85}", "\u{1c}a", "é\n", "\u{a0}"] {
+            assert_eq!(trim(text), text.trim());
+        }
         for (text, line) in [("a b", "a b"), (" a", "a"), ("a ", "a"), ("a  b", "a b"), ("", "")] {
             assert_eq!(plain_line(text), line);
         }

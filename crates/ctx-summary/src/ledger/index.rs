@@ -193,8 +193,7 @@ impl Index {
     pub fn coverage_with(&self, text: &str) -> Vec<u8> {
         let mut coverage = self.coverage.clone();
         let mut scan = Scan::default();
-        for segment in segments(text) {
-            let segment = &text[segment];
+        segments(text, |segment| {
             for found in scan.read(segment, true, true) {
                 let name = &segment[found.place.clone()];
                 if let Some(id) = self.find(hash(name), name) {
@@ -202,7 +201,7 @@ impl Index {
                     *known = (*known).max(1 + found.words);
                 }
             }
-        }
+        });
         coverage
     }
 

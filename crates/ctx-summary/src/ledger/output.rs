@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{Matcher, Phrases, is_prose};
+use ctx_text::{Matcher, Phrases, WordSet, is_prose, trim};
 
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, LETTER, class_at, run};
 use crate::ledger::json::{Piece, records};
-use crate::ledger::segment::{SegmentKind, numbered, segments};
+use crate::ledger::segment::{SegmentKind, numbered, segments_of_line};
 use crate::ledger::sentence::ends;
 
 /// A longer comment or sentence, in bytes, is split into pieces.
@@ -62,7 +62,7 @@ struct Cutter<'t> {
 
 impl<'t> Cutter<'t> {
     fn line(&mut self, line: &'t str) {
-        let (number, code) = numbered(line.trim());
+        let (number, code) = numbered(trim(line));
         if is_comment(code) {
             self.add_comment(code);
             return;
@@ -133,9 +133,7 @@ impl<'t> Cutter<'t> {
     }
 
     fn cut(&mut self, line: &'t str, kind: SegmentKind) {
-        for piece in segments(line) {
-            self.found.push((kind, line[piece].into()));
-        }
+        segments_of_line(line, |piece| self.found.push((kind, piece.into())));
     }
 }
 
@@ -209,9 +207,15 @@ pub(crate) fn gives_reason(text: &str) -> bool {
 /// Returns true if a line of code or Markdown names something: a function, a type, a test, a
 /// heading.
 pub(crate) fn names_something(line: &str) -> bool {
-    static NAME: LazyLock<Matcher> =
-        LazyLock::new(|| Matcher::hinted(&LISTS.pattern("name"), LISTS.phrases("name, hints")));
-    NAME.is_match(line)
+    static NAME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("name")));
+    may_name(line) && NAME.is_match(line)
+}
+
+/// Returns true if a line begins with a word that names or that may precede one.
+fn may_name(line: &str) -> bool {
+    static FIRST: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("name, first words"));
+    let word = &line[..run(line.as_bytes(), 0, LETTER)];
+    line.starts_with('#') || FIRST.contains(word)
 }
 
 /// Returns a line of a search or a listing without its position: `fn a()` from `src/a.rs:12:fn a()`
@@ -221,7 +225,8 @@ pub(crate) fn without_place(line: &str) -> &str {
     let in_name = |byte: &u8| *byte != b':' && !byte.is_ascii_whitespace();
     let name = bytes.iter().take_while(|byte| in_name(byte)).count();
     // The number follows the name, or a dash in it, or there is no name.
-    let numbers = (1..=name).rev().filter(|at| matches!(bytes.get(*at), Some(b':' | b'-')));
+    let joints = &bytes[..bytes.len().min(name + 1)];
+    let numbers = memchr::memchr2_iter(b':', b'-', joints).rev().filter(|at| *at > 0);
     let mut numbers = numbers.map(|at| at + 1).chain([0]);
     let after = |start: usize| {
         let end = start + run(bytes, start, DIGIT);
@@ -237,7 +242,9 @@ mod tests {
     use ctx_text::Matcher;
     use proptest::prelude::*;
 
-    use super::{gives_reason, is_outcome, may_be_outcome, names_something, pieces, without_place};
+    use super::{
+        gives_reason, is_outcome, may_be_outcome, may_name, names_something, pieces, without_place,
+    };
     use crate::ledger::LISTS;
     use crate::ledger::segment::SegmentKind;
 
@@ -245,10 +252,10 @@ mod tests {
     fn every_line_that_a_pattern_of_a_list_matches_has_a_hint() {
         let mut without = Vec::new();
         for list in ["exit code", "name", "outcome", "takes back"] {
-            let hints = LISTS.phrases(&format!("{list}, hints"));
             let has_hint = |text: &str| match list {
+                "name" => may_name(text),
                 "outcome" => may_be_outcome(text),
-                _ => hints.occur_in(text),
+                _ => LISTS.phrases(&format!("{list}, hints")).occur_in(text),
             };
             for pattern in LISTS.entries(list) {
                 let matcher = Matcher::new(&pattern);

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use ctx_text::trim;
+
 /// The kind of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
@@ -103,23 +105,24 @@ const WIDEST: usize = 120;
 /// Shorter pieces say nothing.
 const SHORTEST: usize = 4;
 
-/// Returns the segments of a text in order, without surrounding blanks.
-pub(crate) fn segments(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let mut range = trim(text, start..start + line.len());
-        range.start = range.end - numbered(&text[range.clone()]).1.len();
-        cut(text, range, &mut found);
-        start += line.len();
+/// Calls `found` for each segment of a text in order, without surrounding blanks.
+pub(crate) fn segments<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
+    for line in text.split('\n') {
+        segments_of_line(line, &mut found);
     }
-    found
 }
 
-fn trim(text: &str, range: Range<usize>) -> Range<usize> {
-    let inside = &text[range.clone()];
-    let start = range.start + (inside.len() - inside.trim_start().len());
-    start..start.max(range.start + inside.trim_end().len())
+/// Calls `found` for each segment of a text without line ends.
+pub(crate) fn segments_of_line<'t>(line: &'t str, mut found: impl FnMut(&'t str)) {
+    let (_, mut rest) = numbered(trim(line));
+    while rest.len() >= SHORTEST {
+        let (first, after) = rest.split_at(end_of_first(rest));
+        let piece = trim(first);
+        if piece.len() >= SHORTEST {
+            found(piece);
+        }
+        rest = trim(after);
+    }
 }
 
 /// Splits a line of a listing (`12→code`) into its number and the line itself. A number usually
@@ -129,17 +132,6 @@ pub(crate) fn numbered(line: &str) -> (&str, &str) {
     match line[digits..].strip_prefix('→') {
         Some(code) if digits > 0 => (&line[..digits], code.trim_start()),
         _ => ("", line),
-    }
-}
-
-fn cut(text: &str, mut range: Range<usize>, found: &mut Vec<Range<usize>>) {
-    while range.len() >= SHORTEST {
-        let end = range.start + end_of_first(&text[range.clone()]);
-        let piece = trim(text, range.start..end);
-        if piece.len() >= SHORTEST {
-            found.push(piece);
-        }
-        range = trim(text, end..range.end);
     }
 }
 
@@ -207,7 +199,9 @@ mod tests {
     use super::{WIDEST, segments};
 
     fn texts(text: &str) -> Vec<&str> {
-        segments(text).into_iter().map(|range| &text[range]).collect()
+        let mut found = Vec::new();
+        segments(text, |segment| found.push(segment));
+        found
     }
 
     #[test]

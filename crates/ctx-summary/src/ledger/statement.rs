@@ -156,9 +156,9 @@ impl<'t> Cutter<'t> {
     fn quoted(&mut self, line: &'t str) {
         self.after_blank = false;
         let head = self.items.last().map(|(_, at)| *at).or_else(|| self.head());
-        for piece in segments(line) {
-            self.push(SegmentKind::Quoted, line[piece].into(), head);
-        }
+        segments(line, |piece| {
+            self.push(SegmentKind::Quoted, piece.into(), head);
+        });
     }
 
     fn prose(&mut self, line: &'t str) {
@@ -209,10 +209,9 @@ impl<'t> Cutter<'t> {
             return;
         }
         if sentence.len() > LONGEST {
-            for piece in segments(&sentence) {
-                let piece = sentence[piece].to_owned().into();
-                self.push(SegmentKind::Sentence, piece, head);
-            }
+            segments(&sentence, |piece| {
+                self.push(SegmentKind::Sentence, piece.to_owned().into(), head);
+            });
         } else if sentence.ends_with([':', '：']) {
             self.lead = Some(self.push(SegmentKind::Lead, sentence, head));
         } else {

@@ -94,10 +94,7 @@ impl Reader {
         let call = self.call_lines(short.trim_end_matches(';'), kind);
         for text in long {
             let may_name = kind == SegmentKind::Change && !old.contains(text.trim());
-            for segment in segments(text) {
-                let line = &text[segment];
-                self.parts(line, may_name && !old.contains(line), call);
-            }
+            segments(text, |line| self.parts(line, may_name && !old.contains(line), call));
         }
         call
     }
@@ -172,7 +169,7 @@ fn argument_lines(text: &str) -> Vec<&str> {
         let (line, after) = rest.split_at(end.unwrap_or(first));
         rest = after.trim_start_matches("; ");
         if line.len() > LONGEST_LINE || line.contains('\n') {
-            lines.extend(segments(line).into_iter().map(|segment| &line[segment]));
+            segments(line, |segment| lines.push(segment));
         } else {
             lines.push(line);
         }

@@ -145,14 +145,13 @@ impl Reader {
     }
 
     pub(super) fn add_coverage(&mut self, text: &str) {
-        for segment in segments(text) {
-            let segment = &text[segment];
+        segments(text, |segment| {
             let mentions = &mut self.reading.mentions;
             for found in self.scan.read(segment, true, true) {
                 let number = mentions.number(&segment[found.place.clone()], found.shape, None);
                 let coverage = &mut mentions.list[number as usize].coverage;
                 *coverage = (*coverage).max(1 + found.words);
             }
-        }
+        });
     }
 }
