@@ -95,7 +95,7 @@ pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
         return None;
     }
     let before = cursor.before();
-    let user = run_back(before, NAME_MAX, |b| is_word(b) || b"-.@".contains(&b));
+    let user = run_back(before, NAME_MAX, |b| is_word(b) || matches!(b, b'-' | b'.' | b'@'));
     let flag = before[..before.len() - user].trim_ascii_end();
     let flag = flag.strip_suffix(b"\"").or(flag.strip_suffix(b"'")).unwrap_or(flag);
     let flag = flag.trim_ascii_end();
@@ -218,8 +218,7 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// Finds the signature of an Azure address, `&sig=…`; the cursor is at the sign.
 pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     // In HTML, `&amp;` ends with `;`.
-    let names = [&b"?sig"[..], b"&sig", b";sig"];
-    if !names.iter().any(|name| cursor.before().ends_with(name)) {
+    if !matches!(cursor.before(), [.., b'?' | b'&' | b';', b's', b'i', b'g']) {
         return None;
     }
     let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"%+/=-_".contains(&b);

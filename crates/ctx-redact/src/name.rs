@@ -8,8 +8,8 @@ use crate::rules::{Name, RULES, SecretKind};
 /// The longest name that is recognised, in characters.
 pub(super) const NAME_MAX: usize = 64;
 
-/// The words between a name and the sign after it: `密码是：`, `密码设为`, `password is:`.
-const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は", " is"];
+/// The words between a name and the sign after it: `密码是：`, `密码设为`.
+const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は"];
 
 /// Finds the name of a secret that ends before the cursor: `"db_password" =`.
 pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
@@ -67,7 +67,10 @@ fn bare(before: &str) -> &str {
     }
     let before = unquoted(before);
     let Some(last) = before.as_bytes().last() else { return before };
-    if *last == b's' || !last.is_ascii() {
+    if *last == b's' {
+        return before.strip_suffix(" is").map_or(before, unquoted);
+    }
+    if !last.is_ascii() {
         let joint = JOINTS.iter().find_map(|joint| before.strip_suffix(joint));
         return joint.map_or(before, unquoted);
     }
