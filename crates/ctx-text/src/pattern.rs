@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::RandomState;
 use regex::Regex;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
-use regex_automata::util::pool::Pool;
 use regex_automata::util::syntax;
 use regex_automata::{Input, meta};
 
@@ -201,7 +200,8 @@ impl Matcher {
 /// An automaton whose states are built while it searches.
 struct Automaton {
     dfa: DFA,
-    caches: Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync>>,
+    /// The states so far, which all threads share unless they search at the same time.
+    caches: Mutex<Vec<Box<Cache>>>,
 }
 
 thread_local! {
@@ -218,13 +218,15 @@ impl Automaton {
             nfa.expect("a constant pattern")
         });
         let dfa = DFA::builder().build_from_nfa(nfa).expect("a constant pattern");
-        let of = dfa.clone();
-        Self { dfa, caches: Pool::new(Box::new(move || of.create_cache())) }
+        Self { dfa, caches: Mutex::default() }
     }
 
     fn is_match(&self, text: &[u8]) -> bool {
-        let mut cache = self.caches.get();
+        let caches = || self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = caches().pop();
+        let mut cache = known.unwrap_or_else(|| Box::new(self.dfa.create_cache()));
         let found = self.dfa.try_search_fwd(&mut cache, &Input::new(text).earliest(true));
+        caches().push(cache);
         // The automaton gives up only on request, or at a byte that needs a Unicode word boundary.
         found.expect("no limits").is_some()
     }
