@@ -139,7 +139,8 @@ fn names_exception(line: &str) -> bool {
 /// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
     static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("exit code"));
-    EXIT.groups(line)?[1]?.parse().ok()
+    // Most lines begin with another letter.
+    line.starts_with(['E', 'e', 'P', 'p']).then(|| EXIT.groups(line))??[1]?.parse().ok()
 }
 
 /// Longest error, in characters.

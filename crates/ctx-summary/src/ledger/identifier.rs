@@ -210,7 +210,7 @@ fn trimmed(run: &[u8]) -> usize {
 fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
     let run = &bytes[range.clone()];
     let of_run = classes(run);
-    if is_number(run) {
+    if of_run & DIGIT != 0 && is_number(run) {
         let shape = if is_date(run) { Shape::Date } else { Shape::Number };
         report(range, shape, found);
     } else if of_run & SLASH == 0 {
@@ -250,11 +250,14 @@ fn simple(
     }
     for part in parts(run, range.start, DOT) {
         let word = &bytes[part.clone()];
-        if let Some(shape) = word_shape(word, classes(word)) {
+        let of_word = classes(word);
+        if let Some(shape) = word_shape(word, of_word) {
             report(part, shape, found);
             continue;
         }
-        for part in parts(word, part.start, DASH) {
+        // A word without a dash has no other parts.
+        let rest = if of_word & DASH == 0 { &[] } else { word };
+        for part in parts(rest, part.start, DASH) {
             let word = &bytes[part.clone()];
             if let Some(shape) = word_shape(word, classes(word)) {
                 report(part, shape, found);

@@ -257,7 +257,7 @@ pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
         let pairs: Vec<char> = LISTS.entries("simplified").concat().chars().collect();
         pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
     });
-    if text.is_ascii() || !text.chars().any(|c| SIMPLIFIED.contains_key(&c)) {
+    if !text.chars().any(|c| !c.is_ascii() && SIMPLIFIED.contains_key(&c)) {
         return text.into();
     }
     let simple = |c: char| SIMPLIFIED.get(&c).copied().unwrap_or(c);
