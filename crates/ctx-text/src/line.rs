@@ -18,6 +18,7 @@ pub fn one_line(text: &str) -> String {
 
 /// Makes a line for people: runs of white space and control characters become one space.
 pub fn plain_line(text: &str) -> String {
+    let text = trim(text);
     if is_plain_line(text) {
         return text.to_owned();
     }

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 
 use ctx_format::{Object, elements};
+use ctx_text::trim;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -132,7 +133,7 @@ pub(crate) enum Piece {
 /// Returns the pieces of a JSON text in order; `None` if it is neither an object nor a list of
 /// objects.
 pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
-    let text = text.trim();
+    let text = trim(text);
     // The first and last characters show that most texts are not JSON.
     let is_closed = match text.as_bytes() {
         [b'{', .., b'}'] => true,

@@ -129,10 +129,9 @@ pub(crate) fn segments_of_line<'t>(line: &'t str, mut found: impl FnMut(&'t str)
 /// costs more than it is worth.
 pub(crate) fn numbered(line: &str) -> (&str, &str) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    match line[digits..].strip_prefix('→') {
-        Some(code) if digits > 0 => (&line[..digits], code.trim_start()),
-        _ => ("", line),
-    }
+    // Most lines are of no listing.
+    let after = if digits > 0 { line[digits..].strip_prefix('→') } else { None };
+    after.map_or(("", line), |code| (&line[..digits], code.trim_start()))
 }
 
 /// The quality of a place for a cut, the worst first.

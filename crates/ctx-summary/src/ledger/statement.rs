@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use ctx_text::trim;
+
 use crate::ledger::segment::{SegmentKind, segments};
 use crate::ledger::sentence::{Blocks, WRAPPED, ends, is_no_prose, without_marker};
 
@@ -25,7 +27,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
     let mut blocks = Blocks::default();
     let command = command(text);
     for line in text.lines() {
-        let bare = line.trim();
+        let bare = trim(line);
         if command.is_some_and(|command| std::ptr::eq(command, line)) {
             cutter.end_paragraph();
             cutter.push(SegmentKind::Command, bare.into(), None);
@@ -190,17 +192,12 @@ impl<'t> Cutter<'t> {
     }
 
     fn sentences(&mut self, paragraph: Cow<'t, str>, head: Option<usize>) {
-        match paragraph {
-            Cow::Borrowed(text) => {
-                for place in ends(text) {
-                    self.sentence(text[place].trim().into(), head);
-                }
-            }
-            Cow::Owned(text) => {
-                for place in ends(&text) {
-                    self.sentence(text[place].trim().to_owned().into(), head);
-                }
-            }
+        for place in ends(&paragraph) {
+            let sentence = match &paragraph {
+                Cow::Borrowed(text) => Cow::Borrowed(trim(&text[place])),
+                Cow::Owned(text) => Cow::Owned(trim(&text[place]).to_owned()),
+            };
+            self.sentence(sentence, head);
         }
     }
 
