@@ -201,6 +201,7 @@ impl Matcher {
 struct Automaton {
     dfa: DFA,
     /// The states so far, which all threads share unless they search at the same time.
+    #[expect(clippy::vec_box, reason = "each search takes a cache out, and it is large")]
     caches: Mutex<Vec<Box<Cache>>>,
 }
 
@@ -223,8 +224,7 @@ impl Automaton {
 
     fn is_match(&self, text: &[u8]) -> bool {
         let caches = || self.caches.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = caches().pop();
-        let mut cache = known.unwrap_or_else(|| Box::new(self.dfa.create_cache()));
+        let mut cache = caches().pop().unwrap_or_else(|| Box::new(self.dfa.create_cache()));
         let found = self.dfa.try_search_fwd(&mut cache, &Input::new(text).earliest(true));
         caches().push(cache);
         // The automaton gives up only on request, or at a byte that needs a Unicode word boundary.
@@ -315,8 +315,8 @@ impl LazyRegex {
 /// Words and phrases that are looked for in a text all at once, in any case of ASCII letters. Unlike
 /// an automaton, they take almost no time to build.
 pub struct Phrases {
-    /// The phrases with their numbers, in the order of their [`pair`].
-    phrases: Vec<(usize, usize, String)>,
+    /// The phrases with their numbers, in the order of their [`pair`], each with its bit in `thirds`.
+    entries: Vec<(usize, u32, usize, String)>,
     /// For each pair, the number of phrases before its first one.
     firsts: Vec<usize>,
     /// For each pair, a bit for each five bits of the next byte, set if a phrase begins so. Hardly
@@ -328,25 +328,25 @@ impl Phrases {
     /// Takes the entries of a list, in which `|` separates phrases. They are numbered in their order
     /// and must not be empty.
     pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
-        let mut phrases = Vec::new();
+        let phrases = entries.into_iter().flat_map(|entry| entry.split('|'));
+        let mut entries = Vec::new();
         let (mut firsts, mut thirds) = (vec![0; PAIRS + 1], vec![0; PAIRS]);
-        let entries = entries.into_iter().flat_map(|entry| entry.split('|'));
-        for (number, phrase) in entries.enumerate() {
+        for (number, phrase) in phrases.enumerate() {
             let first = pair(phrase.as_bytes());
             // Any byte may follow a phrase of one or two.
             let seconds = if phrase.len() == 1 { 32 } else { 1 };
-            let third = phrase.as_bytes().get(2).map_or(u32::MAX, |third| 1 << (third & 31));
+            let bit = phrase.as_bytes().get(2).map_or(u32::MAX, |third| 1 << (third & 31));
             for pair in first..first + seconds {
-                phrases.push((pair, number, phrase.to_owned()));
+                entries.push((pair, bit, number, phrase.to_owned()));
                 firsts[pair + 1] += 1;
-                thirds[pair] |= third;
+                thirds[pair] |= bit;
             }
         }
         for pair in 1..=PAIRS {
             firsts[pair] += firsts[pair - 1];
         }
-        phrases.sort_by_key(|(pair, ..)| *pair);
-        Self { phrases, firsts, thirds }
+        entries.sort_by_key(|(pair, ..)| *pair);
+        Self { entries, firsts, thirds }
     }
 
     /// Returns true if `found` does for one of the phrases in a text, given its number and place.
@@ -360,12 +360,11 @@ impl Phrases {
             if self.thirds[pair] >> third & 1 == 0 {
                 continue;
             }
-            for (_, number, phrase) in &self.phrases[self.firsts[pair]..self.firsts[pair + 1]] {
+            let entries = &self.entries[self.firsts[pair]..self.firsts[pair + 1]];
+            for (.., number, phrase) in entries.iter().filter(|it| it.1 >> third & 1 == 1) {
                 let place = at..at + phrase.len();
-                let begins = bytes.get(place.clone());
-                if begins.is_some_and(|it| it.eq_ignore_ascii_case(phrase.as_bytes()))
-                    && found(*number, place)
-                {
+                let begins = bytes.get(place.clone()).unwrap_or_default();
+                if begins.eq_ignore_ascii_case(phrase.as_bytes()) && found(*number, place) {
                     return true;
                 }
             }

@@ -23,8 +23,7 @@ pub fn is_joining(word: &str) -> bool {
 const LONGEST: usize = 6;
 
 /// Lists of words are tables of so many places, most of which are empty.
-pub const PLACES: usize = 1 << PLACE_BITS;
-const PLACE_BITS: u32 = 9;
+pub const PLACES: usize = 512;
 
 /// Packs lower-case words into a list for [`has_word`], in which each word is a number in its place.
 pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; PLACES] {
@@ -47,7 +46,7 @@ pub fn has_word(list: &[u64; PLACES], word: &[u8]) -> bool {
 
 /// Returns the place of a word: the first that has it or is empty, from the one that its hash names.
 const fn place(list: &[u64; PLACES], number: u64) -> usize {
-    let mut place = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PLACE_BITS)) as usize;
+    let mut place = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize;
     while list[place] != 0 && list[place] != number {
         place = (place + 1) % PLACES;
     }
