@@ -277,8 +277,7 @@ fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     // Capitals before a capitalised word: `HTTPServer`.
     let capitals = [UPPER, UPPER, LOWER];
     let has_capitals = || word.windows(3).any(|three| three.iter().map(|b| class(*b)).eq(capitals));
-    let may_be_camel = classes & UPPER != 0;
-    let is_named = is_snake || may_be_camel && (is_camel() || has_capitals());
+    let is_named = is_snake || classes & UPPER != 0 && (is_camel() || has_capitals());
     is_named.then_some(Shape::Name)
 }
 

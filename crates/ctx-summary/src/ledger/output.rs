@@ -225,8 +225,7 @@ pub(crate) fn without_place(line: &str) -> &str {
     let in_name = |byte: &u8| *byte != b':' && !byte.is_ascii_whitespace();
     let name = bytes.iter().take_while(|byte| in_name(byte)).count();
     // The number follows the name, or a dash in it, or there is no name.
-    let joints = &bytes[..bytes.len().min(name + 1)];
-    let numbers = memchr::memchr2_iter(b':', b'-', joints).rev().filter(|at| *at > 0);
+    let numbers = (1..=name).rev().filter(|at| matches!(bytes.get(*at), Some(b':' | b'-')));
     let mut numbers = numbers.map(|at| at + 1).chain([0]);
     let after = |start: usize| {
         let end = start + run(bytes, start, DIGIT);

@@ -160,7 +160,6 @@ fn end_of_first(line: &str) -> usize {
     let mut chars = line.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         width += if c.is_ascii() { 1 } else { 2 };
-        let kind = cut_kind(c, chars.peek().map(|(_, c)| *c));
         if width > WIDEST {
             // A path is not cut.
             let inside_name = matches!(best, None | Some((Cut::Anywhere, _)));
@@ -171,6 +170,7 @@ fn end_of_first(line: &str) -> usize {
         if width < WIDEST / 3 {
             continue;
         }
+        let kind = cut_kind(c, chars.peek().map(|(_, c)| *c));
         if best.is_none_or(|(known, _)| kind >= known) {
             best = Some((kind, at + c.len_utf8()));
         }

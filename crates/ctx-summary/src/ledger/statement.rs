@@ -192,12 +192,14 @@ impl<'t> Cutter<'t> {
     }
 
     fn sentences(&mut self, paragraph: Cow<'t, str>, head: Option<usize>) {
-        for place in ends(&paragraph) {
-            let sentence = match &paragraph {
-                Cow::Borrowed(text) => Cow::Borrowed(trim(&text[place])),
-                Cow::Owned(text) => Cow::Owned(trim(&text[place]).to_owned()),
-            };
-            self.sentence(sentence, head);
+        let places = ends(&paragraph).into_iter();
+        match paragraph {
+            Cow::Borrowed(text) => {
+                places.for_each(|place| self.sentence(trim(&text[place]).into(), head));
+            }
+            Cow::Owned(text) => {
+                places.for_each(|place| self.sentence(trim(&text[place]).to_owned().into(), head));
+            }
         }
     }
 
