@@ -313,8 +313,8 @@ fn is_date(run: &[u8]) -> bool {
         })
 }
 
-/// Returns true if a run of these classes is a path. `and/or` is prose, so a path begins with a slash or has a
-/// second one, or a dot, a digit or an underscore.
+/// Returns true if a run of these classes is a path. `and/or` is prose, so a path begins with a
+/// slash or has a second one, or a dot, a digit or an underscore.
 fn is_path(run: &[u8], classes: u8) -> bool {
     let mut slashes = run.iter().filter(|b| **b == b'/');
     let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());
