@@ -5,8 +5,9 @@ use std::borrow::Cow;
 /// Returns a text without white space around it, like [`str::trim`], which decodes each character.
 pub fn trim(text: &str) -> &str {
     let bare = text.trim_ascii();
-    let mut ends = [bare.as_bytes().first(), bare.as_bytes().last()].into_iter().flatten();
-    if ends.all(u8::is_ascii_graphic) { bare } else { bare.trim() }
+    let is_plain = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_graphic);
+    let bytes = bare.as_bytes();
+    if is_plain(bytes.first()) && is_plain(bytes.last()) { bare } else { bare.trim() }
 }
 
 /// Replaces runs of white space by one space. Control characters stay, so that the line is found in

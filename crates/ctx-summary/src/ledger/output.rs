@@ -214,8 +214,7 @@ pub(crate) fn names_something(line: &str) -> bool {
 /// Returns true if a line begins with a word that names or that may precede one.
 fn may_name(line: &str) -> bool {
     static FIRST: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("name, first words"));
-    let word = &line[..run(line.as_bytes(), 0, LETTER)];
-    line.starts_with('#') || FIRST.contains(word)
+    line.starts_with('#') || FIRST.contains(&line[..run(line.as_bytes(), 0, LETTER)])
 }
 
 /// Returns a line of a search or a listing without its position: `fn a()` from `src/a.rs:12:fn a()`
