@@ -10,6 +10,8 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::Builder;
 
 use ctx_format::{FixedFile, Options, Records};
 use sha2::{Digest, Sha256};
@@ -37,7 +39,8 @@ pub struct Draft<'a> {
     /// The bytes, if they are few.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
-    tally: Tally,
+    /// Receives the tally from the thread that counts it while the session is read.
+    tally: Receiver<io::Result<Tally>>,
     /// Hash of the bytes.
     pub(crate) sha256: String,
     /// The real path of the session file; `None` for stdin.
@@ -123,12 +126,13 @@ impl Store {
         let file = temp.file.try_clone().or_cannot("read", temp.path())?;
         let memory = (measured.bytes <= IN_MEMORY).then(|| Arc::new(memory));
         let copy = FixedFile::new(file, memory.clone());
-        let readers = copy.reader().and_then(|reader| Ok((reader, copy.reader()?)));
-        let tally = readers.and_then(|(reader, again)| tally(reader, again));
+        let (counted, tally) = channel();
+        // If the system can start no thread, the tally is counted when it is needed.
+        let _ = Builder::new().spawn(move || counted.send(tally_of(&copy)));
         Ok(Draft {
             store: self,
-            tally: tally.or_cannot("read", temp.path())?,
             temp,
+            tally,
             memory,
             sha256: hex(&measured.hasher.clone().finalize()),
             measured,
@@ -219,11 +223,12 @@ impl Draft<'_> {
             self.read_back()?;
         }
 
+        let tally = self.tally()?;
         let mut locked = store.lock()?;
         let id =
             SnapshotId { session: session.clone(), stamp: self.free_stamp(&mut locked, kind)? };
         let fingerprint = self.fingerprint();
-        let mut meta = self.describe(&id, kind);
+        let mut meta = self.describe(&id, kind, tally);
         meta.others = store.notes_for(session, kind);
         let facts = Facts::of_snapshot(&id, &meta);
         let operation = locked.begin("snapshot", &facts)?;
@@ -291,7 +296,16 @@ impl Draft<'_> {
         replaced.and_then(|source| retained_name(source, sequence))
     }
 
-    pub(crate) fn describe(&self, id: &SnapshotId, kind: SnapshotKind) -> Meta {
+    /// Waits for the tally.
+    pub(crate) fn tally(&self) -> Result<Tally> {
+        let counted = match self.tally.recv() {
+            Ok(counted) => counted,
+            Err(_) => tally_of(&self.copy()?),
+        };
+        counted.or_cannot("read", self.temp.path())
+    }
+
+    pub(crate) fn describe(&self, id: &SnapshotId, kind: SnapshotKind, tally: Tally) -> Meta {
         Meta {
             format: META_FORMAT,
             id: id.to_string(),
@@ -305,7 +319,7 @@ impl Draft<'_> {
             bytes: self.measured.bytes,
             lines: self.measured.newlines + u64::from(self.measured.tail > 0),
             tail_bytes: self.measured.tail,
-            tally: self.tally.clone(),
+            tally,
             tokens: self.tokens.clone(),
             sha256: self.sha256.clone(),
             saved_again: None,
@@ -363,6 +377,10 @@ impl StoreLock<'_> {
 
 /// The number of bad lines that are recorded. The others are only counted.
 const NAMED: usize = 100;
+
+fn tally_of(bytes: &FixedFile) -> io::Result<Tally> {
+    tally(bytes.reader()?, bytes.reader()?)
+}
 
 /// Counts the lines and messages of a session. `again` must return the same bytes again.
 pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {

@@ -201,13 +201,14 @@ impl Repair<'_> {
             self.damaged.insert(StoreItem::Snapshot(id.clone()), why);
             return Ok(());
         }
+        let tally = draft.tally()?;
         let mut locked = store.lock()?;
         // The run that was just taking this snapshot may have committed it by now.
         let is_bare = store.meta_path(id).symlink_metadata().is_err();
         if !is_bare || if_there(store.open_bytes(id))?.is_none() {
             return Ok(());
         }
-        let mut meta = draft.describe(id, SnapshotKind::Adopted);
+        let mut meta = draft.describe(id, SnapshotKind::Adopted, tally);
         if let Some(packed) = packed {
             meta.pack(packed);
         }
