@@ -10,7 +10,7 @@ use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
 use crate::{
-    Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, json, scan,
+    Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, json,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -65,9 +65,9 @@ impl Dialect for Chat {
         };
         match role {
             Role::Assistant => {
-                let calls = object.elements_of("tool_calls").unwrap_or_default().into_iter();
-                let id = |raw| Object::within(raw).and_then(|call| call.text_of("id"));
-                outline.calls.extend(calls.map(|raw| id(raw).unwrap_or_default()));
+                let calls = object.objects_of("tool_calls").into_iter().flatten();
+                let id = |call: Option<Object<'a>>| call?.text_of("id");
+                outline.calls.extend(calls.map(|call| id(call).unwrap_or_default()));
                 if is_there(object.get("function_call")) {
                     outline.calls.push(Cow::Borrowed(""));
                 }
@@ -178,16 +178,14 @@ fn is_read(part: &Object<'_>) -> bool {
 
 /// The first entry of the list of calls that is not a call.
 fn unread_call(object: &Object<'_>) -> Option<Unread> {
-    let calls = object.get("tool_calls").filter(|raw| *raw != "null")?;
-    let Some(calls) = scan::elements(calls) else {
+    object.get("tool_calls").filter(|raw| *raw != "null")?;
+    let Some(mut calls) = object.objects_of("tool_calls") else {
         return Some(Unread::within_message("a list of calls that is not a list"));
     };
-    let is_call = |raw: &str| {
-        let has = |call: &Object<'_>, key| call.get(key).is_some_and(|raw| raw.starts_with('{'));
-        Object::within(raw).is_some_and(|call| has(&call, "custom") || has(&call, "function"))
-    };
-    let unread = calls.into_iter().find(|raw| !is_call(raw))?;
-    let kind = Object::within(unread).map(|call| kind_of(&call).into_owned());
+    let has = |call: &Object<'_>, key| call.get(key).is_some_and(|raw| raw.starts_with('{'));
+    let is_call = |call: &Object<'_>| has(call, "custom") || has(call, "function");
+    let unread = calls.find(|call| !call.as_ref().is_some_and(is_call))?;
+    let kind = unread.map(|call| kind_of(&call).into_owned());
     Some(Unread::within_message(&match kind.as_deref() {
         None | Some("") => "a call without a function".to_owned(),
         Some(kind) => format!("a call of the type {kind:?}"),
@@ -203,15 +201,14 @@ fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
 }
 
 fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
-    let listed = object.elements_of("tool_calls").unwrap_or_default().into_iter();
-    let listed = listed.filter_map(|raw| listed_call(object, raw));
+    let listed = object.objects_of("tool_calls").into_iter().flatten().flatten();
+    let listed = listed.filter_map(|listed| listed_call(object, &listed));
     let function = object.object_of("function_call");
     listed.chain(function.map(|function| call(object, None, &function, "arguments"))).collect()
 }
 
 /// Reads `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
-fn listed_call<'a>(object: &Object<'a>, raw: &'a str) -> Option<Call<'a>> {
-    let listed = Object::within(raw)?;
+fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>> {
     let id = Some(listed.text_of("id").unwrap_or_default());
     match listed.object_of("custom") {
         Some(custom) => Some(call(object, id, &custom, "input")),

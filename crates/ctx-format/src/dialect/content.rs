@@ -14,8 +14,7 @@ pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
 
 /// The objects in the list `content`; empty if the content is a text.
 pub(crate) fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
-    let raw = object.elements_of("content").unwrap_or_default();
-    raw.into_iter().filter_map(Object::within).collect()
+    object.objects_of("content").into_iter().flatten().flatten().collect()
 }
 
 /// The type of a part, raw; empty if it has none.

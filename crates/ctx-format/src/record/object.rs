@@ -22,10 +22,14 @@ pub struct Member<'a> {
     pub value: &'a str,
     /// The range of key and value in [`Object::text`].
     pub place: Range<usize>,
-    /// The members of the value, cached once it was used as an object: dialects ask for the message
-    /// in a line of a log several times.
-    inside: OnceLock<Option<Vec<Span>>>,
+    /// The value, or each element if it is an array, with the members of what is an object. They
+    /// are cached once they were used: dialects ask for the message in a line of a log, and for the
+    /// calls of a reply, several times.
+    inside: OnceLock<Vec<Inner>>,
 }
+
+/// The range of a value within another one, and its members if it is an object.
+type Inner = (Range<usize>, Option<Vec<Span>>);
 
 impl<'a> Member<'a> {
     fn at(text: &'a str, span: &Span) -> Option<Self> {
@@ -35,17 +39,16 @@ impl<'a> Member<'a> {
         Some(Self { key, value, place, inside: OnceLock::new() })
     }
 
-    /// The members of the value.
-    fn spans(&self) -> Option<&[Span]> {
-        let read = || {
-            let mut spans = Vec::with_capacity(8);
-            scan::each_member::<true>(self.value, |span| {
-                spans.push(span);
-                Some(())
-            })?;
-            Some(spans)
-        };
-        self.inside.get_or_init(read).as_deref()
+    /// The objects in the value, `None` for what is not an object.
+    fn objects(&self) -> impl Iterator<Item = Option<Object<'a>>> {
+        let inner = |raw| (json::place_in(self.value, raw), scan::members(raw));
+        let inside = self.inside.get_or_init(|| {
+            let values = scan::elements(self.value).unwrap_or_else(|| vec![self.value]);
+            values.into_iter().map(inner).collect()
+        });
+        let object =
+            |(place, spans): &Inner| Object::of(self.value.get(place.clone())?, spans.as_deref()?);
+        inside.iter().map(object)
     }
 }
 
@@ -63,7 +66,12 @@ impl<'a> Object<'a> {
     /// Reads the object at the beginning of `text`, after leading blanks. [`Self::rest`] is the
     /// text after it.
     pub fn parse(text: &'a str) -> Result<Self, NotObject> {
-        Self::read::<false>(text).ok_or(NotObject)
+        let mut members = Vec::with_capacity(16);
+        let read = scan::each_member::<false>(text, |span| {
+            members.push(Member::at(text, &span)?);
+            Some(())
+        });
+        read.map(|()| Self { text, members, portion: None }).ok_or(NotObject)
     }
 
     /// A copy that limits dialects to some of its messages.
@@ -81,15 +89,15 @@ impl<'a> Object<'a> {
     /// Reads an object that is a value within a parsed one, so that it need not be checked again;
     /// `None` if the value is not an object.
     pub fn within(raw: &'a str) -> Option<Self> {
-        Self::read::<true>(raw)
+        Self::of(raw, &scan::members(raw)?)
     }
 
-    fn read<const IS_CHECKED: bool>(text: &'a str) -> Option<Self> {
-        let mut members = Vec::with_capacity(if IS_CHECKED { 8 } else { 16 });
-        scan::each_member::<IS_CHECKED>(text, |span| {
-            members.push(Member::at(text, &span)?);
-            Some(())
-        })?;
+    fn of(text: &'a str, spans: &[Span]) -> Option<Self> {
+        // An iterator does not know the number of members in advance.
+        let mut members = Vec::with_capacity(spans.len());
+        for span in spans {
+            members.push(Member::at(text, span)?);
+        }
         Some(Self { text, members, portion: None })
     }
 
@@ -143,14 +151,15 @@ impl<'a> Object<'a> {
 
     /// The value of `key` as an object.
     pub fn object_of(&self, key: &str) -> Option<Object<'a>> {
-        let member = self.member(key)?;
-        let (text, spans) = (member.value, member.spans()?);
-        // An iterator does not know the number of members in advance.
-        let mut members = Vec::with_capacity(spans.len());
-        for span in spans {
-            members.push(Member::at(text, span)?);
-        }
-        Some(Self { text, members, portion: None })
+        let member = self.member(key).filter(|member| member.value.starts_with('{'))?;
+        member.objects().next()?
+    }
+
+    /// The elements of the array at `key` as objects, `None` for those that are not; `None` if the
+    /// value is not an array.
+    pub(crate) fn objects_of(&self, key: &str) -> Option<impl Iterator<Item = Option<Object<'a>>>> {
+        let member = self.member(key).filter(|member| member.value.starts_with('['))?;
+        Some(member.objects())
     }
 
     /// The elements of the array at `key`, raw.

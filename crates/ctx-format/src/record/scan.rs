@@ -36,6 +36,16 @@ pub(crate) fn each_member<const IS_CHECKED: bool>(
     }
 }
 
+/// The members of a checked object; `None` if the value is not one.
+pub(crate) fn members(raw: &str) -> Option<Vec<Span>> {
+    let mut members = Vec::with_capacity(8);
+    each_member::<true>(raw, |span| {
+        members.push(span);
+        Some(())
+    })?;
+    Some(members)
+}
+
 /// The raw elements of a checked array; `None` if the value is not one.
 pub fn elements(raw: &str) -> Option<Vec<&str>> {
     let mut walk = Walk::of(raw);
