@@ -41,7 +41,7 @@ impl<'a> Member<'a> {
 
     /// The objects in the value, `None` for what is not an object.
     fn objects(&self) -> impl Iterator<Item = Option<Object<'a>>> {
-        let inner = |raw| (json::place_in(self.value, raw), scan::members(raw));
+        let inner = |raw| (json::place_in(self.value, raw), scan::members::<true>(raw));
         let inside = self.inside.get_or_init(|| {
             let values = scan::elements(self.value).unwrap_or_else(|| vec![self.value]);
             values.into_iter().map(inner).collect()
@@ -66,12 +66,8 @@ impl<'a> Object<'a> {
     /// Reads the object at the beginning of `text`, after leading blanks. [`Self::rest`] is the
     /// text after it.
     pub fn parse(text: &'a str) -> Result<Self, NotObject> {
-        let mut members = Vec::with_capacity(16);
-        let read = scan::each_member::<false>(text, |span| {
-            members.push(Member::at(text, &span)?);
-            Some(())
-        });
-        read.map(|()| Self { text, members, portion: None }).ok_or(NotObject)
+        let members = scan::members::<false>(text).ok_or(NotObject)?;
+        Self::of(text, &members).ok_or(NotObject)
     }
 
     /// A copy that limits dialects to some of its messages.
@@ -89,7 +85,7 @@ impl<'a> Object<'a> {
     /// Reads an object that is a value within a parsed one, so that it need not be checked again;
     /// `None` if the value is not an object.
     pub fn within(raw: &'a str) -> Option<Self> {
-        Self::of(raw, &scan::members(raw)?)
+        Self::of(raw, &scan::members::<true>(raw)?)
     }
 
     fn of(text: &'a str, spans: &[Span]) -> Option<Self> {

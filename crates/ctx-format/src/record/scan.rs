@@ -10,40 +10,27 @@ pub(crate) struct Span {
     pub(crate) value: Range<usize>,
 }
 
-/// Calls back with the members of the object at the beginning of `text`; returns `None` if there is
-/// no object. `IS_CHECKED` asserts that the text is known to be JSON; otherwise the result is
-/// unspecified.
-pub(crate) fn each_member<const IS_CHECKED: bool>(
-    text: &str,
-    mut show: impl FnMut(Span) -> Option<()>,
-) -> Option<()> {
+/// The members of the object at the beginning of `text`; `None` if there is no object. `IS_CHECKED`
+/// asserts that the text is known to be JSON; otherwise the result is unspecified.
+pub(crate) fn members<const IS_CHECKED: bool>(text: &str) -> Option<Vec<Span>> {
     let mut walk = Walk::of(text);
     if walk.next()? != b'{' {
         return None;
     }
+    let mut members = Vec::with_capacity(8);
     if walk.peek()? == b'}' {
-        return Some(());
+        return Some(members);
     }
     loop {
         let key = walk.key()?;
         let value = walk.value::<IS_CHECKED>()?;
-        show(Span { key, value })?;
+        members.push(Span { key, value });
         match walk.next()? {
             b',' => {}
-            b'}' => return Some(()),
+            b'}' => return Some(members),
             _ => return None,
         }
     }
-}
-
-/// The members of a checked object; `None` if the value is not one.
-pub(crate) fn members(raw: &str) -> Option<Vec<Span>> {
-    let mut members = Vec::with_capacity(8);
-    each_member::<true>(raw, |span| {
-        members.push(span);
-        Some(())
-    })?;
-    Some(members)
 }
 
 /// The raw elements of a checked array; `None` if the value is not one.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-use super::{each_member, elements, special};
+use super::{Span, elements, members, special};
 use crate::Object;
 
 /// JSON with blanks, escapes and nesting.
@@ -28,12 +28,8 @@ fn json() -> impl Strategy<Value = String> {
 
 /// The members of an object, formatted.
 fn found<const IS_CHECKED: bool>(text: &str) -> Option<Vec<(String, String)>> {
-    let mut all = Vec::new();
-    each_member::<IS_CHECKED>(text, |span| {
-        all.push((text[span.key].to_owned(), text[span.value].to_owned()));
-        Some(())
-    })?;
-    Some(all)
+    let member = |span: Span| (text[span.key].to_owned(), text[span.value].to_owned());
+    Some(members::<IS_CHECKED>(text)?.into_iter().map(member).collect())
 }
 
 /// The members that `serde_json` reads from the object, ignoring the text after it.
