@@ -8,7 +8,8 @@ use std::ops::Range;
 
 /// Decodes a JSON string; `None` if the value is not a string.
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
-    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    let [b'"', .., b'"'] = raw.as_bytes() else { return None };
+    let inner = &raw[1..raw.len() - 1];
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
