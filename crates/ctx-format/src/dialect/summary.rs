@@ -23,19 +23,17 @@ pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     // The raw text is checked first: the content of most messages need not be decoded.
     let content = object.get("content")?;
     let has_line = content.get(1..)?.starts_with(SUMMARY_LINE);
-    let is_named = || {
-        let name = object.text_of("name");
-        name.is_some_and(|name| name == SUMMARY_NAME)
-    };
-    let may_be = match role_of(object)? {
-        Role::User => has_line || is_named(),
-        Role::System | Role::Assistant => is_named(),
+    let is_named = object.text_of("name").is_some_and(|name| name == SUMMARY_NAME);
+    let may_be = || match role_of(object) {
+        Some(Role::User) => true,
+        Some(Role::System | Role::Assistant) => is_named,
         _ => false,
     };
-    let text = may_be.then(|| json::text(content)).flatten()?;
+    let is_summary = (has_line || is_named) && may_be();
+    let text = is_summary.then(|| json::text(content)).flatten()?;
     Some(match text.strip_prefix(SUMMARY_LINE) {
         // A model's answer may begin like that, too, so the mark is removed only once.
-        Some(body) if !is_named() => Cow::Owned(body.trim_start_matches('\n').to_owned()),
+        Some(body) if !is_named => Cow::Owned(body.trim_start_matches('\n').to_owned()),
         _ => text,
     })
 }
