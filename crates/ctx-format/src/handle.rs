@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
 /// A reference to a removed text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,9 +66,9 @@ impl ShortHash {
 
     /// Hashes a text.
     pub fn of(text: &str) -> Self {
-        let digest = Sha256::digest(text.as_bytes());
+        let digest = digest(&SHA256, text.as_bytes());
         let mut hash = [0; BYTES];
-        hash.copy_from_slice(&digest[..BYTES]);
+        hash.copy_from_slice(&digest.as_ref()[..BYTES]);
         Self(hash)
     }
 

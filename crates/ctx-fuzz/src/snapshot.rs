@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ctx_store::Meta;
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
 const ID: &str = "demo-20261121T234307.123456Z-0007";
 
@@ -20,7 +20,7 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 fn sha256(body: &str) -> String {
-    Sha256::digest(body.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+    digest(&SHA256, body.as_bytes()).as_ref().iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })

@@ -21,9 +21,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::error::Result;
 use crate::{Completion, LlmError, Question, TapeError};
@@ -141,8 +141,8 @@ impl Tape {
 }
 
 fn file_name(request: &Value) -> String {
-    let digest = Sha256::digest(request.to_string().as_bytes());
-    let digits: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = digest(&SHA256, request.to_string().as_bytes());
+    let digits: Vec<String> = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     digits.concat() + ".json"
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use ctx_format::Head;
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{hex, open_plain};
@@ -44,7 +44,7 @@ impl SessionId {
     /// sha256 of its real path. So two files with the same name in two folders are two sessions.
     pub fn of_path(path: &Path) -> Result<Self> {
         let real = real_path(path).or_cannot("read", path)?;
-        let digest = hex(&Sha256::digest(real.as_os_str().as_encoded_bytes()));
+        let digest = hex(digest(&SHA256, real.as_os_str().as_encoded_bytes()));
         let stem = real.file_stem().unwrap_or_default().to_string_lossy();
         let mut id: String = stem
             .chars()

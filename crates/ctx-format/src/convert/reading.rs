@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 
 use crate::compaction::Ids;
 use crate::convert::entry::Entry;
@@ -28,7 +28,7 @@ pub struct Reading<'c> {
     waiting: usize,
     entries: Vec<Entry>,
     /// A hash of the waiting content, from which new ids are made.
-    hash: Sha256,
+    hash: Context,
     /// The working folder that the source names.
     cwd: Option<String>,
     /// The current model, if the session names it.
@@ -47,7 +47,7 @@ impl<'c> Reading<'c> {
             spool,
             waiting: 0,
             entries: Vec::new(),
-            hash: Sha256::new(),
+            hash: Context::new(&SHA256),
             cwd: None,
             model: None,
             records: 0,
@@ -120,7 +120,7 @@ impl<'c> Reading<'c> {
             model: self.model.clone(),
             ..entry
         });
-        self.hash.update(text);
+        self.hash.update(text.as_bytes());
         self.waiting += text.len();
         Ok(())
     }
@@ -149,8 +149,8 @@ impl<'c> Reading<'c> {
     /// The facts about the session for an agent's file.
     fn session(&self) -> Session {
         let mut hash = self.hash.clone();
-        hash.update(self.converter.to.name());
-        let mut ids = Ids::new(&hash.finalize().into());
+        hash.update(self.converter.to.name().as_bytes());
+        let mut ids = Ids::new(hash.finish().as_ref());
         let id = self.converter.session.map(str::to_owned);
         let cwd = self.converter.cwd.map(str::to_owned);
         let times = self.entries.iter().filter_map(|entry| {

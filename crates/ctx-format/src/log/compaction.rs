@@ -35,7 +35,7 @@ pub struct Compaction<'a> {
     pub newest: Option<DateTime<Utc>>,
     /// A hash of the session, from which new ids are derived: the same session always gets the same
     /// ids.
-    pub seed: [u8; 32],
+    pub seed: Vec<u8>,
 }
 
 /// A record that stays.
@@ -140,7 +140,7 @@ pub struct Ids {
 
 impl Ids {
     /// Creates a sequence from a hash. The same hash gives the same ids.
-    pub fn new(seed: &[u8; 32]) -> Self {
+    pub fn new(seed: &[u8]) -> Self {
         let mut words = seed.as_chunks().0.iter();
         let mut word = || words.next().map_or(0, |word| u64::from_le_bytes(*word));
         Self { state: word(), salt: word() }

@@ -83,7 +83,7 @@ impl Session {
             is_automatic: false,
             now: "2026-06-01T00:00:00Z".parse().expect("a time"),
             newest,
-            seed: [9; 32],
+            seed: vec![9; 32],
         })?;
         let mut new = self.clone();
         for line in &lines {

@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use memchr::memmem;
+use ring::digest::{Context, SHA256};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
-use sha2::{Digest, Sha256};
 
 use crate::error::{OrCannot, Result};
 use crate::fs::{careful, ends_line, hash, hex, if_there, open_plain};
@@ -338,12 +338,12 @@ const NO_HASH: &str = "it is a record without the hash of the previous record";
 fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     let mut broken = Vec::new();
     let (mut number, mut is_chained) = (0, false);
-    let mut line_before: Option<Sha256> = None;
+    let mut line_before: Option<Context> = None;
     each_piece(log, |piece, begins| {
         let piece = piece.strip_suffix(b"\n").unwrap_or(piece);
         if begins {
             number += 1;
-            let before = line_before.take().map_or_else(none_before, |it| hex(&it.finalize()));
+            let before = line_before.take().map_or_else(none_before, |it| hex(it.finish()));
             let prev = prev(piece);
             is_chained |= prev.is_some();
             let is_whole = piece.starts_with(b"{") && piece.ends_with(b"}");
@@ -354,7 +354,7 @@ fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
             };
             broken.extend(why.map(|why| BrokenLink { line: number, why }));
         }
-        line_before.get_or_insert_default().update(piece);
+        line_before.get_or_insert_with(|| Context::new(&SHA256)).update(piece);
     })?;
     Ok(broken)
 }

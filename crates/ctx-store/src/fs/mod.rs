@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ring::digest::{Context, SHA256};
 use rustix::fs::OFlags;
-use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, Result, StoreError};
@@ -208,9 +208,9 @@ pub(crate) fn let_others_in() {
 }
 
 /// Bytes as lower-case hex digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
+    bytes.as_ref().iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })
@@ -218,9 +218,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// The sha256 of the rest of `reader`.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
-    let mut hasher = Sha256::new();
+    let mut hasher = Context::new(&SHA256);
     hash_into(&mut hasher, reader)?;
-    Ok(hex(&hasher.finalize()))
+    Ok(hex(hasher.finish()))
 }
 
 /// Starts a fingerprint, by which this run recognizes bytes that it has seen. The seed is random
@@ -238,7 +238,7 @@ pub(crate) fn fingerprint_of(reader: &mut impl Read) -> io::Result<u128> {
 }
 
 /// Hashes the rest of `reader` and returns its length.
-pub(crate) fn hash_into(hasher: &mut Sha256, reader: &mut impl Read) -> io::Result<u64> {
+pub(crate) fn hash_into(hasher: &mut Context, reader: &mut impl Read) -> io::Result<u64> {
     read_through(reader, |bytes| hasher.update(bytes))
 }
 
@@ -277,13 +277,13 @@ pub struct HashingReader(Arc<Mutex<Input>>);
 
 struct Input {
     reader: Box<dyn Read + Send>,
-    hasher: Sha256,
+    hasher: Context,
 }
 
 impl HashingReader {
     /// Hashes everything that is read from `reader`.
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
-        let hasher = Sha256::new();
+        let hasher = Context::new(&SHA256);
         Self(Arc::new(Mutex::new(Input { reader, hasher })))
     }
 
@@ -291,7 +291,7 @@ impl HashingReader {
     pub fn finish(mut self) -> io::Result<String> {
         io::copy(&mut self, &mut io::sink())?;
         let input = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(hex(&input.hasher.clone().finalize()))
+        Ok(hex(input.hasher.clone().finish()))
     }
 }
 

@@ -15,9 +15,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use ring::digest::{SHA256, digest};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, renameat};
 use rustix::io::{Errno, retry_on_intr};
-use sha2::{Digest, Sha256};
 
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::{Entries, make_dirs};
@@ -37,7 +37,7 @@ pub struct OffloadName {
 impl OffloadName {
     /// The name for a file with these bytes.
     pub fn of(bytes: &[u8], form: Form) -> Self {
-        Self { sha256: hex(&Sha256::digest(bytes)), form }
+        Self { sha256: hex(digest(&SHA256, bytes)), form }
     }
 
     /// Parses what `Display` writes. Never accepts a path.

@@ -29,7 +29,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use sha2::Digest;
 
 use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Result, Severity, StoreError};
@@ -71,7 +70,7 @@ impl Replacement<'_> {
         hasher.update(&bytes);
         self.draft.replaced_by = Some(FileHash {
             bytes: self.draft.measured.bytes + bytes.len() as u64,
-            sha256: hex(&hasher.finalize()),
+            sha256: hex(hasher.finish()),
         });
         self.draft.stays_in_place = true;
         let Self { store, session, lock: _lock, live, draft, .. } = self;

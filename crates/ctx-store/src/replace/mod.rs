@@ -23,7 +23,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use ctx_format::FixedFile;
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 
 use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Result, Severity, StoreError};
@@ -313,13 +313,13 @@ pub struct NewContent<'a> {
 impl NewContent<'_> {
     /// Copies the content into the new file for `path` and returns its length.
     pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64> {
-        let mut hasher = Sha256::new();
+        let mut hasher = Context::new(&SHA256);
         let cannot_read = |read: io::Result<_>| read.or_cannot("read the new content of", path);
         let bytes = each_block(self.reader, cannot_read, |block| {
             hasher.update(block);
             file.write_all(block).or_cannot("write", path)
         })?;
-        let found = hex(&hasher.finalize());
+        let found = hex(hasher.finish());
         if found == self.sha256 {
             return Ok(bytes);
         }
@@ -335,7 +335,7 @@ impl NewContent<'_> {
 mod content_tests {
     use std::path::Path;
 
-    use sha2::{Digest, Sha256};
+    use ring::digest::{SHA256, digest};
 
     use super::NewContent;
     use crate::fs::hex;
@@ -359,7 +359,7 @@ mod content_tests {
     #[test]
     fn only_content_with_its_hash_is_taken() {
         let bytes = vec![7; 300 * 1024];
-        let sha256 = hex(&Sha256::digest(&bytes));
+        let sha256 = hex(digest(&SHA256, &bytes));
         assert_eq!(copy(&bytes, &sha256).expect("copied"), bytes);
         let error = copy(&bytes[1..], &sha256).expect_err("other bytes");
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");

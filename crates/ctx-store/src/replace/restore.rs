@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use ctx_format::counted;
+use ring::digest::{Context, SHA256};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::audit::Figures;
 use crate::error::{OrCannot, Result, StoreError};
@@ -384,7 +384,7 @@ impl PrefixHashes {
 }
 
 fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u64, String>> {
-    let (mut hasher, mut done) = (Sha256::new(), 0);
+    let (mut hasher, mut done) = (Context::new(&SHA256), 0);
     let mut found = BTreeMap::new();
     for length in lengths {
         done += hash_into(&mut hasher, &mut input.by_ref().take(length - done))?;
@@ -392,7 +392,7 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
             // The file was truncated meanwhile.
             break;
         }
-        found.insert(length, hex(&hasher.clone().finalize()));
+        found.insert(length, hex(hasher.clone().finish()));
     }
     Ok(found)
 }

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::Builder;
 
 use ctx_format::{FixedFile, Options, Records};
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::audit::Facts;
@@ -80,7 +80,7 @@ impl Snapshot {
 /// The measurements of the bytes that pass.
 pub(crate) struct Measured {
     /// The hash of all bytes so far. It can be continued, to hash what will follow them.
-    pub(crate) hasher: Sha256,
+    pub(crate) hasher: Context,
     fingerprint: Xxh3,
     pub(crate) bytes: u64,
     newlines: u64,
@@ -108,7 +108,7 @@ impl Store {
     /// Begins a snapshot of all bytes of `input`. Errors of reading call it `name`.
     pub fn draft(&self, mut input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
-        let (hasher, fingerprint) = (Sha256::new(), fingerprint());
+        let (hasher, fingerprint) = (Context::new(&SHA256), fingerprint());
         let mut measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
         let mut temp = self.temp("snapshot", 0o600)?;
         let mut memory = Vec::new();
@@ -134,7 +134,7 @@ impl Store {
             temp,
             tally,
             memory,
-            sha256: hex(&measured.hasher.clone().finalize()),
+            sha256: hex(measured.hasher.clone().finish()),
             measured,
             source: None,
             replaced_by: None,

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use ctx_format::counted;
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use sha2::{Digest, Sha256};
 use strum::IntoStaticStr;
 
 use crate::error::Result;
@@ -212,7 +212,7 @@ impl Meta {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut body = serde_json::to_string(self).expect("a map with text keys");
         body.pop();
-        let seal = hex(&Sha256::digest(body.as_bytes()));
+        let seal = hex(digest(&SHA256, body.as_bytes()));
         body.push_str(SEAL);
         body.push_str(&seal);
         body.push_str("\"}\n");
@@ -239,7 +239,7 @@ impl Meta {
             ));
         }
         let (body, seal) = text.rsplit_once(SEAL).ok_or_else(changed)?;
-        let sealed = hex(&Sha256::digest(body.as_bytes()));
+        let sealed = hex(digest(&SHA256, body.as_bytes()));
         if seal.strip_suffix("\"}\n") != Some(sealed.as_str()) {
             return Err(changed());
         }
@@ -276,7 +276,7 @@ pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Meta, SnapshotKind, Tally, retained_name};
+    use super::{Meta, SHA256, SnapshotKind, Tally, digest, hex, retained_name};
     use proptest::prelude::*;
 
     fn meta() -> Meta {
@@ -374,7 +374,7 @@ mod tests {
         let body = sealed.rsplit_once(super::SEAL).expect("a seal").0;
         for (from, to) in [("\"bytes\":9", "\"bytes\":-9"), ("\"bytes\":9", "\"bytes\":\"9\"")] {
             let body = body.replace(from, to);
-            let seal = crate::fs::hex(&<sha2::Sha256 as sha2::Digest>::digest(body.as_bytes()));
+            let seal = hex(digest(&SHA256, body.as_bytes()));
             let text = format!("{body}{}{seal}\"}}\n", super::SEAL);
             let error = Meta::from_bytes(text.as_bytes(), &id).expect_err("nonsense");
             assert!(error.contains("not readable"), "{error}");

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use ctx_cli::{Failure, printable, xml};
 use minijinja::context;
 use minijinja::value::Value;
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
 use self::section::section;
 use self::session_data::SessionData;
@@ -41,7 +41,7 @@ pub(super) fn page(
 }
 
 fn rendered(sections: Vec<Value>) -> String {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+    let hash = |text: &str| STANDARD.encode(digest(&SHA256, text.as_bytes()));
     let page = context! {
         style => STYLE,
         style_hash => hash(STYLE),

@@ -18,7 +18,7 @@ use ctx_format::compaction::{Compaction, CompactionWriter, Kept};
 use ctx_format::convert::{Converter, Lowered, Reading, SourceId};
 use ctx_format::dialect::Anthropic;
 use ctx_format::{Message, Object, Part, Record, Role, Spool};
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
 use self::kept::{KeptRecords, LogRecords};
 use super::NewFile;
@@ -239,8 +239,8 @@ impl Decision {
 }
 
 /// Returns the seed for ids. It differs if the log has grown or the summary differs.
-fn seed(records: u64, last: &str, summary: &str) -> [u8; 32] {
-    Sha256::digest(format!("{records}\n{last}\n{summary}")).into()
+fn seed(records: u64, last: &str, summary: &str) -> Vec<u8> {
+    digest(&SHA256, format!("{records}\n{last}\n{summary}").as_bytes()).as_ref().to_vec()
 }
 
 /// The role and the hash of a part of a message, for comparisons.

@@ -82,7 +82,7 @@ fn times_follow_each_other_and_the_session() {
             is_automatic: false,
             now: "2026-01-01T00:00:00.5Z".parse().expect("a time"),
             newest: newest.map(|time| time.parse().expect("a time")),
-            seed: [7; 32],
+            seed: vec![7; 32],
         });
         [new.time(), new.time()]
     };

@@ -1,6 +1,6 @@
 //! Writes session files of the Gemini CLI. The shapes are those of version 0.61.0.
 
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 
 use super::message::{NOT_SENT, snapshot_of, written};
 use crate::convert::media::DataLocation;
@@ -89,8 +89,8 @@ fn call(call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Strin
 
 impl Target for Writer {
     fn begin(&mut self, session: &mut Session) -> Vec<Line> {
-        let hash = Sha256::digest(&session.cwd);
-        let digits = hash.iter().map(|byte| format!("{byte:02x}"));
+        let hash = digest(&SHA256, session.cwd.as_bytes());
+        let digits = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
         let hash: String = digits.collect();
         let time = session.now();
         let header = LineText::new()
