@@ -169,17 +169,26 @@ impl Matcher {
 
     /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
-        if !self.is_compiled(text) && !self.has_hint(text) {
+        self.is_match_if(text, |text| self.has_hint(text))
+    }
+
+    /// Returns true if the pattern matches somewhere in a text. `has_hint` is true for each text that
+    /// matches. It is asked only until the pattern is compiled, which then is as fast as hints.
+    pub fn is_match_if(&self, text: &str, has_hint: impl FnOnce(&str) -> bool) -> bool {
+        let is_ascii = text.is_ascii();
+        let is_for_others = !is_ascii && !self.pattern.is_ascii();
+        let automaton = if is_for_others { &self.for_others } else { &self.for_ascii };
+        if automaton.get().is_none() && !has_hint(text) {
             return false;
         }
-        if !text.is_ascii() && !self.pattern.is_ascii() {
+        if is_for_others {
             let build = || Automaton::new(&with_ascii_classes(&self.pattern), true);
-            return self.for_others.get_or_init(build).is_match(text.as_bytes());
+            return automaton.get_or_init(build).is_match(text.as_bytes());
         }
         let build = || Automaton::new(&for_ascii_texts(&self.pattern), false);
-        let automaton = self.for_ascii.get_or_init(build);
+        let automaton = automaton.get_or_init(build);
         let searched = in_case_of(&self.pattern, text);
-        if text.is_ascii() {
+        if is_ascii {
             return automaton.is_match(searched.as_bytes());
         }
         automaton.is_match(&as_ascii(&searched, self.pattern.starts_with(IGNORES_CASE)))
@@ -188,12 +197,6 @@ impl Matcher {
     /// Returns true if a text has one of the hints, or there are none.
     pub fn has_hint(&self, text: &str) -> bool {
         self.hints.as_ref().is_none_or(|hints| hints.occur_in(text))
-    }
-
-    /// Returns true if the pattern is compiled for such a text. Then it is as fast as hints.
-    pub fn is_compiled(&self, text: &str) -> bool {
-        let is_ascii = text.is_ascii() || self.pattern.is_ascii();
-        if is_ascii { &self.for_ascii } else { &self.for_others }.get().is_some()
     }
 }
 

@@ -180,7 +180,7 @@ fn defines(line: &str) -> bool {
 /// first lines and by narrower patterns.
 pub(crate) fn is_outcome(line: &str) -> bool {
     static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("outcome")));
-    (OUTCOME.is_compiled(line) || may_be_outcome(line)) && OUTCOME.is_match(line)
+    OUTCOME.is_match_if(line, may_be_outcome)
 }
 
 /// Returns true if a line has a word of an outcome, a place such as `a.c:3:`, or the name of an error.
