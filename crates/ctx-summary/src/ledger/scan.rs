@@ -23,8 +23,16 @@ pub(crate) struct Match {
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     found: Vec<Match>,
-    /// The words of the segment that describe what they surround.
-    words: Vec<Range<usize>>,
+    words: Words,
+}
+
+/// The words of a segment that describe what they surround. Most identifiers have enough of them
+/// before the end, so they are read only as far as they are needed.
+#[derive(Debug, Default)]
+struct Words {
+    known: Vec<Range<usize>>,
+    /// The end of what was read.
+    read: usize,
 }
 
 impl Scan {
@@ -48,9 +56,10 @@ impl Scan {
             });
         }
         if with_words && !found.is_empty() {
-            read_words(text, &mut self.words);
+            self.words.known.clear();
+            self.words.read = 0;
             for found in found.iter_mut() {
-                found.words = words_around(&self.words, text, &found.place);
+                found.words = self.words.around(text, &found.place);
             }
         }
         found
@@ -74,56 +83,65 @@ static STOP: [u64; PLACES] = word_list([
     "were", "what", "when", "where", "which", "while", "will", "with", "would", "your",
 ]);
 
-/// Reads plain words, keys of JSON members, and runs of Chinese.
-fn read_words(text: &str, words: &mut Vec<Range<usize>>) {
-    words.clear();
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let start = at;
-        let class = class(*byte);
-        if class & WORD != 0 {
-            at += run(bytes, at, WORD);
-            if is_context(bytes, start..at) {
-                words.push(start..at);
-            }
-        } else if byte.is_ascii() {
-            at += 1;
-        } else {
-            at = han_end(text, at);
-            // A single character is a particle or a piece of a word.
-            if at - start >= 2 * HAN_BYTES {
-                words.push(start..at);
+impl Words {
+    /// The number of different words around `place` in a text, up to [`ENOUGH`].
+    fn around(&mut self, text: &str, place: &Range<usize>) -> u8 {
+        let from = place.start.saturating_sub(SPAN);
+        let (mut inside, mut one) = (0, None);
+        let mut number = self.known.partition_point(|word| word.end <= from);
+        while let Some(word) = self.get(text, number) {
+            number += 1;
+            if word.end > place.start && word.start < place.end {
+                // A Chinese name is part of a run of characters, and the rest of the run describes
+                // it.
+                let before = place.start.saturating_sub(word.start);
+                let after = word.end.saturating_sub(place.end);
+                let sides = [before, after].into_iter();
+                inside += sides.filter(|side| *side >= 2 * HAN_BYTES).count();
+            } else if word.end > place.end + SPAN {
+                break;
+            } else if word.start >= from {
+                let word = &text[word];
+                if *one.get_or_insert(word) != word {
+                    return ENOUGH;
+                }
             }
         }
+        let all = inside + usize::from(one.is_some());
+        u8::try_from(all).unwrap_or(ENOUGH).min(ENOUGH)
+    }
+
+    /// Returns a word by its number.
+    fn get(&mut self, text: &str, number: usize) -> Option<Range<usize>> {
+        while self.known.len() <= number {
+            let word = next_word(text, &mut self.read)?;
+            self.known.push(word);
+        }
+        self.known.get(number).cloned()
     }
 }
 
-/// The number of different words around `place` in a text, up to [`ENOUGH`].
-fn words_around(words: &[Range<usize>], text: &str, place: &Range<usize>) -> u8 {
-    let first_inside = words.partition_point(|word| word.end <= place.start);
-    // A Chinese name is part of a run of characters, and the rest of the run describes it.
-    let outside = |word: &Range<usize>| {
-        let sides = [place.start.saturating_sub(word.start), word.end.saturating_sub(place.end)];
-        sides.iter().filter(|side| **side >= 2 * HAN_BYTES).count()
-    };
-    let inside = words[first_inside..].iter();
-    let inside = inside.take_while(|word| word.start < place.end);
-    let inside: usize = inside.map(outside).sum();
-    let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
-    let from = place.start.saturating_sub(SPAN);
-    let first = words.partition_point(|word| word.start < from);
-    let within = |word: &&Range<usize>| word.end <= place.end + SPAN;
-    let mut others = words[first..]
-        .iter()
-        .take_while(within)
-        .filter(|word| word.end <= place.start || word.start >= place.end)
-        .map(|word| &text[word.clone()]);
-    let Some(one) = others.next() else { return inside };
-    if inside + 1 >= ENOUGH || others.any(|word| word != one) {
-        return ENOUGH;
+/// Returns the next plain word, key of a JSON member, or run of Chinese, and moves `at` behind it.
+fn next_word(text: &str, at: &mut usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    loop {
+        let start = *at;
+        let byte = *bytes.get(start)?;
+        if class(byte) & WORD != 0 {
+            *at += run(bytes, start, WORD);
+            if is_context(bytes, start..*at) {
+                return Some(start..*at);
+            }
+        } else if byte.is_ascii() {
+            *at += 1;
+        } else {
+            *at = han_end(text, start);
+            // A single character is a particle or a piece of a word.
+            if *at - start >= 2 * HAN_BYTES {
+                return Some(start..*at);
+            }
+        }
     }
-    inside + 1
 }
 
 /// Returns the end of the run of Chinese characters at `at`, or of a single other character.
@@ -162,7 +180,7 @@ fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scan, read_words, words_around};
+    use super::{Scan, Words};
 
     fn found(text: &str, prose: bool) -> Vec<(&str, u8)> {
         let mut scan = Scan::default();
@@ -193,10 +211,7 @@ mod tests {
 
     fn around(text: &str, identifier: &str) -> u8 {
         let at = text.find(identifier).expect("it is there");
-        let mut words = Vec::new();
-        read_words("an earlier text, which is forgotten", &mut words);
-        read_words(text, &mut words);
-        words_around(&words, text, &(at..at + identifier.len()))
+        Words::default().around(text, &(at..at + identifier.len()))
     }
 
     #[test]
