@@ -51,9 +51,9 @@ pub(super) trait Judge {
     /// Begins with nothing chosen and `room` tokens to fill.
     fn begin(&mut self, _room: u64) {}
 
-    /// Returns the segments to choose together: this segment first, then those that it needs and
-    /// that are not chosen yet.
-    fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize>;
+    /// Makes `chain` the segments to choose together: this segment first, then those that it needs
+    /// and that are not chosen yet.
+    fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>);
 
     /// Returns the worth of such a chain, given the tokens of each segment; `None` if it says
     /// nothing new.
@@ -84,7 +84,11 @@ impl<J: Judge> Greedy<J> {
     /// their own worth.
     pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
         let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
-        let candidate = |number| judge.candidate(&judge.chain(number, &chosen), &tokens);
+        let mut chain = Vec::new();
+        let candidate = |number| {
+            judge.chain(number, &chosen, &mut chain);
+            judge.candidate(&chain, &tokens)
+        };
         let heap = numbers.filter_map(candidate).collect();
         Self { judge, tokens, chosen, order: Vec::new(), heap }
     }
@@ -118,13 +122,13 @@ impl<J: Judge> Greedy<J> {
         if self.order.is_empty() {
             self.judge.begin(room);
         }
-        let mut too_long = Vec::new();
+        let (mut too_long, mut chain) = (Vec::new(), Vec::new());
         while let Some(best) = self.heap.pop() {
             let number = best.number.0 as usize;
             if self.chosen[number] {
                 continue;
             }
-            let chain = self.judge.chain(number, &self.chosen);
+            self.judge.chain(number, &self.chosen, &mut chain);
             let Some(again) = self.judge.candidate(&chain, &self.tokens) else { continue };
             if u64::from(again.tokens) > room {
                 too_long.push(again);
@@ -176,9 +180,9 @@ mod tests {
     struct Stairs;
 
     impl Judge for Stairs {
-        fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
+        fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>) {
             let down = (0..=number).rev();
-            down.take_while(|number| !chosen[*number]).collect()
+            *chain = down.take_while(|number| !chosen[*number]).collect();
         }
 
         fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {

@@ -55,9 +55,10 @@ impl Judge for Teller<'_> {
         self.most_asked = room * ASKED_SHARE / 100;
     }
 
-    fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
-        let chain = chain_of_heads(self.index.segments(), number);
-        chain.take_while(|number| !chosen[*number]).collect()
+    fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>) {
+        let heads = chain_of_heads(self.index.segments(), number);
+        chain.clear();
+        chain.extend(heads.take_while(|number| !chosen[*number]));
     }
 
     fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {

@@ -118,8 +118,9 @@ fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
 impl Judge for Chooser<'_> {
     const SPARE: u64 = PER_LINE + PER_MESSAGE;
 
-    fn chain(&self, number: usize, told: &[bool]) -> Vec<usize> {
-        let mut chain = vec![number];
+    fn chain(&self, number: usize, told: &[bool], chain: &mut Vec<usize>) {
+        chain.clear();
+        chain.push(number);
         let said = self.talk.statements[number].said;
         if self.lengths[said] <= LONGEST {
             let least = LEAST.max(BESIDE * self.worths[number]);
@@ -128,7 +129,7 @@ impl Judge for Chooser<'_> {
                 others.filter(|at| *at != number && !told[*at] && self.worths[*at] > least),
             );
         }
-        self.add_answers(&mut chain, told);
+        self.add_answers(chain, told);
         let own = chain.len();
         let mut at = 0;
         while at < chain.len() && chain.len() < own + MOST_NEEDED {
@@ -137,7 +138,6 @@ impl Judge for Chooser<'_> {
             chain.extend(need.filter(|need| is_open(need) && !chain.contains(need)));
             at += 1;
         }
-        chain
     }
 
     fn candidate(&self, chain: &[usize], lengths: &[u64]) -> Option<Candidate> {
