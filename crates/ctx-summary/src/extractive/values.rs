@@ -152,23 +152,26 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (SegmentKind::Name, Origin::Result) => DEFINITION,
         (SegmentKind::Name, _) => NAME,
         (SegmentKind::Line | SegmentKind::Quoted, _) if LISTED.is_match(text) => CODE,
-        (SegmentKind::Line | SegmentKind::Quoted, _)
-            if is_prose(text) && !CODE_LINE.is_match(text) =>
-        {
-            1.0
+        (SegmentKind::Line | SegmentKind::Quoted, _) if is_member() => 1.0,
+        (SegmentKind::Line, Origin::Call) if !is_plain_prose(text) => WRITTEN,
+        // Most lines do not look like code, and prose is not so quickly told.
+        (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_plain_prose(text) => {
+            CODE
         }
-        (SegmentKind::Line, Origin::Call) if !is_member() => WRITTEN,
-        (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_member() => CODE,
         _ => 1.0,
     }
 }
 
+fn is_plain_prose(text: &str) -> bool {
+    is_prose(text) && !CODE_LINE.is_match(text)
+}
+
 /// Returns true if a line looks like a line of a program.
 fn is_code(text: &str) -> bool {
-    CODE_LINE.is_match(text)
-        || text.ends_with(['{', '}', ';', '(', ','])
+    text.ends_with(['{', '}', ';', '(', ','])
         || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
         || text.ends_with(')') && text.contains('(') && !text.contains(' ')
+        || CODE_LINE.is_match(text)
 }
 
 #[cfg(test)]
