@@ -1,12 +1,27 @@
 //! Decodes JSON strings block by block: code in JSON has an escape every 20 bytes.
 
+use std::cell::RefCell;
+
 use super::scan::{BLOCK, special};
+
+thread_local! {
+    /// Where each string is decoded, before it is copied at its length. A new place for each string
+    /// would have to be filled with zeros first.
+    static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A place that had to be larger than this is not kept.
+const MOST_ROOM: usize = 1 << 20;
 
 /// Decodes the inside of a JSON string; `None` if it is not JSON. Lone surrogates (`\ud800`), which
 /// are legal in JSON but not in UTF-8, become U+FFFD.
 pub(crate) fn unescaped(inside: &str) -> Option<String> {
     let source = inside.as_bytes();
-    let mut decoded = Decoded { bytes: vec![0; source.len() + BLOCK], length: 0 };
+    let mut decoded = Decoded { bytes: ROOM.take(), length: 0 };
+    let needed = source.len() + BLOCK;
+    if decoded.bytes.len() < needed {
+        decoded.bytes.resize(needed, 0);
+    }
     let mut from = 0;
     while from < source.len() {
         let block = from;
@@ -31,16 +46,26 @@ pub(crate) fn unescaped(inside: &str) -> Option<String> {
         }
     }
     let bytes = &decoded.bytes[..decoded.length];
-    Some(match simdutf8::basic::from_utf8(bytes) {
+    let text = match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => String::from_utf8_lossy(bytes).into_owned(),
-    })
+    };
+    if decoded.bytes.len() <= MOST_ROOM {
+        ROOM.set(decoded.bytes);
+    }
+    Some(text)
 }
 
 /// The UTF-16 code unit of the escape `\uXXXX` at the beginning of `source`.
 fn unit(source: &[u8]) -> Option<u32> {
     let digits = source.strip_prefix(br"\u")?.first_chunk::<4>()?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+}
+
+/// Copies less than a block. Within [`Decoded::copy`], both copies would become one call.
+#[cold]
+fn copy_end(source: &[u8], room: &mut [u8]) {
+    room[..source.len()].copy_from_slice(source);
 }
 
 /// The text so far. There is always room for a block behind it.
@@ -57,7 +82,7 @@ impl Decoded {
         let room = &mut self.bytes[self.length..];
         match (source.first_chunk::<BLOCK>(), room.first_chunk_mut()) {
             (Some(block), Some(room)) => *room = *block,
-            _ => room[..source.len()].copy_from_slice(source),
+            _ => copy_end(source, room),
         }
         self.length += length;
     }
