@@ -203,20 +203,17 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns true if a text has a run of base64 letters as long as a line of it. Such a run fills a
-/// chunk of half its length, and chunks are examined much faster.
+/// Returns true if a text has a run of base64 letters as long as a line of it. Each place for a run
+/// is read from its end: the next run can only begin after the last byte that is not a letter, so
+/// most bytes are not looked at.
 fn has_base64_run(text: &[u8]) -> bool {
-    const HALF: usize = BASE64_LINE / 2;
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    text.chunks_exact(HALF).enumerate().any(|(number, chunk)| {
-        let is_full = || {
-            let (before, behind) = text.split_at(number * HALF);
-            let before = before.iter().rev().take_while(|byte| is_letter(byte)).count();
-            let behind = behind.iter().take_while(|byte| is_letter(byte)).count();
-            before + behind >= BASE64_LINE
-        };
-        chunk.iter().all(is_letter) && is_full()
-    })
+    let mut rest = text;
+    while let Some(place) = rest.get(..BASE64_LINE) {
+        let Some(last) = place.iter().rposition(|byte| !is_letter(byte)) else { return true };
+        rest = &rest[last + 1..];
+    }
+    false
 }
 
 /// Returns true if a run is long and mixed like encoded bytes, unlike hexadecimal numbers, rulers
