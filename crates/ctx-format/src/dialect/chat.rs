@@ -79,6 +79,10 @@ impl Dialect for Chat {
         Some(outline)
     }
 
+    fn is_message(&self, object: &Object<'_>) -> bool {
+        role_of(object).is_some()
+    }
+
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let role = role_of(object)?;
         let name = object.text_of("name");

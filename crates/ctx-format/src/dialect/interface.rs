@@ -101,6 +101,11 @@ pub trait Dialect: Sync {
     /// message.
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
 
+    /// Whether the record is a message, which has an outline.
+    fn is_message(&self, object: &Object<'_>) -> bool {
+        self.outline(object).is_some()
+    }
+
     /// The whole message; `None` if the record is not a message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
@@ -257,6 +262,13 @@ impl<'a> Record<'a> {
         let (object, fragment) = self.in_context()?;
         let Some(dialect) = dialect else { return Some(Outline::of_line()) };
         Some(Outline { fragment, ..dialect.outline(object)? })
+    }
+
+    /// Returns true if the record is in the context, and a message begins there.
+    pub fn begins_message(&self, dialect: &dyn Dialect) -> bool {
+        self.in_context().is_some_and(|(object, fragment)| {
+            fragment.is_none_or(|fragment| fragment.begins) && dialect.is_message(object)
+        })
     }
 
     /// The message, or the record's fragment of it. `None` as in [`Self::outline`], or if the

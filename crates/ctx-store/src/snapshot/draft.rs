@@ -401,9 +401,8 @@ pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io:
                     class: record.class.as_str().to_owned(),
                 });
             }
-        } else if dialect.is_some() {
-            let outline = record.outline(dialect);
-            tally.messages += u64::from(outline.is_some_and(|it| it.begins_message()));
+        } else if let Some(dialect) = dialect {
+            tally.messages += u64::from(record.begins_message(dialect));
         }
     }
     Ok(tally)
