@@ -12,5 +12,5 @@ pub use line::{
     shorten, trim,
 };
 pub use pattern::{LazyRegex, Lists, Matcher, Phrases, WordSet, regex, with_ascii_boundaries};
-pub use prose::{PLACES, has_word, is_joining, is_prose, word_list};
+pub use prose::{SLOTS, has_word, is_joining, is_prose, word_list};
 pub use words::{hash, hash_lowercase, hash_pair, is_han, is_unspaced, words, words_and_pairs};

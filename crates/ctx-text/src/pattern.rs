@@ -318,38 +318,46 @@ impl LazyRegex {
 /// Words and phrases that are looked for in a text all at once, in any case of ASCII letters. Unlike
 /// an automaton, they take almost no time to build.
 pub struct Phrases {
-    /// The phrases with their numbers, in the order of their [`pair`], each with its bit in `thirds`.
-    entries: Vec<(usize, u32, usize, String)>,
+    /// In the order of their pairs.
+    entries: Vec<Phrase>,
     /// For each pair, the number of phrases before its first one.
     firsts: Vec<usize>,
-    /// For each pair, a bit for each five bits of the next byte, set if a phrase begins so. Hardly
-    /// any place in a text passes.
+    /// For each pair, the bits of all its phrases. Few places in a text pass this test.
     thirds: Vec<u32>,
+}
+
+struct Phrase {
+    /// Its first two bytes: see [`pair`].
+    pair: usize,
+    /// The bits of the bytes that may come third, by the lower five bits of a byte.
+    thirds: u32,
+    number: usize,
+    text: String,
 }
 
 impl Phrases {
     /// Takes the entries of a list, in which `|` separates phrases. They are numbered in their order
     /// and must not be empty.
     pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
-        let phrases = entries.into_iter().flat_map(|entry| entry.split('|'));
-        let mut entries = Vec::new();
+        let texts = entries.into_iter().flat_map(|entry| entry.split('|'));
+        let mut phrases = Vec::new();
         let (mut firsts, mut thirds) = (vec![0; PAIRS + 1], vec![0; PAIRS]);
-        for (number, phrase) in phrases.enumerate() {
-            let first = pair(phrase.as_bytes());
+        for (number, text) in texts.enumerate() {
+            let first = pair(text.as_bytes());
             // Any byte may follow a phrase of one or two.
-            let seconds = if phrase.len() == 1 { 32 } else { 1 };
-            let bit = phrase.as_bytes().get(2).map_or(u32::MAX, |third| 1 << (third & 31));
+            let seconds = if text.len() == 1 { 32 } else { 1 };
+            let bits = text.as_bytes().get(2).map_or(u32::MAX, |byte| 1 << (byte & 31));
             for pair in first..first + seconds {
-                entries.push((pair, bit, number, phrase.to_owned()));
+                phrases.push(Phrase { pair, thirds: bits, number, text: text.to_owned() });
                 firsts[pair + 1] += 1;
-                thirds[pair] |= bit;
+                thirds[pair] |= bits;
             }
         }
         for pair in 1..=PAIRS {
             firsts[pair] += firsts[pair - 1];
         }
-        entries.sort_by_key(|(pair, ..)| *pair);
-        Self { entries, firsts, thirds }
+        phrases.sort_by_key(|phrase| phrase.pair);
+        Self { entries: phrases, firsts, thirds }
     }
 
     /// Returns true if `found` does for one of the phrases in a text, given its number and place.
@@ -363,11 +371,12 @@ impl Phrases {
             if self.thirds[pair] >> third & 1 == 0 {
                 continue;
             }
-            let entries = &self.entries[self.firsts[pair]..self.firsts[pair + 1]];
-            for (.., number, phrase) in entries.iter().filter(|it| it.1 >> third & 1 == 1) {
-                let place = at..at + phrase.len();
+            let phrases = &self.entries[self.firsts[pair]..self.firsts[pair + 1]];
+            for phrase in phrases.iter().filter(|phrase| phrase.thirds >> third & 1 == 1) {
+                let place = at..at + phrase.text.len();
                 let begins = bytes.get(place.clone()).unwrap_or_default();
-                if begins.eq_ignore_ascii_case(phrase.as_bytes()) && found(*number, place) {
+                let is_here = begins.eq_ignore_ascii_case(phrase.text.as_bytes());
+                if is_here && found(phrase.number, place) {
                     return true;
                 }
             }

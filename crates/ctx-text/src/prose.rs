@@ -5,7 +5,7 @@ const LEAST_WORDS: usize = 6;
 
 /// Words that only join others.
 #[rustfmt::skip]
-static JOINING: [u64; PLACES] = word_list([
+static JOINING: [u64; SLOTS] = word_list([
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
     "do", "does", "down", "each", "for", "from", "had", "has", "have", "he", "here", "how", "i", "if", "in", "into",
     "is", "it", "its", "just", "let", "may", "me", "might", "more", "most", "my", "no", "not", "now", "of", "on", "only",
@@ -22,35 +22,35 @@ pub fn is_joining(word: &str) -> bool {
 /// The longest word of a list, in bytes.
 const LONGEST: usize = 6;
 
-/// Lists of words are tables of so many places, most of which are empty.
-pub const PLACES: usize = 512;
+/// The number of slots of a list of words, which is a hash table. Most slots are empty.
+pub const SLOTS: usize = 512;
 
-/// Packs lower-case words into a list for [`has_word`], in which each word is a number in its place.
-pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; PLACES] {
-    let mut list = [0; PLACES];
+/// Packs lower-case words into a list for [`has_word`], in which each word is a number in its slot.
+pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; SLOTS] {
+    let mut list = [0; SLOTS];
     let mut at = 0;
     while at < N {
         assert!(words[at].len() <= LONGEST);
         let number = number(words[at].as_bytes());
-        list[place(&list, number)] = number;
+        list[slot(&list, number)] = number;
         at += 1;
     }
     list
 }
 
 /// Returns true if a list has a word, in any case. The word must consist of letters.
-pub fn has_word(list: &[u64; PLACES], word: &[u8]) -> bool {
+pub fn has_word(list: &[u64; SLOTS], word: &[u8]) -> bool {
     let number = if word.len() <= LONGEST { number(word) } else { 0 };
-    number != 0 && list[place(list, number)] == number
+    number != 0 && list[slot(list, number)] == number
 }
 
-/// Returns the place of a word: the first that has it or is empty, from the one that its hash names.
-const fn place(list: &[u64; PLACES], number: u64) -> usize {
-    let mut place = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize;
-    while list[place] != 0 && list[place] != number {
-        place = (place + 1) % PLACES;
+/// Returns the slot of a word: the first, from the one that its hash gives, that has it or is empty.
+const fn slot(list: &[u64; SLOTS], number: u64) -> usize {
+    let mut slot = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize;
+    while list[slot] != 0 && list[slot] != number {
+        slot = (slot + 1) % SLOTS;
     }
-    place
+    slot
 }
 
 /// Returns the number of a word in any case.

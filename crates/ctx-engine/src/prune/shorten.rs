@@ -203,14 +203,14 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns true if a text has a run of base64 letters as long as a line of it. Each place for a run
-/// is read from its end: the next run can only begin after the last byte that is not a letter, so
-/// most bytes are not looked at.
+/// Returns true if a text has a run of base64 letters as long as a line of it. Each window
+/// of that length is read from its end: the next run can only begin after the last byte that is not
+/// a letter, so most bytes are not looked at.
 fn has_base64_run(text: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut rest = text;
-    while let Some(place) = rest.get(..BASE64_LINE) {
-        let Some(last) = place.iter().rposition(|byte| !is_letter(byte)) else { return true };
+    while let Some(window) = rest.get(..BASE64_LINE) {
+        let Some(last) = window.iter().rposition(|byte| !is_letter(byte)) else { return true };
         rest = &rest[last + 1..];
     }
     false

@@ -5,19 +5,19 @@ use std::cell::RefCell;
 use super::scan::{BLOCK, special};
 
 thread_local! {
-    /// Where each string is decoded, before it is copied at its length. A new place for each string
-    /// would have to be filled with zeros first.
-    static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// The buffer into which each string is decoded, before it is copied at its length. A new buffer
+    /// for each string would have to be filled with zeros first.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A place that had to be larger than this is not kept.
-const MOST_ROOM: usize = 1 << 20;
+/// A buffer that grew larger than this is freed.
+const MAX_KEPT: usize = 1 << 20;
 
 /// Decodes the inside of a JSON string; `None` if it is not JSON. Lone surrogates (`\ud800`), which
 /// are legal in JSON but not in UTF-8, become U+FFFD.
 pub(crate) fn unescaped(inside: &str) -> Option<String> {
     let source = inside.as_bytes();
-    let mut decoded = Decoded { bytes: ROOM.take(), length: 0 };
+    let mut decoded = Decoded { bytes: BUFFER.take(), length: 0 };
     let needed = source.len() + BLOCK;
     if decoded.bytes.len() < needed {
         decoded.bytes.resize(needed, 0);
@@ -50,8 +50,8 @@ pub(crate) fn unescaped(inside: &str) -> Option<String> {
         Ok(text) => text.to_owned(),
         Err(_) => String::from_utf8_lossy(bytes).into_owned(),
     };
-    if decoded.bytes.len() <= MOST_ROOM {
-        ROOM.set(decoded.bytes);
+    if decoded.bytes.len() <= MAX_KEPT {
+        BUFFER.set(decoded.bytes);
     }
     Some(text)
 }

@@ -154,7 +154,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (SegmentKind::Line | SegmentKind::Quoted, _) if LISTED.is_match(text) => CODE,
         (SegmentKind::Line | SegmentKind::Quoted, _) if is_member() => 1.0,
         (SegmentKind::Line, Origin::Call) if !is_plain_prose(text) => WRITTEN,
-        // Most lines do not look like code, and prose is not so quickly told.
+        // Few lines look like code, which is quicker to find out than whether they are prose.
         (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_plain_prose(text) => {
             CODE
         }

@@ -240,8 +240,8 @@ impl Index {
         &self.segments
     }
 
-    /// Returns what `of` says of the first half of the segments and of the second half. A long session
-    /// has many, so two threads work on them.
+    /// Calls `of` for the first half of the segments and for the second, on two threads if there are
+    /// many, and returns both results.
     pub(crate) fn in_halves<T: Send>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> [T; 2] {
         let count = self.segments.len();
         let second = || of(count / 2..count);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use ctx_text::{PLACES, has_word, word_list};
+use ctx_text::{SLOTS, has_word, word_list};
 
 use crate::ledger::identifier::{
     self, LETTER, LOWER, Shape, UNDERSCORE, WORD, class, classes, run,
@@ -76,7 +76,7 @@ const SHORTEST_KEY: usize = 3;
 
 /// Words that are too common to describe anything.
 #[rustfmt::skip]
-static STOP: [u64; PLACES] = word_list([
+static STOP: [u64; SLOTS] = word_list([
     "about", "after", "also", "been", "before", "being", "both", "could", "does", "down", "during", "each", "from", "have",
     "here", "into", "just", "like", "made", "make", "more", "most", "much", "once", "only", "other", "over", "same", "some",
     "such", "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "time", "very", "want",
@@ -121,7 +121,7 @@ impl Words {
     }
 }
 
-/// Returns the next plain word, key of a JSON member, or run of Chinese, and moves `at` behind it.
+/// Returns the next plain word, key of a JSON member, or run of Chinese, and moves `at` to its end.
 fn next_word(text: &str, at: &mut usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     loop {
