@@ -76,20 +76,6 @@ pub enum LlmError {
     Refused(String),
 }
 
-impl LlmError {
-    /// Whether asking again a little later may help.
-    pub fn is_passing(&self) -> bool {
-        matches!(
-            self,
-            Self::Timeout(_)
-                | Self::Connection(_)
-                | Self::Busy { .. }
-                | Self::NotJson(_)
-                | Self::Empty { .. }
-        )
-    }
-}
-
 /// Why a question cannot be recorded or replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {

@@ -34,7 +34,7 @@ impl RetryPolicy {
         let mut tried: u32 = 1;
         loop {
             match ask() {
-                Err(error) if error.is_passing() && u64::from(tried) < self.attempts => {
+                Err(error) if is_passing(&error) && u64::from(tried) < self.attempts => {
                     (clock.sleep)(self.wait(tried, &error));
                     tried = tried.saturating_add(1);
                 }
@@ -50,6 +50,18 @@ impl RetryPolicy {
         };
         wait.min(LONGEST_WAIT)
     }
+}
+
+/// Returns true if asking again a little later may help.
+fn is_passing(error: &LlmError) -> bool {
+    matches!(
+        error,
+        LlmError::Timeout(_)
+            | LlmError::Connection(_)
+            | LlmError::Busy { .. }
+            | LlmError::NotJson(_)
+            | LlmError::Empty { .. }
+    )
 }
 
 /// The wait that a `Retry-After` header requests, in seconds or as an HTTP date. It is zero if the
