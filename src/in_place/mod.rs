@@ -31,7 +31,7 @@ use ctx_store::{
     Addition, ClassCounts, Figures, MinIdle, NewContent, ReplaceOutcome, Replacement, SessionId,
     SnapshotKind, Store, StoreError, hash,
 };
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 
 use self::offloading::Offloading;
 use crate::passes;
@@ -161,8 +161,6 @@ impl SessionFile<'_> {
             return Ok(done);
         };
         items.extend(memory.finish());
-        notes.watch().stage("scoring what is left");
-        compaction.score(&new.content);
         done.report = compaction.report;
         notes.watch().stage("saving and replacing the file");
         let Compacted { content, summary } = new;

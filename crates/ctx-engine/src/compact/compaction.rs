@@ -206,7 +206,12 @@ impl<'c> Compaction<'c> {
         }
         self.report_unreadable(notes);
         self.report.measure(notes.usage(), (self.source.plan.environment.now)());
-        Ok(ended.ok())
+        let compacted = ended.ok();
+        if let (true, Some(compacted)) = (self.scores, &compacted) {
+            notes.watch().stage("scoring what is left");
+            self.score(&compacted.content);
+        }
+        Ok(compacted)
     }
 
     fn compacted(
@@ -254,8 +259,8 @@ impl<'c> Compaction<'c> {
 
     /// Scores what survives in `new`. If it cannot be scored, the compaction continues without a
     /// score.
-    pub fn score(&mut self, new: &Content) {
-        if !self.scores || !new.length().is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES) {
+    fn score(&mut self, new: &Content) {
+        if !new.length().is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES) {
             return;
         }
         let before = &self.source.content;

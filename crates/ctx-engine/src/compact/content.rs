@@ -42,7 +42,9 @@ impl Content {
         watch: Watch,
     ) -> Result<Self> {
         let file = file.into();
-        let session = session(&file, b"", dialect, invalid, &watch)?;
+        let options = Options { dialect, unseen: true, ..Options::default() };
+        let reader = file.reader().map_err(ErrorKind::Read)?;
+        let session = Session::open(Box::new(reader), &options, invalid)?;
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
