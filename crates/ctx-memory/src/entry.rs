@@ -10,7 +10,7 @@ use std::fmt;
 
 use chrono::NaiveDate;
 use ctx_format::Role;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use serde::Serialize;
 
 /// One extracted item. The order of the fields is the order of the keys in JSON.

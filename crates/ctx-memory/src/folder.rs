@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use ctx_format::counted;
 use ctx_store::{Facts, Severity, SharedFolder, StagedFile, Store, StoreError};
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 
 use crate::entry::MemoryItem;
 use crate::files::{DailyEntry, tried_again};
@@ -182,7 +182,7 @@ mod tests {
     use std::path::Path;
 
     use ctx_store::{Actor, SharedFolder, Store, StoreError};
-    use ctx_summary::ledger::rules::MemoryKind;
+    use ctx_summary::ledger::patterns::MemoryKind;
 
     use super::{MemoryFolder, MergeCounts, stage};
     use crate::entry::MemoryItem;

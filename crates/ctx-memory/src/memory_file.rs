@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::comparison_key;
 
@@ -36,8 +36,8 @@ pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -
     items.filter(is_new).map(entry).collect()
 }
 
-/// The entries that another session took back and that the file does not also have without that
-/// mark, by key.
+/// By key: the entries that another session took back, except those that the file also has
+/// unmarked.
 fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
     let mut others = HashSet::new();
@@ -136,7 +136,7 @@ fn title(kind: MemoryKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use ctx_summary::ledger::rules::MemoryKind;
+    use ctx_summary::ledger::patterns::MemoryKind;
     use ctx_text::{comparison_key, plain_line};
     use proptest::prelude::*;
 

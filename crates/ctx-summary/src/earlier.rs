@@ -1,4 +1,4 @@
-//! The text of a summary message, and how to recognise it in a later compaction.
+//! The text of a summary message, and how to recognize it in a later compaction.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 /// the text.
 pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
-/// Composes summary messages, and recognises those of earlier compactions by their beginning.
+/// Composes summary messages, and recognizes those of earlier compactions by their beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Recognizer {
     header: Option<String>,
@@ -30,7 +30,7 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// Composes summaries with `header`, and recognises them and those of the presets.
+    /// Composes summaries with `header`, and recognizes them and those of the presets.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
         Self { header: header.map(str::to_owned), presets: presets.to_vec() }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_write_is_recognised_in_every_dialect() {
+    fn what_we_write_is_recognized_in_every_dialect() {
         for dialect in [&Chat as &dyn Dialect, &Anthropic] {
             for header in [
                 None,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_all_presets_are_recognised() {
+    fn headers_of_all_presets_are_recognized() {
         for (text, summary) in [
             ("[Compressed History]\n\nit was", "it was"),
             ("[对话历史摘要] 做了", "做了"),

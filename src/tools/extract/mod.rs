@@ -17,7 +17,7 @@ use ctx_format::{Conversation, Dialect, Object, Record, Role, Zone, ZoneReader, 
 use ctx_memory::{Extractor, MemoryFolder, MemoryItem, MergeCounts, reconcile};
 use ctx_store::{Growth, SessionId, Store};
 use ctx_summary::Recognizer;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use serde::Serialize;
 
 use crate::output::{self, Output, OutputArgs, ReportArgs, Source};
@@ -44,12 +44,12 @@ pub const TOOL: Tool = Tool {
 /// system messages. Sentences are quoted literally, up to 300 characters; code blocks, quoted
 /// lines, logs and questions are skipped. Secrets are replaced by [REDACTED].
 ///
-/// Decisions are what the user or the model settled, concluded and justified; preferences include
+/// Decisions are what the user or the model settled, concluded or justified; preferences include
 /// what the user demands and forbids. "Option 1" is followed by the text of the option, a repeated
-/// statement is one item, and a superseded decision has the line of the later one.
+/// statement is one item, and a superseded decision names the line that superseded it.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files; - or none is stdin
+    /// Session files; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Only this kind (can be repeated)

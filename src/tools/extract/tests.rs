@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ctx_format::{Options, Records, Zone};
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 
 use ctx_engine::{ErrorKind, PassError};
 

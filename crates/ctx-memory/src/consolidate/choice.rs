@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use ctx_summary::ledger::rules::QUOTE_MAX;
+use ctx_summary::ledger::patterns::QUOTE_MAX;
 use ctx_text::{Lists, WordSet, first_chars, hash, regex};
 use regex::Regex;
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use chrono::NaiveDate;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{comparison_key, plain_line};
 

@@ -22,7 +22,7 @@ mod topic;
 use std::collections::{BTreeSet, HashSet};
 
 use chrono::NaiveDate;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::{bisected, plain_line};
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 
 use super::statement::{Statement, is_lasting};
 use crate::entry::Citation;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chrono::NaiveDate;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{comparison_key, plain_line};
 
@@ -176,7 +176,7 @@ pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use ctx_summary::ledger::rules::MemoryKind;
+    use ctx_summary::ledger::patterns::MemoryKind;
 
     use super::{Author, LogDates, Statement, statements};
 

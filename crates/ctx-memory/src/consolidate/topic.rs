@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use chrono::NaiveDate;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_text::shorten;
 
 use super::master::HISTORY;

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use chrono::NaiveDate;
 use ctx_format::{Message, Part, Role, ToolResult};
 use ctx_redact::{MARK, redact};
-use ctx_summary::ledger::rules::{MemoryKind, QUOTE_MAX, Sentence, quote};
+use ctx_summary::ledger::patterns::{MemoryKind, QUOTE_MAX, Sentence, quote};
 use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
 use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use ctx_format::Role;
 use ctx_summary::ledger::Decision;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_text::LazyRegex;
 
 use super::LISTS;
@@ -98,7 +98,7 @@ pub(super) fn bare(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use ctx_format::Role;
-    use ctx_summary::ledger::rules::MemoryKind;
+    use ctx_summary::ledger::patterns::MemoryKind;
 
     use super::reconcile;
     use crate::entry::MemoryItem;

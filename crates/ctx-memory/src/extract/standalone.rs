@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::str::Lines as TextLines;
 use std::sync::LazyLock;
 
-use ctx_summary::ledger::rules::{MemoryKind, QUOTE_MAX, Sentence};
+use ctx_summary::ledger::patterns::{MemoryKind, QUOTE_MAX, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::{LazyRegex, WordSet, first_chars, plain_line, shorten};
 

@@ -4,7 +4,7 @@ use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
 use super::{Extractor, LISTS};
 use crate::entry::MemoryItem;
-use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::patterns::MemoryKind;
 use ctx_testkit::texts_of;
 use ctx_text::LazyRegex;
 
@@ -187,7 +187,7 @@ fn secrets_are_redacted_and_counted() {
 fn long_sentences_are_cut() {
     let text: &'static str = Box::leak(format!("We decided {}", "x ".repeat(400)).into_boxed_str());
     let items = read(&say(Role::User, text));
-    assert_eq!(items[0].1.chars().count(), ctx_summary::ledger::rules::QUOTE_MAX);
+    assert_eq!(items[0].1.chars().count(), ctx_summary::ledger::patterns::QUOTE_MAX);
 }
 
 #[test]

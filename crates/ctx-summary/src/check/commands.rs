@@ -89,7 +89,7 @@ fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> 
     if area == Area::Done && force != Force::Address {
         return None;
     }
-    // Text in another language has no support, whether it is true or not.
+    // A clause in a language that the source does not use cannot be checked against it, true or not.
     if source.lacks_language(clause) {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
         return (is_said || force == Force::Address).then_some(CommandVerdict::Marked);

@@ -38,7 +38,7 @@ fn line(call: &Call<'_>, argument: &str) -> String {
     if !argument.is_empty() {
         line = format!("{line}: {argument}");
     }
-    // Redacts before the cut, because half a key is not recognised.
+    // Redacts before the cut, because half a key is not recognized.
     shorten(redact(&line).0.into_owned(), DIGEST_MAX)
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn is_shell(tool: &str) -> bool {
     crate::is_shell(&tool) || tool.contains("run")
 }
 
-/// Returns the tasks that a call writes, recognised by the shape of its arguments: the names of
+/// Returns the tasks that a call writes, recognized by the shape of its arguments: the names of
 /// tasks, each followed by its status.
 pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     let name = call.name.to_ascii_lowercase();

@@ -7,7 +7,7 @@ use ctx_text::{Matcher, Phrases, first_chars, one_line};
 
 use crate::ledger::LISTS;
 use crate::ledger::item::ItemKind;
-use crate::ledger::rules::{MemoryKind, Sentence};
+use crate::ledger::patterns::{MemoryKind, Sentence};
 use crate::ledger::sentence::sentences;
 
 /// A request up to this length, in characters, is one item.

@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::ledger::LISTS;
 use crate::ledger::call::{Action, Outcome, Target, Waiting};
 use crate::ledger::item::{Item, ItemKind, State};
-use crate::ledger::rules::{MemoryKind, find, simplified};
+use crate::ledger::patterns::{MemoryKind, find, simplified};
 
 /// The number of items of a kind that are kept. Beyond it the oldest finished or superseded item is
 /// dropped, or else the oldest.

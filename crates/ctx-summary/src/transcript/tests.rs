@@ -58,7 +58,7 @@ fn roles_calls_and_results_are_labelled() {
 
 #[test]
 fn secrets_go_before_texts_are_shortened() {
-    // A secret that is cut in two would not be recognised.
+    // A secret that is cut in two would not be recognized.
     let half = "a b ".repeat(LONGEST / 8);
     let content = format!("{half} password=hunter2x {half}");
     let record = format!(r#"{{"role":"tool","tool_call_id":"a","content":"{content}"}}"#);

@@ -374,7 +374,7 @@ mod table_tests {
     use ctx_text::Matcher;
 
     use super::{PatternSet, Table};
-    use crate::ledger::rules::TABLES;
+    use crate::ledger::patterns::TABLES;
 
     #[test]
     fn a_file_has_two_tables() {
