@@ -170,7 +170,7 @@ fn ids(line: &ArgMatches) -> Vec<SnapshotId> {
     store.and_then(|store| store.snapshot_ids()).unwrap_or_default()
 }
 
-/// Expands a leading `~`, as the shell will do.
+/// Expands a leading `~`, as the shell does.
 fn of_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),

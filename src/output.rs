@@ -208,7 +208,7 @@ pub struct IdleArgs {
     /// Refuse files changed within DURATION [default: 10m for agents' files]
     ///
     /// An agent keeps its history in memory while it runs, and does not see changes in its file.
-    /// If a tool wrote the file last, its time does not count. The units are w, d, h, min (or m),
+    /// If a ctx tool wrote the file last, that change does not count. The units are w, d, h, min (or m),
     /// s and ms.
     #[arg(long, value_name = "DURATION", help_heading = "Store")]
     min_idle: Option<FixedSpan>,
@@ -381,7 +381,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
 /// Returns the failure for an error of a temporary file.
 pub fn no_temporary(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot write a temporary file: {error}"))
-        .hint("TMPDIR names the folder for it")
+        .hint("set TMPDIR to another folder")
 }
 
 impl Write for Output<'_> {

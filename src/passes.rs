@@ -53,7 +53,7 @@ fn within(name: &str, lines: &[u64]) -> String {
 /// Returns advice for the user.
 fn hint(kind: &ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        ErrorKind::Temporary(_) => "TMPDIR names the folder for it",
+        ErrorKind::Temporary(_) => "set TMPDIR to another folder",
         ErrorKind::BadLine(_) => "--invalid keep keeps such lines, --invalid drop leaves them out",
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"

@@ -92,7 +92,7 @@ pub struct TriggerArgs {
     /// The limits.
     #[command(flatten)]
     pub triggers: Triggers,
-    /// Due, because the model refused the session as too long
+    /// Treat the session as due: the model refused it as too long
     #[arg(long, help_heading = "Policy")]
     pub overflow: bool,
 }

@@ -28,8 +28,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 pub struct LlmArgs {
     /// Ask the model at URL; without it nothing is sent anywhere
     ///
-    /// A URL that ends in /chat/completions or /messages is used as it is.
-    /// To any other, /v1 (unless it has a version) and the API's path are added
+    /// A URL that ends in /chat/completions or /messages is used as it is. Any other URL gets
+    /// /v1, unless it has a version, and the API's path.
     #[arg(long, value_name = "URL", env = "CTX_LLM_URL", hide_env_values = true)]
     llm_url: Option<String>,
     /// API of the server [default: by the URL]
@@ -39,7 +39,7 @@ pub struct LlmArgs {
     llm_api: Option<Api>,
     /// Allow sending the key unencrypted, over http:// to another machine
     ///
-    /// Anyone on the network path can read it. Without this flag it is an error
+    /// Anyone on the network path can read it. Without this flag, sending it is an error.
     #[arg(long)]
     llm_key_in_clear: bool,
     /// Name of the model
@@ -49,7 +49,7 @@ pub struct LlmArgs {
     ///
     /// A longer input is cut, or summarized in parts. The tool asks the server for the window
     /// (GET /v1/models) only if the input is longer than 4096 tokens and the list does not
-    /// have the model or its weights are public
+    /// have the model or its weights are public.
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
     /// Wait up to SECONDS for an answer
@@ -63,7 +63,7 @@ pub struct LlmArgs {
     /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
     /// The n-th wait is n times as long. If the server says when to retry, the tool waits that
-    /// long. No wait is longer than a minute
+    /// long. No wait is longer than a minute.
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
     /// Save questions and answers in DIR, without the key
@@ -72,7 +72,7 @@ pub struct LlmArgs {
     /// Use the answers recorded in DIR instead of a server
     ///
     /// Fails if a question was not recorded: session, flags, model and template
-    /// must be the same as in the recording
+    /// must be the same as in the recording.
     #[arg(long, value_name = "DIR")]
     replay: Option<PathBuf>,
     /// Prompt: default, synapse, sanbot, or a file

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The flags of the model.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
-    /// Count for this model: with its encoding, against its window
+    /// Count with this model's encoding, against its window
     ///
     /// Short names are understood: sonnet is the newest Sonnet in the list of --list-models.
     #[arg(long, value_name = "NAME", help_heading = "Input")]
@@ -19,7 +19,8 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// Returns the table entry of the named model; `otherwise` is the advice if there is none.
+    /// Returns the table entry of the named model. If the table has none, the error gives the
+    /// advice `otherwise`.
     pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>> {
         let known = |name| ctx_tokens::model(name).ok_or_else(|| unknown(name, otherwise));
         self.name().map(known).transpose()

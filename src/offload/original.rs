@@ -71,7 +71,7 @@ impl FromStr for OriginalQuery {
             Ok(Self::Hash(text.to_owned()))
         } else {
             Err(format!(
-                "expected {FEWEST} to 64 digits of a sha256 as in a handle, 01234567, a path, or a whole handle ⟦ctx:…⟧"
+                "expected {FEWEST} to 64 digits of a sha256 (01234567), a path, or a whole handle ⟦ctx:…⟧"
             ))
         }
     }

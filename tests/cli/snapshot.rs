@@ -58,7 +58,7 @@ fn bytes_of_all_kinds_come_back() {
         .args(["-s", "demo"])
         .stdin(bad)
         .stdout(bad)
-        .stderr("ctx-snapshot: warning: <stdin>:2: a line that is not a JSON object (not-utf8); such lines: 3, saved as they are\n")
+        .stderr("ctx-snapshot: warning: <stdin>:2: not a JSON object (not-utf8); 3 such lines in all, saved as they are\n")
         .run();
     let list = snapshot().within(done.dir()).args(["--list", "--json"]).stdout_any().run();
     let meta: serde_json::Value = serde_json::from_slice(&list.stdout).expect("JSON");

@@ -23,7 +23,7 @@ pub enum ExitStatus {
 impl ExitStatus {
     /// Every status with its meaning, in numerical order.
     pub const TABLE: [(Self, &'static str); 7] = [
-        (Self::Done, "done; also when the reader of stdout went away"),
+        (Self::Done, "done, or the reader of stdout went away"),
         (Self::No, "done, and the answer is \"no\""),
         (
             Self::Failed,

@@ -13,7 +13,7 @@ use clap::{Arg, Command};
 use crate::Tool;
 use crate::tool::{WIDTH, whole_name};
 
-/// The number of lines of two screens.
+/// The lines that fit on two screens.
 const SCREENS: usize = 90;
 
 /// The longest list of values that the help shows, in letters.

@@ -229,7 +229,7 @@ pub trait Change {
 pub enum Substitute {
     /// A text.
     Text(String),
-    /// JSON, as it was before an earlier change.
+    /// The original JSON, restored.
     Json(String),
 }
 

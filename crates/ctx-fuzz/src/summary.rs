@@ -13,12 +13,12 @@ const LIMIT: u64 = 200;
 
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    recognise(&text);
+    recognize(&text);
     sum_up(&text);
     answer(&text);
 }
 
-fn recognise(text: &str) {
+fn recognize(text: &str) {
     let recognizer = Recognizer::new(Some("[Before]"), ctx_policy::headers());
     let composed = recognizer.compose(text);
     for dialect in ALL {

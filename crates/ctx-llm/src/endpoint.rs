@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_recognised() {
+    fn loopback_is_recognized() {
         let is_loopback = |url| Endpoint::new(url, None).expect(url).is_loopback();
         for url in ["http://localhost:1", "http://127.0.0.1", "http://[::1]:8080/v1"] {
             assert!(is_loopback(url), "{url}");

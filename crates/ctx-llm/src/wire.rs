@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn too_long_is_recognised() {
+    fn too_long_is_recognized() {
         for message in [
             "This model's maximum context length is 8192 tokens",
             "the request exceeds the available context size, try increasing it",

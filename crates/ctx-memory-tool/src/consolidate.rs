@@ -25,10 +25,10 @@ use crate::write_text;
 /// in the generated part are not written again, and text that you strike out (~~...~~) in any file
 /// is not repeated. Replaced versions are kept in STORE/memory/history.
 ///
-/// Rules get 30 % of --max-tokens, decisions 40, facts 20 and the past 10; unused shares go to the
+/// Rules get 30 % of --max-tokens, decisions 40, facts 20 and superseded entries 10; unused shares go to the
 /// others in this order. In each section your own lines come first, then statements of users, then
 /// the rest; within these, statements from more sessions and newer ones come first. Entries that do
-/// not fit stay in extracted. Your own text counts and is never omitted.
+/// not fit stay in extracted. Your own text counts towards the limit and is never omitted.
 ///
 /// A second run changes nothing. -n shows the changes as a diff.
 #[derive(Debug, clap::Args)]

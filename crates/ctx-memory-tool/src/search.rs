@@ -22,15 +22,14 @@ use crate::stored::Stored;
 /// How long to wait for another run that is building the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Search the store for words, the best results first
+/// Search the store for words, best results first
 ///
 /// Searches memory files (by entry or paragraph), summaries of sessions, messages in snapshots, and
 /// offloaded results. Prints one object per line: `ref` (for `ctx-memory get`), `path` and `line`,
 /// `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; equal scores are ordered
 /// newest first. docs/json.md lists all keys.
 ///
-/// Results with the literal query come first, and the earliest message with it is the first of all:
-/// a name, a path or a line of code leads to its origin. Case counts if the query has capitals.
+/// Results with the literal query come first, the earliest of these messages at the top: a name, a path or a line of code leads to its origin. Case counts if the query has capitals.
 /// Then come results with any of the words (BM25, in any case); rare words count more. Names are
 /// found as a whole and by their parts (src/tools/check.rs, parseHeader, `max_line`). A hash is
 /// also found by its first 7, 8 or 12 digits. Chinese, Japanese and Korean are found by pairs of
@@ -59,7 +58,7 @@ pub(crate) struct Args {
     kind: Vec<SourceKind>,
     /// Search only messages of this role (can be repeated)
     ///
-    /// Results have the role tool.
+    /// Tool results have the role `tool`.
     #[arg(
         long,
         value_name = "ROLE",

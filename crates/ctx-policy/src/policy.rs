@@ -207,7 +207,7 @@ pub struct Keep {
     /// Keep the last N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "keep_messages", long = "keep-messages", value_name = "N", value_parser = crate::parse_count))]
     pub messages: Option<u64>,
-    /// Keep the last N turns: a user message and all up to the next
+    /// Keep the last N turns (each: a user message and all up to the next)
     #[cfg_attr(feature = "clap", arg(id = "keep_turns", long = "keep-turns", value_name = "N", value_parser = crate::parse_count))]
     pub turns: Option<u64>,
     /// Keep the last messages that hold N tokens or more
@@ -276,10 +276,10 @@ pub enum Rule {
     /// Lines of an agent's own file that show the progress of a tool
     #[serde(skip_deserializing)]
     Progress,
-    /// Lines of an agent's own file to restore files with, which the agent can no longer use
+    /// Lines from which the agent could restore files, and no longer can
     #[serde(skip_deserializing)]
     FileHistory,
-    /// Second copies of results in an agent's own file, for its screen
+    /// Copies of results that an agent's own file keeps for its screen
     #[serde(skip_deserializing)]
     Copies,
 }
@@ -290,7 +290,7 @@ impl Rule {
         self.into()
     }
 
-    /// Whether it replaces results by notes.
+    /// Whether it replaces results with notes.
     pub fn leaves_notes(self) -> bool {
         matches!(self, Self::Clear | Self::Superseded | Self::Duplicates)
     }

@@ -226,7 +226,7 @@ pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 30).then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// The number of bytes in which an entry of netrc is recognised.
+/// The number of bytes in which an entry of netrc is recognized.
 const ENTRY_MAX: usize = 200;
 
 /// Returns true if the word `password` before the cursor and its value are part of an entry of

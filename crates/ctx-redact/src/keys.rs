@@ -1,4 +1,4 @@
-//! Keys that are recognised by their own text: by what their vendor writes into them, or by their
+//! Keys that are recognized by their own text: by what their vendor writes into them, or by their
 //! frame (PEM, OpenSSH, PGP, `PuTTY`).
 
 use std::ops::Range;

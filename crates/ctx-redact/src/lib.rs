@@ -1,9 +1,9 @@
 //! Removes secrets from text before it leaves a session in a summary, a memory file or a request.
 //!
 //! The scan is written by hand, because it runs over every text that leaves a session, also in
-//! tools that must start in a few milliseconds. It takes linear time. It recognises keys by the
+//! tools that must start in a few milliseconds. It takes linear time. It recognizes keys by the
 //! prefix or the frame that their vendor gives them (`keys`), and random strings by their
-//! characters (`value`). It recognises other values by the name before them (`named`), by their
+//! characters (`value`). It recognizes other values by the name before them (`named`), by their
 //! place on a command line, in a request or in a file (`forms`), or by the sentence that announces
 //! them (`prose`). Vendors, names, flags and words are in `rules.txt`.
 //!

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::Cursor;
 use crate::rules::{Name, RULES, SecretKind};
 
-/// The longest name that is recognised, in characters.
+/// The longest name that is recognized, in characters.
 pub(super) const NAME_MAX: usize = 64;
 
 /// The words between a name and the sign after it: `密码是：`, `密码设为`.
@@ -101,7 +101,8 @@ pub(super) fn may_be_constant(name: &str) -> bool {
     RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
 }
 
-/// Returns true if a name may end at the bracket at `at`. Most words and all other signs fail here.
+/// Returns true if a name may end at the bracket at `at`. Most words and all other
+/// characters are rejected here.
 pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
     match bytes[..at] {
         [.., third, second, last] if last.is_ascii_alphabetic() && second.is_ascii_alphabetic() => {

@@ -179,7 +179,7 @@ pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// The shortest word that can be a password. Most words about passwords, like `wrong`, are shorter.
 const SHORTEST: usize = 6;
-/// The limits on the words of a passphrase, and on the bytes of all of them.
+/// The number of words in a passphrase, and its maximum length in bytes.
 const PHRASE: RangeInclusive<usize> = 4..=12;
 const PHRASE_MAX: usize = 120;
 /// The number of words that may precede a password: `so the password of the test account is`.

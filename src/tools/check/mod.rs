@@ -37,8 +37,8 @@ use crate::store::{LazyStore, StoreArgs};
 /// A session is legal if the API of its dialect accepts it: each tool call is answered directly
 /// after it, each result answers a call, no two calls of a reply share an id, and the first message
 /// is the user's if the API requires that. Calls at the very end may still wait for results, as in
-/// a session of a running agent, and an incomplete last line may still be in the process of being
-/// written, which is reported on stderr; --strict accepts neither.
+/// a running agent's session. The last line may still be incomplete; that is reported on stderr.
+/// --strict accepts neither.
 ///
 /// In a folder the tool checks all session files at any depth whose names match --glob, including
 /// hidden ones. It skips stores and does not follow links.
@@ -48,8 +48,9 @@ use crate::store::{LazyStore, StoreArgs};
 ///
 /// In an agent's own file the tool also checks what the agent makes of it: lines without a parent,
 /// compactions off the path, a missing header, lines that the agent reads in part or not at all.
-/// Anything that loses messages or makes the agent refuse the file is a problem. A context other
-/// than the intended one is reported on stderr, a harmless oddity with -v.
+/// Anything that loses messages or makes the agent refuse the file is a problem. If the
+/// agent would send another context than intended, that is reported on stderr; harmless oddities
+/// only with -v.
 ///
 /// Limits (--max-…) are the highest allowed value. With -q nothing goes to stdout, and only the
 /// exit status shows the result.
@@ -60,7 +61,7 @@ use crate::store::{LazyStore, StoreArgs};
 /// earlier step: above that share of a limit a flush is due. It is reported, but does not count
 /// as due.
 ///
-/// If an agent has recorded what the API counted, limits and triggers in tokens use that: the upper
+/// If an agent has recorded what the API counted, limits and triggers in tokens use its count: the upper
 /// bound of the current context, including its system prompt and tools, as in `ctx-count
 /// --calibrate`. The output calls it calibrated. --no-calibrate counts only the messages.
 ///
@@ -68,7 +69,7 @@ use crate::store::{LazyStore, StoreArgs};
 /// moves to its call, a result without a call is removed, a call without a result gets one that
 /// says so. Other records keep their bytes. The session is held in memory, and the copy is checked
 /// before it is written. For an agent's own file the copy is what the agent can load with
-/// everything that can be recovered: merged lines are split, NUL bytes and a torn end are removed,
+/// everything that can be recovered: merged lines are split, NUL bytes and an incomplete end are removed,
 /// a line without its parent is attached to the previous line, a missing header is created. Calls
 /// without a result stay if the agent handles them. With -o, --json prints name, dialect, output,
 /// actions (line, action, id, message) and left (line, rule, id, message): the problems that remain
@@ -79,13 +80,13 @@ use crate::store::{LazyStore, StoreArgs};
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; none, or -, is stdin
+    /// Session files; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show every problem, not only the first of each file
     #[arg(long)]
     all: bool,
-    /// Also report calls that wait for results, and a torn last line
+    /// Also report calls that wait for results, and an incomplete last line
     #[arg(long)]
     strict: bool,
     /// Ignore problems of this RULE (can be repeated)

@@ -28,8 +28,8 @@ use crate::store::{StoreArgs, failure, session_id};
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
 /// Old messages become a summary; the latest messages stay unchanged. The exact bytes are saved
-/// first (ctx-rollback --undo FILE restores them), and the tool writes nothing that is not smaller
-/// and valid. -n shows what it would do. Without FILE it compacts stdin to stdout.
+/// first (ctx-rollback --undo FILE restores them), and the tool never writes a result that is
+/// larger or invalid. -n shows what it would do. Without FILE it compacts stdin to stdout.
 ///
 /// A policy decides what is done and when; the default is the preset `default`.
 ///
@@ -39,10 +39,10 @@ use crate::store::{StoreArgs, failure, session_id};
 ///
 /// Any --keep flag replaces everything that the policy would keep.
 ///
-/// With --budget a session with more tokens is compacted, and summary and latest messages share the
-/// budget; a result that exceeds it is not written. Without --budget, if the result is not smaller
-/// or above the target, the tool tries shorter summaries, and then treats the target as a budget:
-/// it keeps as much of what the policy keeps as fits, and everything that --keep flags name.
+/// With --budget, a session that exceeds it is compacted; the summary and the latest messages share
+/// the budget. Without --budget, if the result is no smaller, or is still above the target, the
+/// tool tries shorter summaries and then treats the target as a budget: it keeps as much as fits of
+/// what the policy keeps, and everything that --keep flags name.
 /// It writes a smaller result even above the target, with a warning, unless --strict-target is
 /// given. A session that did not get smaller in `target.max_attempts` runs is left alone until it
 /// grows.
@@ -53,19 +53,19 @@ use crate::store::{StoreArgs, failure, session_id};
 /// again. If the file has recorded usage, limits are in the API's tokens.
 ///
 /// A JSON document (an array of messages, or an object with a list `messages`) stays a document;
-/// the bytes around and between kept messages do not change. As a filter it becomes lines.
+/// the bytes around and between kept messages do not change. A filter writes it as lines.
 ///
 /// With --batch each line is a conversation, {"messages":[…]}, compacted separately, on all cores;
 /// other members of the line stay. As a filter the tool works line by line. A line that cannot be
-/// compacted stays unchanged, is named on stderr, and makes the exit status 3. Nothing goes into
-/// the memory files. In place all lines are one change. --json prints one object per conversation
+/// compacted stays unchanged, is reported on stderr, and makes the exit status 3. Nothing goes
+/// into the memory files. In place, the whole file is one change. --json prints one object per conversation
 /// (in place, with -n, or with -o).
 ///
 /// If a policy prunes only the request to the model, a filter prunes its output at the end, even if
 /// no compaction is due; a session file is not pruned.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files; if there is none, or for -, stdin to stdout
+    /// Session files; stdin to stdout if none is named, or for -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -83,7 +83,7 @@ struct Args {
     jobs: Option<NonZeroUsize>,
     /// Tag the conversations of a --batch that fail, and exit with 0
     ///
-    /// The tag {"_ctx":{"failed":"WHY"} marks the conversation in the output, so that a run does
+    /// The tag {"_ctx":{"failed":"WHY"}} marks the conversation in the output, so that a run does
     /// not fail because of one conversation. WHY is the error, or no-gain or unreachable. This
     /// works only in a filter; ctx-split --strip and the next run remove the tag.
     #[arg(long, requires = "batch", help_heading = "Input")]
@@ -305,10 +305,10 @@ struct CompactArgs {
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Aim at N tokens, as the API counts, if there are more
+    /// Compact to N tokens, by the API's count, if the session has more
     ///
-    /// N covers system messages, summary and latest messages. The tool divides it by their content
-    /// and shortens long results among the latest messages. For an agent's own file with recorded
+    /// N covers system messages, summary and latest messages. The tool divides it between
+    /// summary and messages, depending on their content, and shortens long results among the latest messages. For an agent's own file with recorded
     /// usage, N also covers the system prompt and the tools. If the budget cannot be kept, a
     /// warning says so, or with --strict-target nothing is written. The --keep flags and pins
     /// apply, but not the policy's numbers of kept messages.

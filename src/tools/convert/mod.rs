@@ -40,7 +40,7 @@ pub const TOOL: Tool = Tool {
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin if there is none, or for -
+    /// Session to read; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Dialect to write

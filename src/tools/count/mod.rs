@@ -33,9 +33,9 @@ use crate::store::{LazyStore, StoreArgs};
 /// -r counts all session files in folders, at any depth, whose names match --glob, including hidden
 /// ones. It skips stores and does not follow links.
 ///
-/// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): 3 tokens for
-/// the frame, the role, the content, the name and 1 more for it; and 3 per conversation for the
-/// reply. A tool call counts by its name and arguments, not its id. Reasoning counts, by its
+/// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): 3 tokens
+/// per message for its frame, plus the role, the content and the name (and 1 more if there is a
+/// name); and 3 per conversation for the reply. A tool call counts by its name and arguments, not its id. Reasoning counts, by its
 /// signature if that is longer than its text. An image counts by its size, as its API charges for
 /// it; an image of unknown size, a sound or a document counts as 1,000. Lines without a message
 /// have no tokens.
@@ -50,7 +50,7 @@ use crate::store::{LazyStore, StoreArgs};
 /// --calibrate estimates the context in the API's tokens, as a number and a range, from the usage
 /// that an agent has recorded, which includes system prompt and tools. From one reply to the next,
 /// the file shows what was added and the API how much that is: the factor. The base is what a
-/// request has besides its messages. Held shows how often the API's number was in the range
+/// request has besides its messages. The column HELD shows how often the API's number was in the range
 /// predicted from earlier replies. Without recorded usage the range covers the messages alone, and
 /// is a single number if the encoding is the model's own.
 ///
@@ -59,7 +59,7 @@ use crate::store::{LazyStore, StoreArgs};
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; none, or -, is stdin
+    /// Session files; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Break the total down: count, size and share of each

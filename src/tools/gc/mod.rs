@@ -26,7 +26,7 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// Remove old snapshots, with reasons, into a trash with a grace period
+/// Move old snapshots into a trash with a grace period, and say why
 ///
 /// Removed snapshots stay in a trash for a week (--undelete restores them). A snapshot stays
 /// if any rule keeps it; without a rule, those of the last 7 days stay. The newest of each session
@@ -163,9 +163,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     if collector.has_changed() {
         io.committed(if collector.has_removed() {
-            "what could be removed is removed"
+            "everything that could be removed is removed"
         } else {
-            "what could be done is done"
+            "everything that could be done is done"
         });
     }
     let Collector { events, unaudited, .. } = collector;

@@ -16,7 +16,7 @@ use crate::args::model::ModelArgs;
 use crate::args::policy::PolicyArgs;
 use crate::store::StoreArgs;
 
-/// List the sessions of all agents on this machine, the newest first
+/// List the sessions of all agents on this machine, newest first
 ///
 /// Looks where Claude Code, Codex, the Gemini CLI, `OpenClaw` and pi keep their sessions, or in the
 /// given files and folders. A row has the agent, the project, the age of the file, the messages and
@@ -26,7 +26,7 @@ use crate::store::StoreArgs;
 /// Tokens are those that the API counted for the newest reply, plus our count of what followed, as
 /// in ctx-count --calibrate and ctx-check --due. If the file records none for this context, as
 /// directly after a compaction, ~ precedes the number. The window comes from the file, or else from
-/// the last model. ? means that neither is known, and that no share of it makes a compaction due.
+/// the last model. ? means that neither is known, so no share of the window can make a compaction due.
 /// --window or --model sets one for all.
 ///
 /// Links are followed. Names that begin with a dot are skipped, and so are files of subagents,

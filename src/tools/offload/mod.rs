@@ -39,7 +39,7 @@ pub const TOOL: Tool = Tool {
 /// names them, and --restore restores the exact bytes.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin if there is none, or for -
+    /// Session to read; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Name the session [default: the file's]

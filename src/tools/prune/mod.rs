@@ -34,13 +34,13 @@ use crate::store::StoreArgs;
 /// precedes the command. A result is only replaced by a smaller one.
 ///
 /// In an agent's own file, only what the agent would send counts. --drop removes lines that it
-/// would not send and corrects the lines that name them. Nothing is written that the agent would
+/// would not send and relinks the lines that refer to them. Nothing is written that the agent would
 /// read as another conversation. The token count recorded in the last reply is updated, because
-/// otherwise agents would compact the session again, or ask, when they open it.
+/// otherwise agents would compact the session again, or ask whether to, when they open it.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
-    /// Session to prune; stdin if there is none, or for -
+    /// Session to prune; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -243,7 +243,7 @@ struct PruneFlags {
     /// Change nothing if fewer tokens would be freed
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, default_value = "0", help_heading = "What is kept")]
     min_gain: u64,
-    /// Change nothing unless the last call of the model is older: 5m, 1h
+    /// Change nothing unless the model's last call is older than this: 5m, 1h
     ///
     /// The units are w, d, h, min (or m), s and ms.
     /// The time of the last call is that of the last reply that has one (`timestamp` and the like),

@@ -30,7 +30,7 @@ pub const TOOL: Tool = Tool {
 /// ID is a number in that list, latest, or a time such as "1 hour ago".
 ///
 /// Lines that were appended since the snapshot are replaced, too, and reported. Without -s the tool
-/// uses the snapshots of the session id in FILE and those of its path, whatever their name. For a
+/// uses the snapshots of the session id in FILE and those of its path, under whatever id they were saved. For a
 /// file that was moved, it uses those of the session whose bytes FILE begins with.
 ///
 /// ID is an id or its unique beginning; a number (digits alone are always a number); at least 6

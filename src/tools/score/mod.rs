@@ -57,16 +57,16 @@ use crate::template::filled;
 /// summary. Use --evidence for that.
 ///
 /// With --evidence, FILE has questions about BEFORE, each with the quotes that carry its answer:
-/// {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. One quote of each group
-/// of the evidence must be there, completely or with three quarters of its pairs of neighbouring
-/// words, within one message; words are compared in lower case, Chinese and Japanese by character.
+/// {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. From each group,
+/// at least one quote must be in AFTER, within one message: whole, or with three quarters of its
+/// pairs of neighbouring words; words are compared in lower case, Chinese and Japanese by character.
 /// A system message counts only if BEFORE does not have it, and reasoning does not count. A
 /// question whose evidence BEFORE lacks is not answerable and not scored; the share of the others
-/// that AFTER has is the evidence recall. It suits extracts; an answer in other words needs a
-/// reader. --list questions prints each one: + kept, - lost, ? not answerable.
+/// that AFTER has is the evidence recall. This measure suits extractive summaries; a
+/// paraphrase needs a human reader. --list questions prints each one: + kept, - lost, ? not answerable.
 ///
-/// With --future, FULL is the whole session that BEFORE begins. Values that its later calls used,
-/// that BEFORE had, and that nobody repeated are needed: `A_must` is the share of them that AFTER
+/// With --future, FULL is the whole session that BEFORE begins. A value is needed if a later
+/// call uses it, BEFORE has it, and nobody repeats it in between: `A_must` is the share of them that AFTER
 /// has; `A_ctx` the share that still has two of its context words around it; `A_ctxfar` the same
 /// for values outside the last --window-tokens tokens of BEFORE.
 ///
@@ -88,13 +88,13 @@ struct Args {
     /// Also score what was needed later, in the whole session FULL
     #[arg(long, value_name = "FULL")]
     future: Option<PathBuf>,
-    /// Tokens of a plain window, for `A_ctxfar` [default: those of AFTER]
+    /// Size in tokens of the latest messages to compare with, for `A_ctxfar` [default: that of AFTER]
     #[arg(long, value_name = "N", requires = "future")]
     window_tokens: Option<u64>,
     /// Also score questions, each with quotes that answer it (JSON)
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// List the items that are kept, lost …, or the questions
+    /// List the retained, recoverable or lost items, or the questions
     ///
     /// Prints class, line in BEFORE and text of each item, or mark, id, category and words of each
     /// question.

@@ -16,7 +16,7 @@ use ctx_store::{
 
 use crate::store::{GRACE_DAYS, copy_out, failure, list_trash, since};
 
-/// `--list`: prints the snapshots, the newest first.
+/// `--list`: prints the snapshots, newest first.
 pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     let mut catalog = scope.catalog(store, io)?;
     let mut status = ExitStatus::Done;

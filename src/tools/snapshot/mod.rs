@@ -47,7 +47,7 @@ pub const TOOL: Tool = Tool {
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; none, or -, is stdin
+    /// Session files; stdin if none is named, or for -
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
     /// Name the session [default: the file's]
@@ -57,7 +57,7 @@ struct Args {
     ///
     /// A line has the id, the age, the size, the messages, the tokens if they were counted, the
     /// kind, whether it is held, and the path of the file. FILE selects the snapshots of its path,
-    /// whatever their names, and those of the agent's session in it; for a file that was moved,
+    /// under whatever id they were saved, and those of the agent's session in it; for a file that was moved,
     /// those of the session whose bytes it begins with.
     #[arg(short, long, help_heading = "Looking at snapshots")]
     list: bool,
@@ -74,8 +74,8 @@ struct Args {
     show: Option<String>,
     /// Check that all snapshots exist and are undamaged
     ///
-    /// The files of each snapshot must exist and have the right names, sizes and hash of
-    /// meta.json. Without -s, the chain of the audit log is checked, too. The tool prints a line
+    /// Both files of each snapshot must exist with the right names and sizes, and meta.json must
+    /// match its own hash. Without -s, the chain of the audit log is checked, too. The tool prints a line
     /// for each snapshot: OK, or FAILED and why; with -q only for damaged ones.
     #[arg(long, help_heading = "Looking at snapshots")]
     verify: bool,
@@ -84,7 +84,7 @@ struct Args {
     read_data: bool,
     /// With --verify, repair what can be repaired without loss
     ///
-    /// Removes unfinished files of killed runs and rewrites derived files. Bytes without a
+    /// Removes unfinished files of killed runs and rewrites files that can be computed again. Bytes without a
     /// meta.json get one. Anything damaged moves into the store's folder damaged/, byte for byte,
     /// including an audit log with a broken chain; the exit status is then 1. Each step is reported
     /// on stderr and in the audit log.
@@ -359,7 +359,7 @@ fn note_snapshot(snapshot: &Snapshot, name: &str, io: &mut Io) {
     let meta = &snapshot.meta;
     if let Some(first) = meta.tally.bad.first() {
         io.warn(format_args!(
-            "{name}:{}: a line that is not a JSON object ({}); such lines: {}, saved as they are",
+            "{name}:{}: not a JSON object ({}); {} such lines in all, saved as they are",
             first.line, first.class, meta.tally.bad_lines
         ));
     }

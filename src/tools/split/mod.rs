@@ -23,13 +23,13 @@ const KEEP_MESSAGES: u64 = 20;
 
 /// Mark which records of a session are old and which are kept
 ///
-/// Each record is passed on unchanged, with a member `_ctx` in front that names its zone: `system`,
-/// `old` or `keep`. System messages, the latest user message and pinned records are never old, and
-/// a tool call and its results stay together. A record stays if any of several --keep flags keeps
-/// it. The default is to keep the last 20 messages.
+/// Each record gets a member `_ctx` in front that names its zone (`system`, `old` or `keep`);
+/// nothing else in it changes. System messages, the latest user message and pinned records are never old, and
+/// a tool call and its results stay together. With several --keep flags, a record stays
+/// if any of them keeps it. The default is to keep the last 20 messages.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to split; stdin if there is none, or for -
+    /// Session to split; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -115,10 +115,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     session.note_document(io);
     let dialect = session.dialect();
     if dialect.is_none() {
-        io.note(format_args!(
-            "{}: the format is not known: zones are decided line by line",
-            session.name
-        ));
+        io.note(format_args!("{}: unknown format; zones are decided line by line", session.name));
     }
     let counts = if args.dry_run {
         split(args, &plan, &mut session, io::sink())?.1

@@ -47,7 +47,7 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 /// Secrets are removed from everything that is sent and written.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session to read; stdin if there is none, or for -
+    /// Session to read; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
@@ -74,7 +74,7 @@ struct Args {
     /// With --budget, keep these records (can be repeated)
     #[arg(long, value_name = "SELECTOR", requires = "budget", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// First line of the summary; it marks earlier summaries, too
+    /// First line of the summary; earlier summaries are recognized by it, too
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     header: Option<String>,
     /// Role of the summary
@@ -110,7 +110,7 @@ struct Args {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Also append the summary to this session's in the store
+    /// Also append the summary to this session's summary file in the store
     #[arg(short, long, value_name = "ID", value_parser = session_id, conflicts_with = "batch", help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]

@@ -1,8 +1,7 @@
 //! Compacts a session: a summary replaces old messages, and the latest messages stay.
 //!
-//! A session is read twice. The first reading is a survey that gathers the facts for all decisions;
-//! the second applies the decisions. If a result is not small enough, the next attempt shortens
-//! more.
+//! A survey reads the session and gathers the facts for all decisions. Each attempt reads it again
+//! and applies them. If a result is not small enough, the next attempt shortens more.
 
 mod attempts;
 mod batch;

@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_recognised_and_begins_no_turn() {
+    fn a_summary_is_recognized_and_begins_no_turn() {
         let text = Anthropic.summary_record(Anthropic.summary_role(Role::System), "what \"was\"");
         let record = object(&text);
         assert_eq!(Anthropic.summary_text(&record).as_deref(), Some("what \"was\""));

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_recognised_and_begins_no_turn() {
+    fn a_summary_is_recognized_and_begins_no_turn() {
         let text = Chat.summary_record(Role::User, "all \"that\"\nwas");
         let record = object(&text);
         assert_eq!(Chat.summary_text(&record).as_deref(), Some("all \"that\"\nwas"));

@@ -271,7 +271,9 @@ pub(crate) trait Tree {
                 break;
             } else {
                 let (rule, why) = self.why_it_ends(place);
-                let what = format!("{why}: {name} stops here, and {before_it} before are not sent");
+                let what = format!(
+                    "{why}: {name} stops here and does not send the {before_it} before this line"
+                );
                 Flaw::new(record, rule, Effect::Lost, what)
             };
             flaws.push(flaw.repaired_by(match before {

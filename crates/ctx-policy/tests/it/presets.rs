@@ -305,7 +305,7 @@ fn the_prompt_of_a_preset_asks_for_its_sections() {
 }
 
 #[test]
-fn the_summaries_of_all_presets_are_recognised() {
+fn the_summaries_of_all_presets_are_recognized() {
     let chat = dialect::by_name("chat").expect("a dialect");
     let any = Recognizer::new(None, headers());
     for name in names() {

@@ -33,7 +33,7 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 pub(crate) struct ClockRecord {
     /// The time of the last collection.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// When the grace of what that collection removed began. It is later than `believed` if the
+    /// When the grace period of the items removed by that collection began. It is later than `believed` if the
     /// clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,

@@ -110,7 +110,8 @@ impl Replacement<'_> {
     }
 }
 
-const OTHER_CONTENT: &str = "does not end with what was written: another process has overwritten it, or the disk is at fault";
+const OTHER_CONTENT: &str =
+    "does not end with what was written: another process has overwritten it, or the disk is faulty";
 
 const NOT_ALONE: &str = "another process has written after a part of it";
 

@@ -30,7 +30,7 @@ const SYNCED_ROUNDS: usize = 3;
 /// A lease that was held for longer may have been revoked.
 const LEASE: Duration = Duration::from_secs(5);
 const OTHER_CONTENT: &str =
-    "does not hold what was written: another process has overwritten it, or the disk is at fault";
+    "does not hold what was written: another process has overwritten it, or the disk is faulty";
 
 /// The new content, in a file next to the live one. Dropping it removes the file.
 pub(crate) struct NewFile {

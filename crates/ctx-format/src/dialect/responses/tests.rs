@@ -168,7 +168,7 @@ fn only_texts_take_the_place_of_a_text() {
 }
 
 #[test]
-fn a_summary_is_recognised_and_begins_no_turn() {
+fn a_summary_is_recognized_and_begins_no_turn() {
     let text = Responses.summary_record(Role::User, "all \"that\"\nwas");
     let record = object(&text);
     assert_eq!(Responses.summary_text(&record).as_deref(), Some("all \"that\"\nwas"));

@@ -171,7 +171,7 @@ fn what_is_sent_of_a_record_is_what_is_said() {
 }
 
 #[test]
-fn a_summary_is_recognised() {
+fn a_summary_is_recognized() {
     let line = Pi.summary_record(Role::System, "what \"was\"");
     let record = object(&line);
     let read = Pi.summary_text(&record);
