@@ -131,7 +131,7 @@ impl SessionFile<'_> {
     fn compact(&self, notes: &mut Notes) -> Result<FileReport> {
         let failure = |error| self.failure(error);
         notes.watch().stage("reading the session");
-        let (replacement, file) = self.claim()?;
+        let (mut replacement, file) = self.claim()?;
         let source = self.open(file, notes).map_err(failure)?;
         let offloading;
         let mut flush = ItemReader::new(self.session);
@@ -146,6 +146,9 @@ impl SessionFile<'_> {
                 done.report = compaction.report;
                 return Ok(done);
             }
+        }
+        if let Some(tally) = compaction.tally.take() {
+            replacement.counted(tally);
         }
         offloading = Offloading::of(self, source.content()).map_err(failure)?;
         let offloaded = offloading.as_ref().map(Offloading::offloaded);

@@ -50,7 +50,7 @@ pub use replace::{NewContent, ReplaceOutcome, Replacement};
 pub use shared_folder::{SharedFile, SharedFolder, StagedFile};
 pub use snapshot::draft::Saved;
 pub use snapshot::draft::{Draft, Snapshot};
-pub use snapshot::meta::{BadLine, FileHash, Meta, SnapshotKind, Tally, Tokens};
+pub use snapshot::meta::{FileHash, Meta, SnapshotKind, Tokens};
 pub use snapshot::pack::{PackReport, Packing};
 pub use snapshot::recent::COMPACTION_STRIKES;
 pub use snapshot::repair::Repaired;

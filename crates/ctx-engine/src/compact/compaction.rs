@@ -1,6 +1,6 @@
 //! Compacts one session, from its survey to its new content.
 
-use ctx_format::Zone;
+use ctx_format::{Tally, Zone};
 use ctx_llm::Usage;
 use ctx_policy::Keep;
 use ctx_policy::trigger::{Size, Step};
@@ -32,6 +32,8 @@ pub struct Compaction<'c> {
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
+    /// The counts of the lines, if all of them were read as they are in the file.
+    pub tally: Option<Tally>,
     /// The report on how it ends.
     pub report: Report,
 }
@@ -99,6 +101,7 @@ impl<'c> Compaction<'c> {
             content,
             before: SizeBefore { size, system_tokens: survey.system_tokens },
             ledger: survey.ledger.take(),
+            tally: source.reads_lines().then(|| std::mem::take(&mut survey.tally)),
             survey,
             offloaded: None,
             is_due: false,

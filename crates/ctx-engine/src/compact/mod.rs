@@ -28,7 +28,7 @@ use ctx_policy::trigger::{Size, Step};
 use options::Plan;
 use pruning::{Rules, prune};
 
-use crate::{Notes, Result};
+use crate::{Invalid, Notes, Result};
 
 pub use batch::{BatchLine, BatchPass, TakeLine};
 pub use compaction::{Compacted, Compaction};
@@ -108,6 +108,13 @@ impl<'a> Source<'a> {
     /// Returns the session as messages.
     pub fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// Returns true if each line of the file is read as in a session of unknown format.
+    fn reads_lines(&self) -> bool {
+        let Content { dialect, is_detected, is_document, invalid, .. } = self.content;
+        let is_own = self.log.is_none() && is_detected && dialect.is_certain();
+        is_own && !is_document && invalid == Invalid::Keep
     }
 
     /// Returns the target of the compaction, in our tokens.

@@ -4,7 +4,7 @@
 use crate::message_counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes};
 use crate::prune::{LastCall, Options, Pruner, Verdicts};
 use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
-use ctx_format::{Class, Dialect, Message, Outline, Record, Zone};
+use ctx_format::{Class, Dialect, Message, Outline, Record, Tally, Zone};
 use ctx_policy::Keep;
 use ctx_policy::trigger::Size;
 use ctx_summary::Recognizer;
@@ -34,6 +34,8 @@ pub(super) struct Survey<'p> {
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
+    /// The counts of the records.
+    pub(super) tally: Tally,
     /// The first message that is not understood. For a log, see `Content::unread`.
     pub(super) unread: FirstUnread,
 }
@@ -60,6 +62,7 @@ impl<'p> Survey<'p> {
             dialect: content.dialect,
             survey: Survey {
                 entries: Entries::new(plan.environment.temp.clone()),
+                tally: Tally::of(Some(content.dialect)),
                 ..Survey::default()
             },
             pruner: pruning.map(|(options, counter)| Pruner::new(options, counter, true)),
@@ -177,6 +180,7 @@ impl<'p> Surveyor<'_, 'p, '_> {
         self.records += 1;
         self.survey.announced.read(record.tag().as_ref());
         let dialect = self.dialect;
+        self.survey.tally.add(record, Some(dialect));
         self.survey.unread.look_at(record, Some(dialect));
         let found = record.whole_object().and_then(|object| {
             let outline = record.outline(Some(dialect))?;

@@ -8,7 +8,9 @@ use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_with::skip_serializing_none;
 
 use self::document::Document;
 use self::reread::{Again, SecondReading, Source};
@@ -263,6 +265,59 @@ fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     let conversation = Conversation::of(object);
     let mut messages = conversation.into_iter().flat_map(|it| it.messages);
     messages.any(|message| detector.look_at(&message))
+}
+
+/// The lines of a session, counted.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// The dialect of the lines, if it is known.
+    pub dialect: Option<String>,
+    /// The number of messages; 0 if the dialect is unknown.
+    pub messages: u64,
+    /// The number of lines that are not a JSON object.
+    pub bad_lines: u64,
+    /// The first 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<BadLine>,
+}
+
+/// A line that is not a JSON object, without its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BadLine {
+    /// Its line number, from 1.
+    pub line: u64,
+    /// The offset of its first byte in the session.
+    pub offset: u64,
+    /// The problem: `broken`, `nul`.
+    pub class: String,
+}
+
+/// The number of bad lines that are recorded. The others are only counted.
+const NAMED: usize = 100;
+
+impl Tally {
+    /// Begins to count a session in this dialect.
+    pub fn of(dialect: Option<&dyn Dialect>) -> Self {
+        Self { dialect: dialect.map(|dialect| dialect.name().to_owned()), ..Self::default() }
+    }
+
+    /// Counts the next record.
+    pub fn add(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
+        if !record.class.is_bad() {
+            let begins = dialect.is_some_and(|dialect| record.begins_message(dialect));
+            self.messages += u64::from(begins);
+        } else if record.piece.begins() {
+            self.bad_lines += 1;
+            if self.bad.len() < NAMED {
+                self.bad.push(BadLine {
+                    line: record.line,
+                    offset: record.offset,
+                    class: record.class.as_str().to_owned(),
+                });
+            }
+        }
+    }
 }
 
 /// Receives the progress of a run, from any thread and often, so it must be fast.

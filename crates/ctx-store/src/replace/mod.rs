@@ -22,7 +22,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use ctx_format::FixedFile;
+use ctx_format::{FixedFile, Tally};
 use ring::digest::{Context, SHA256};
 
 use crate::audit::{Facts, Figures};
@@ -247,6 +247,11 @@ impl Replacement<'_> {
         self.draft.copy()
     }
 
+    /// Takes the tally of these bytes from a caller who has read them.
+    pub fn counted(&mut self, tally: Tally) {
+        self.draft.counted = Some(tally);
+    }
+
     /// For new content that nothing may follow: bytes appended before the exchange stop the
     /// replacement instead of being carried over.
     #[must_use]
@@ -275,6 +280,7 @@ impl Replacement<'_> {
         // The lock must outlive the new file. If that cannot be removed, the lock file then still
         // says that a run may have left something.
         let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
+        draft.count_meanwhile()?;
         let file = NewFile::write(&live, new)?;
         draft.replaced_by = Some(file.content.clone());
         store.change(&session, &live.path, (draft, new.kind), first, |before| {

@@ -161,7 +161,9 @@ impl Store {
     /// Begins a snapshot of a session file with its current bytes.
     pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>> {
         Self::refuse_inside(path)?;
-        SessionFile::open(path)?.draft(self)
+        let mut draft = SessionFile::open(path)?.draft(self)?;
+        draft.count_meanwhile()?;
+        Ok(draft)
     }
 
     /// Previews a snapshot of a session file: its size, and an existing snapshot with the same

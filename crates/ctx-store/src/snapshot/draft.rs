@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::Builder;
 
-use ctx_format::{FixedFile, Options, Records};
+use ctx_format::{FixedFile, Options, Records, Tally};
 use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -24,9 +24,7 @@ use crate::fs::{each_block, file_id, fingerprint, fingerprint_of, hex, open_plai
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::Entry;
-use crate::snapshot::meta::{
-    BadLine, FileHash, META_FORMAT, Meta, SnapshotKind, Tally, Tokens, retained_name,
-};
+use crate::snapshot::meta::{FileHash, META_FORMAT, Meta, SnapshotKind, Tokens, retained_name};
 use crate::snapshot::verified::SnapshotBytes;
 use crate::store::{Store, StoreLock};
 
@@ -39,8 +37,10 @@ pub struct Draft<'a> {
     /// The bytes, if they are few.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
-    /// Receives the tally from the thread that counts it while the session is read.
-    tally: Receiver<io::Result<Tally>>,
+    /// Receives the tally from the thread that counts it.
+    tally: Option<Receiver<io::Result<Tally>>>,
+    /// The tally, if whoever read the session has counted it.
+    pub(crate) counted: Option<Tally>,
     /// Hash of the bytes.
     pub(crate) sha256: String,
     /// The real path of the session file; `None` for stdin.
@@ -123,17 +123,12 @@ impl Store {
             let written = temp.file.write_all(block);
             written.or_cannot("write", temp.path())
         })?;
-        let file = temp.file.try_clone().or_cannot("read", temp.path())?;
-        let memory = (measured.bytes <= IN_MEMORY).then(|| Arc::new(memory));
-        let copy = FixedFile::new(file, memory.clone());
-        let (counted, tally) = channel();
-        // If the system can start no thread, the tally is counted when it is needed.
-        let _ = Builder::new().spawn(move || counted.send(tally_of(&copy)));
         Ok(Draft {
             store: self,
             temp,
-            tally,
-            memory,
+            tally: None,
+            counted: None,
+            memory: (measured.bytes <= IN_MEMORY).then(|| Arc::new(memory)),
             sha256: hex(measured.hasher.clone().finish()),
             measured,
             source: None,
@@ -207,10 +202,11 @@ impl Draft<'_> {
 
     /// Does the same; the second result is a failure after the snapshot had become valid.
     pub(crate) fn take(
-        self,
+        mut self,
         session: &SessionId,
         kind: SnapshotKind,
     ) -> Result<(Snapshot, Option<StoreError>)> {
+        self.count_meanwhile()?;
         let store = self.store;
         let (file, path) = (&self.temp.file, self.temp.path());
         file.set_permissions(Permissions::from_mode(0o400))
@@ -296,11 +292,26 @@ impl Draft<'_> {
         replaced.and_then(|source| retained_name(source, sequence))
     }
 
+    /// Begins to count the lines in a thread, unless they are counted already.
+    pub(crate) fn count_meanwhile(&mut self) -> Result<()> {
+        if self.counted.is_none() && self.tally.is_none() {
+            let copy = self.copy()?;
+            let (counted, tally) = channel();
+            // If the system can start no thread, the tally is counted when it is needed.
+            let _ = Builder::new().spawn(move || counted.send(tally_of(&copy)));
+            self.tally = Some(tally);
+        }
+        Ok(())
+    }
+
     /// Waits for the tally.
     pub(crate) fn tally(&self) -> Result<Tally> {
-        let counted = match self.tally.recv() {
-            Ok(counted) => counted,
-            Err(_) => tally_of(&self.copy()?),
+        if let Some(counted) = &self.counted {
+            return Ok(counted.clone());
+        }
+        let counted = match self.tally.as_ref().map(Receiver::recv) {
+            Some(Ok(counted)) => counted,
+            _ => tally_of(&self.copy()?),
         };
         counted.or_cannot("read", self.temp.path())
     }
@@ -375,9 +386,6 @@ impl StoreLock<'_> {
     }
 }
 
-/// The number of bad lines that are recorded. The others are only counted.
-const NAMED: usize = 100;
-
 fn tally_of(bytes: &FixedFile) -> io::Result<Tally> {
     tally(bytes.reader()?, bytes.reader()?)
 }
@@ -386,24 +394,9 @@ fn tally_of(bytes: &FixedFile) -> io::Result<Tally> {
 pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
     let mut records = Records::open_twice(reader, Some(Box::new(again)), &Options::default())?;
     let dialect = records.dialect();
-    let mut tally =
-        Tally { dialect: dialect.map(|dialect| dialect.name().to_owned()), ..Tally::default() };
+    let mut tally = Tally::of(dialect);
     while let Some(record) = records.next()? {
-        if record.class.is_bad() {
-            if !record.piece.begins() {
-                continue;
-            }
-            tally.bad_lines += 1;
-            if tally.bad.len() < NAMED {
-                tally.bad.push(BadLine {
-                    line: record.line,
-                    offset: record.offset,
-                    class: record.class.as_str().to_owned(),
-                });
-            }
-        } else if let Some(dialect) = dialect {
-            tally.messages += u64::from(record.begins_message(dialect));
-        }
+        tally.add(&record, dialect);
     }
     Ok(tally)
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use ctx_format::counted;
+use ctx_format::{Tally, counted};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -100,32 +100,6 @@ impl SnapshotKind {
     pub fn as_str(self) -> &'static str {
         self.into()
     }
-}
-
-/// The content of a snapshot's lines.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
-    /// The dialect of the lines, if it is known.
-    pub dialect: Option<String>,
-    /// The number of messages; 0 if the dialect is unknown.
-    pub messages: u64,
-    /// The number of lines that are not a JSON object.
-    pub bad_lines: u64,
-    /// The first 100 of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bad: Vec<BadLine>,
-}
-
-/// A line that is not a JSON object, without its text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BadLine {
-    /// Its line number, from 1.
-    pub line: u64,
-    /// The offset of its first byte in the session.
-    pub offset: u64,
-    /// The problem: `broken`, `nul`.
-    pub class: String,
 }
 
 /// The length and hash of a file: of new content, or of a packed file.
