@@ -343,7 +343,8 @@ impl Phrases {
         let mut phrases = Vec::new();
         let (mut firsts, mut thirds) = (vec![0; PAIRS + 1], vec![0; PAIRS]);
         for (number, text) in texts.enumerate() {
-            let first = pair(text.as_bytes());
+            let byte = |at| text.as_bytes().get(at).copied().unwrap_or(0);
+            let first = pair(byte(0), byte(1));
             // Any byte may follow a phrase of one or two.
             let seconds = if text.len() == 1 { 32 } else { 1 };
             let bits = text.as_bytes().get(2).map_or(u32::MAX, |byte| 1 << (byte & 31));
@@ -363,25 +364,25 @@ impl Phrases {
     /// Returns true if `found` does for one of the phrases in a text, given its number and place.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
-        let mut next = pair(bytes);
-        for at in 0..bytes.len() {
-            let pair = next;
-            let third = bytes.get(at + 2).map_or(0, |byte| byte & 31);
-            next = (pair << 5 | usize::from(third)) % PAIRS;
-            if self.thirds[pair] >> third & 1 == 0 {
-                continue;
-            }
+        let mut is_at = |at: usize, pair: usize, third: u8| {
             let phrases = &self.entries[self.firsts[pair]..self.firsts[pair + 1]];
-            for phrase in phrases.iter().filter(|phrase| phrase.thirds >> third & 1 == 1) {
+            phrases.iter().filter(|phrase| phrase.thirds >> third & 1 == 1).any(|phrase| {
                 let place = at..at + phrase.text.len();
                 let begins = bytes.get(place.clone()).unwrap_or_default();
                 let is_here = begins.eq_ignore_ascii_case(phrase.text.as_bytes());
-                if is_here && found(phrase.number, place) {
-                    return true;
-                }
+                is_here && found(phrase.number, place)
+            })
+        };
+        for (at, three) in bytes.windows(3).enumerate() {
+            let (pair, third) = (pair(three[0], three[1]), three[2] & 31);
+            // No phrase begins at most bytes.
+            if self.thirds[pair] >> third & 1 == 1 && is_at(at, pair, third) {
+                return true;
             }
         }
-        false
+        let second = |at: usize| bytes.get(at + 1).copied().unwrap_or(0);
+        let mut ends = bytes.len().saturating_sub(2)..bytes.len();
+        ends.any(|at| is_at(at, pair(bytes[at], second(at)), 0))
     }
 
     /// Returns true if a text that a regex may match contains one of the phrases, be it as part of a
@@ -408,12 +409,13 @@ impl Phrases {
 }
 
 /// The number of pairs.
-const PAIRS: usize = 1 << 10;
+const PAIRS: usize = 0x60 << 5;
 
-/// The first two bytes of a text, by five bits of each. Both cases of a letter have the same.
-fn pair(text: &[u8]) -> usize {
-    let bits = |at| text.get(at).map_or(0, |byte| usize::from(byte & 31));
-    bits(0) << 5 | bits(1)
+/// The first two bytes of a text. Both cases of a letter have the same, and signs have others than
+/// letters: `.` is frequent in lists, and with the number of `n` it would be looked for everywhere.
+#[inline]
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(first & 0x5F) << 5 | usize::from(second & 31)
 }
 
 #[cfg(test)]
