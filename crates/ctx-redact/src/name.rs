@@ -35,28 +35,17 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
         Some(name) if rest.ends_with('\\') => name,
         _ => name,
     };
-    let last = letters_back(name).next();
-    let mut names = RULES.names.iter().filter(|known| known.end.chars().next_back() == last);
-    let long = names.find(|known| ends_in(name, known.end));
+    let plain = name.to_lowercase().replace(['-', '_'], "");
+    let last = plain.bytes().last();
+    let mut names = RULES.names.iter().filter(|known| known.end.bytes().last() == last);
+    let long = names.find(|known| plain.ends_with(known.end));
     let found = long.or_else(|| {
         // `PASS: test` is a test result.
         let is_verdict = name.bytes().all(|b| b.is_ascii_uppercase())
             && cursor.bytes().get(cursor.at) != Some(&b'=');
         RULES.short_names.iter().find(|known| !is_verdict && is_last_word(name, known.end))
     })?;
-    let plain = name.to_lowercase().replace(['-', '_'], "");
     (!plain.contains("public")).then_some((name, found.kind))
-}
-
-/// Returns true if a name ends with these letters, regardless of its case and dashes.
-fn ends_in(name: &str, end: &str) -> bool {
-    let mut letters = letters_back(name);
-    end.chars().rev().all(|c| letters.next() == Some(c))
-}
-
-fn letters_back(name: &str) -> impl Iterator<Item = char> {
-    let letters = name.chars().rev().filter(|c| !matches!(c, '_' | '-'));
-    letters.flat_map(char::to_lowercase)
 }
 
 /// Removes spaces, quotes and brackets from the end, and the words that join a name to a value.

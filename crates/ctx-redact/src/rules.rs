@@ -9,7 +9,7 @@ pub(super) static RULES: LazyLock<Rules> =
 
 /// All rules.
 pub(super) struct Rules {
-    /// Keys by their first byte, which the scan looks up at every word.
+    /// Keys by their first two bytes, which the scan looks up at every long word.
     keys: Vec<Vec<Key>>,
     /// Names by their end, grouped by kind.
     pub(super) names: Vec<Name>,
@@ -90,9 +90,14 @@ pub(super) enum FlagValue {
     After(u8),
 }
 
-/// The keys whose prefix begins with a byte.
-pub(super) fn keys_with(first: u8) -> &'static [Key] {
-    &RULES.keys[usize::from(first)]
+/// The keys whose prefix may begin with these bytes.
+pub(super) fn keys_with(first: u8, second: u8) -> &'static [Key] {
+    &RULES.keys[pair(first, second)]
+}
+
+/// The first two bytes of a prefix, by five bits of each.
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(first & 31) << 5 | usize::from(second & 31)
 }
 
 /// A list of words.
@@ -109,7 +114,7 @@ pub(super) fn is_in(list: &str, word: &[u8]) -> bool {
 impl Rules {
     fn parse(text: &'static str) -> Self {
         let mut rules = Self {
-            keys: (0..256).map(|_| Vec::new()).collect(),
+            keys: (0..1 << 10).map(|_| Vec::new()).collect(),
             names: Vec::new(),
             short_names: Vec::new(),
             flags: Vec::new(),
@@ -136,8 +141,8 @@ impl Rules {
         match section {
             "[keys]" => {
                 for prefix in name.split(' ') {
-                    let first = usize::from(*prefix.as_bytes().first()?);
-                    self.keys[first].push(Key { prefix, rest: rest(rule)? });
+                    let [first, second, ..] = *prefix.as_bytes() else { return None };
+                    self.keys[pair(first, second)].push(Key { prefix, rest: rest(rule)? });
                 }
             }
             "[names]" => add_names(&mut self.names, name, rule)?,
