@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use ctx_format::{Call, Denial, Message, Part, ToolResult};
 use ctx_text::edited;
+use memchr::memmem;
 
 use crate::ledger::LISTS;
 
@@ -65,6 +66,11 @@ pub(crate) fn writer(whole: &str) -> Writer {
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     const BEGIN: &str = "<system-reminder>";
     const END: &str = "</system-reminder>";
+    static FINDER: LazyLock<memmem::Finder<'_>> = LazyLock::new(|| memmem::Finder::new(BEGIN));
+    // Most texts have none.
+    if FINDER.find(text.as_bytes()).is_none() {
+        return text.into();
+    }
     let mut own = Cow::from("");
     let mut rest = text;
     while let Some((before, reminder)) = rest.split_once(BEGIN) {
