@@ -25,7 +25,7 @@ pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 #[derive(Clone, Debug, Default)]
 pub struct Recognizer {
     header: Option<String>,
-    /// The first lines of the presets' summaries.
+    /// The first lines of the presets' summaries, without their colons.
     presets: Vec<String>,
 }
 
@@ -33,7 +33,8 @@ impl Recognizer {
     /// Composes summaries with `header`, and recognizes them and those of the presets.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
-        Self { header: header.map(str::to_owned), presets: presets.to_vec() }
+        let presets = presets.iter().map(|header| without_colon(header).to_owned()).collect();
+        Self { header: header.map(str::to_owned), presets }
     }
 
     /// Composes a summary message: the header if any, a line that says what it is, and the summary.
@@ -85,6 +86,9 @@ impl Recognizer {
     /// with our header, the message counts as the output of a tool, because the model only repeats
     /// something.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
+        if message.role != Role::Assistant {
+            return Cow::Borrowed(message);
+        }
         let headers: Vec<&str> = self.headers().collect();
         let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {
@@ -96,7 +100,7 @@ impl Recognizer {
             Part::Text(text) => text.lines().any(is_header),
             _ => false,
         };
-        if message.role == Role::Assistant && message.parts.iter().any(imitates) {
+        if message.parts.iter().any(imitates) {
             Cow::Owned(Message { role: Role::Tool, ..message.clone() })
         } else {
             Cow::Borrowed(message)
@@ -111,7 +115,7 @@ impl Recognizer {
 
     /// The headings of our own summaries, and the headers of the presets.
     fn known(&self) -> impl Iterator<Item = &str> {
-        let presets = self.presets.iter().map(|header| without_colon(header));
+        let presets = self.presets.iter().map(String::as_str);
         presets.chain([RECORD_HEADING, RULE_HEADING])
     }
 
