@@ -16,21 +16,21 @@ use crate::ledger::json::Leaf;
 pub const DIGEST_MAX: usize = 160;
 
 /// Names of the arguments that say the most about a call, the most telling first.
-const MAIN: &str = "\
-    command cmd script code file_path filepath path file filename notebook_path pattern query q \
-    search url prompt question title subject description name id input text";
+static MAIN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let names = "command cmd script code file_path filepath path file filename notebook_path \
+        pattern query q search url prompt question title subject description name id input text";
+    names.split(' ').collect()
+});
 
 /// Returns the tool and its main argument: `Bash: cargo test`.
 pub fn digest(call: &Call<'_>) -> String {
-    let argument = main_argument(&call.arguments)
+    let object = Object::parse(&call.arguments).ok();
+    let argument = object.as_ref().and_then(main_argument).unwrap_or_else(|| {
         // Redacts before names of members and line ends are dropped, since they reveal secrets.
-        .unwrap_or_else(|| all_arguments(&redact(&call.arguments).0));
+        let clean = redact(&call.arguments).0;
+        all_arguments(&clean, Object::parse(&clean).ok().as_ref())
+    });
     line(call, &argument)
-}
-
-/// Returns the digest of a call from arguments that are already redacted.
-pub(crate) fn digest_of(call: &Call<'_>, clean: &str) -> String {
-    line(call, &main_argument(clean).unwrap_or_else(|| all_arguments(clean)))
 }
 
 fn line(call: &Call<'_>, argument: &str) -> String {
@@ -43,18 +43,17 @@ fn line(call: &Call<'_>, argument: &str) -> String {
 }
 
 /// Returns the argument that says the most, redacted; `None` if no name is known.
-fn main_argument(arguments: &str) -> Option<String> {
-    let object = Object::parse(arguments).ok()?;
+fn main_argument(object: &Object<'_>) -> Option<String> {
     let mut main = MAIN
-        .split(' ')
+        .iter()
         .filter_map(|name| object.text_of(name))
         .map(|text| plain_line(&redact(&text).0));
     main.find(|text| !text.is_empty())
 }
 
-/// Returns all plain values in order.
-fn all_arguments(clean: &str) -> String {
-    let Ok(object) = Object::parse(clean) else {
+/// Returns all plain values of redacted arguments in order.
+fn all_arguments(clean: &str, object: Option<&Object<'_>>) -> String {
+    let Some(object) = object else {
         // The arguments are free text, or JSON that the model did not finish.
         return plain_line(clean);
     };
@@ -121,7 +120,8 @@ const LOOKED_AT: usize = 3;
 fn says_error(line: &str) -> bool {
     static BEGINNINGS: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("error"));
     static ENDS: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("error, ends"));
-    BEGINNINGS.iter().any(|begin| line.starts_with(begin.as_str()))
+    let first = line.bytes().next();
+    BEGINNINGS.iter().any(|it| it.bytes().next() == first && line.starts_with(it.as_str()))
         || ["[ERROR]", "[error]"].iter().any(|mark| line.starts_with(mark))
         || ENDS.iter().any(|end| line.ends_with(end.as_str()))
         || names_exception(line)
@@ -170,16 +170,24 @@ impl Action {
     /// Reads a call. `clean` are its arguments without secrets, and `leaves` the values in them, if
     /// they are JSON.
     pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
-        let target = match FileUse::of(&call.name, &call.arguments) {
+        let object = Object::parse(clean).ok();
+        let object = object.as_ref();
+        let file = if *clean == *call.arguments {
+            object.and_then(|object| FileUse::of_object(&call.name, object))
+        } else {
+            FileUse::of(&call.name, &call.arguments)
+        };
+        let target = match file {
             Some(file) => {
                 Target::File { path: file.path, is_changed: file.access == Access::Write }
             }
             None if is_shell(&call.name) => Target::Command,
             None => Target::Other,
         };
+        let main = object.and_then(main_argument);
         Self {
             id: call.id.as_ref().map(ToString::to_string),
-            digest: digest_of(call, clean),
+            digest: line(call, &main.unwrap_or_else(|| all_arguments(clean, object))),
             target,
             tasks: leaves.and_then(|leaves| tasks(call, leaves)),
         }
