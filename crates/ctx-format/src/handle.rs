@@ -109,6 +109,11 @@ impl Handle {
     /// handle, and without anything that looks like another handle. White space is collapsed,
     /// because texts are searched for handles in that form.
     pub fn call_name(call: &str) -> String {
+        // Most calls are on one line of ASCII already, with single spaces.
+        let is_plain = call.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if is_plain && call.len() <= MAX_CALL && call.split(' ').all(|word| !word.is_empty()) {
+            return call.to_owned();
+        }
         let words = call.split(|c: char| c.is_whitespace() || c.is_control());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let plain = words.join(" ").replace('⟦', "[").replace('⟧', "]");
