@@ -63,7 +63,7 @@ fn unit(source: &[u8]) -> Option<u32> {
 }
 
 /// Copies less than a block. Within [`Decoded::copy`], both copies would become one call.
-#[cold]
+#[inline(never)]
 fn copy_end(source: &[u8], room: &mut [u8]) {
     room[..source.len()].copy_from_slice(source);
 }
