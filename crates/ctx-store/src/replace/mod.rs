@@ -249,7 +249,7 @@ impl Replacement<'_> {
 
     /// Takes the tally of these bytes from a caller who has read them.
     pub fn counted(&mut self, tally: Tally) {
-        self.draft.counted = Some(tally);
+        self.draft.counted(tally);
     }
 
     /// For new content that nothing may follow: bytes appended before the exchange stop the
@@ -280,7 +280,7 @@ impl Replacement<'_> {
         // The lock must outlive the new file. If that cannot be removed, the lock file then still
         // says that a run may have left something.
         let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
-        draft.count_meanwhile()?;
+        draft.count_meanwhile();
         let file = NewFile::write(&live, new)?;
         draft.replaced_by = Some(file.content.clone());
         store.change(&session, &live.path, (draft, new.kind), first, |before| {

@@ -37,10 +37,8 @@ pub struct Draft<'a> {
     /// The bytes, if they are few.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
-    /// Receives the tally from the thread that counts it.
+    /// Receives the tally from whoever counts it.
     tally: Option<Receiver<io::Result<Tally>>>,
-    /// The tally, if whoever read the session has counted it.
-    pub(crate) counted: Option<Tally>,
     /// Hash of the bytes.
     pub(crate) sha256: String,
     /// The real path of the session file; `None` for stdin.
@@ -127,7 +125,6 @@ impl Store {
             store: self,
             temp,
             tally: None,
-            counted: None,
             memory: (measured.bytes <= IN_MEMORY).then(|| Arc::new(memory)),
             sha256: hex(measured.hasher.clone().finish()),
             measured,
@@ -206,7 +203,7 @@ impl Draft<'_> {
         session: &SessionId,
         kind: SnapshotKind,
     ) -> Result<(Snapshot, Option<StoreError>)> {
-        self.count_meanwhile()?;
+        self.count_meanwhile();
         let store = self.store;
         let (file, path) = (&self.temp.file, self.temp.path());
         file.set_permissions(Permissions::from_mode(0o400))
@@ -292,23 +289,24 @@ impl Draft<'_> {
         replaced.and_then(|source| retained_name(source, sequence))
     }
 
+    /// Takes the tally from a caller who has read the bytes.
+    pub(crate) fn counted(&mut self, tally: Tally) {
+        let (sender, receiver) = channel();
+        self.tally = sender.send(Ok(tally)).is_ok().then_some(receiver);
+    }
+
     /// Begins to count the lines in a thread, unless they are counted already.
-    pub(crate) fn count_meanwhile(&mut self) -> Result<()> {
-        if self.counted.is_none() && self.tally.is_none() {
-            let copy = self.copy()?;
+    pub(crate) fn count_meanwhile(&mut self) {
+        if let (None, Ok(copy)) = (&self.tally, self.copy()) {
             let (counted, tally) = channel();
             // If the system can start no thread, the tally is counted when it is needed.
             let _ = Builder::new().spawn(move || counted.send(tally_of(&copy)));
             self.tally = Some(tally);
         }
-        Ok(())
     }
 
     /// Waits for the tally.
     pub(crate) fn tally(&self) -> Result<Tally> {
-        if let Some(counted) = &self.counted {
-            return Ok(counted.clone());
-        }
         let counted = match self.tally.as_ref().map(Receiver::recv) {
             Some(Ok(counted)) => counted,
             _ => tally_of(&self.copy()?),
