@@ -28,10 +28,8 @@ impl Time {
     /// Returns the time at which a record says it was written.
     pub fn of(object: &Object<'_>) -> Option<Self> {
         const KEYS: [&str; 6] = ["timestamp", "created_at", "createdAt", "created", "time", "ts"];
-        KEYS.into_iter().find_map(|key| {
-            let raw = object.get(key)?;
-            object.text_of(key).as_deref().unwrap_or(raw).parse().ok()
-        })
+        let value = |key| object.get(key).map(|raw| object.text_of(key).unwrap_or(raw.into()));
+        KEYS.into_iter().find_map(|key| value(key)?.parse().ok())
     }
 
     /// Returns the day, in UTC.

@@ -86,21 +86,17 @@ impl Recognizer {
     /// with our header, the message counts as the output of a tool, because the model only repeats
     /// something.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
-        if message.role != Role::Assistant {
-            return Cow::Borrowed(message);
-        }
-        let headers: Vec<&str> = self.headers().collect();
         let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {
             let line = line.trim_start();
-            let mut headers = headers.iter().filter(|header| first(header) == first(line));
+            let mut headers = self.headers().filter(|header| first(header) == first(line));
             line.starts_with(SUMMARY_MARK) || headers.any(|header| behind(line, header).is_some())
         };
         let imitates = |part: &Part<'_>| match part {
             Part::Text(text) => text.lines().any(is_header),
             _ => false,
         };
-        if message.parts.iter().any(imitates) {
+        if message.role == Role::Assistant && message.parts.iter().any(imitates) {
             Cow::Owned(Message { role: Role::Tool, ..message.clone() })
         } else {
             Cow::Borrowed(message)

@@ -11,11 +11,8 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let [b'"', .., b'"'] = raw.as_bytes() else { return None };
     let inner = &raw[1..raw.len() - 1];
     // To call memchr takes longer than to look through a short text, such as a key.
-    let has_escape = match inner.len() {
-        ..16 => inner.bytes().any(|byte| byte == b'\\'),
-        _ => memchr::memchr(b'\\', inner.as_bytes()).is_some(),
-    };
-    if !has_escape {
+    let is_plain = inner.len() < 16 && inner.bytes().all(|byte| byte != b'\\');
+    if is_plain || memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
     unescaped(inner).map(Cow::Owned)

@@ -16,11 +16,7 @@ use crate::ledger::json::Leaf;
 pub const DIGEST_MAX: usize = 160;
 
 /// Names of the arguments that say the most about a call, the most telling first.
-static MAIN: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let names = "command cmd script code file_path filepath path file filename notebook_path \
-        pattern query q search url prompt question title subject description name id input text";
-    names.split(' ').collect()
-});
+static MAIN: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("main argument"));
 
 /// Returns the tool and its main argument: `Bash: cargo test`.
 pub fn digest(call: &Call<'_>) -> String {
@@ -171,11 +167,9 @@ impl Action {
     /// they are JSON.
     pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
         let object = Object::parse(clean).ok();
-        let object = object.as_ref();
-        let file = if *clean == *call.arguments {
-            object.and_then(|object| FileUse::of_object(&call.name, object))
-        } else {
-            FileUse::of(&call.name, &call.arguments)
+        let file = match &object {
+            Some(object) if *clean == *call.arguments => FileUse::of_object(&call.name, object),
+            _ => FileUse::of(&call.name, &call.arguments),
         };
         let target = match file {
             Some(file) => {
@@ -184,6 +178,7 @@ impl Action {
             None if is_shell(&call.name) => Target::Command,
             None => Target::Other,
         };
+        let object = object.as_ref();
         let main = object.and_then(main_argument);
         Self {
             id: call.id.as_ref().map(ToString::to_string),

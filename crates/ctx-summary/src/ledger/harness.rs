@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use ctx_format::{Call, Denial, Message, Part, ToolResult};
 use ctx_text::edited;
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::ledger::LISTS;
 
@@ -64,16 +64,13 @@ pub(crate) fn writer(whole: &str) -> Writer {
 /// Returns the text without the reminders that the program adds for the model, each with the line
 /// end after it.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
-    const BEGIN: &str = "<system-reminder>";
+    static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("<system-reminder>"));
     const END: &str = "</system-reminder>";
-    static FINDER: LazyLock<memmem::Finder<'_>> = LazyLock::new(|| memmem::Finder::new(BEGIN));
-    // Most texts have none.
-    if FINDER.find(text.as_bytes()).is_none() {
-        return text.into();
-    }
     let mut own = Cow::from("");
     let mut rest = text;
-    while let Some((before, reminder)) = rest.split_once(BEGIN) {
+    // The search by the standard library takes long to prepare, and most texts have no reminder.
+    while let Some(begin) = BEGIN.find(rest.as_bytes()) {
+        let (before, reminder) = rest.split_at(begin);
         let Some((_, after)) = reminder.split_once(END) else { break };
         own += before;
         rest = after.strip_prefix('\n').unwrap_or(after);
