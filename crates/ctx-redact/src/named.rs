@@ -206,12 +206,15 @@ pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// Finds the value of a pair whose name precedes the word `value`, as in environments:
 /// `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
 pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // The scan asks this at every colon and sign.
-    let quotes = run_back(cursor.before(), 4, |b| b" \"'\\".contains(&b));
-    if !cursor.text[cursor.from..cursor.at - quotes].ends_with("alue") {
+    // The scan asks this at every colon and sign, and most words end with another letter.
+    let before = &cursor.text[cursor.from..cursor.at];
+    if !before.ends_with(['e', ' ', '"', '\'', '\\']) {
         return None;
     }
-    let before = &cursor.text[cursor.from..cursor.at];
+    let quotes = run_back(before.as_bytes(), 4, |b| b" \"'\\".contains(&b));
+    if !before[..before.len() - quotes].ends_with("alue") {
+        return None;
+    }
     let before = before.trim_end_matches([' ', '"', '\'', '\\']);
     let rest = before.strip_suffix("value").or(before.strip_suffix("Value"))?;
     let rest = without_separators(rest);

@@ -190,11 +190,12 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    for (at, byte) in paragraph.bytes().enumerate() {
-        // The first bytes of 。 and of ！？；. They never occur in the middle of a character.
-        if !matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF) {
-            continue;
-        }
+    // The last two are the first bytes of 。 and of ！？；. They never occur within a character.
+    let may_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF);
+    let mut next = 0;
+    while let Some(length) = paragraph.as_bytes()[next..].iter().position(may_end) {
+        let at = next + length;
+        next = at + 1;
         let c = paragraph[at..].chars().next().unwrap_or_default();
         // A backtick without a second one does not begin code.
         if c == '`' && (code || paragraph[at + 1..].contains('`')) {
