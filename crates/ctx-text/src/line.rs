@@ -33,7 +33,7 @@ fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_shown = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
     let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
-    is_shown && pairs.fold(true, |all, (byte, next)| all & ((*byte != b' ') | (*next != b' ')))
+    is_shown && pairs.fold(0, |any, pair| any | u8::from(pair == (&b' ', &b' '))) == 0
 }
 
 /// Returns a text after a change that may leave it unchanged.
