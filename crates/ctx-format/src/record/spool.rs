@@ -1,5 +1,5 @@
-//! A queue of waiting records: in memory up to a limit, beyond it in a temporary file without a
-//! name.
+//! A queue of waiting records: in memory up to a limit, beyond it all of them in a temporary file
+//! without a name.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,7 +18,7 @@ pub struct Spool {
     overflow: Option<Overflow>,
 }
 
-/// Everything pushed after the memory was full, until all of it is taken.
+/// Everything that waits once the memory was full, until all of it is taken.
 struct Overflow {
     file: File,
     read: u64,
@@ -49,7 +49,11 @@ impl Spool {
                 return Ok(());
             }
             let file = tempfile::tempfile_in(&self.dir)?;
-            self.overflow = Some(Overflow { file, read: 0, written: 0, pending: Vec::new() });
+            let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
+            // The file may be needed until the end, and the memory would stay as long.
+            overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
+            self.taken = 0;
+            self.overflow = Some(overflow);
         }
         match &mut self.overflow {
             Some(overflow) => overflow.push(bytes),
