@@ -69,7 +69,7 @@ pub(crate) struct Budget {
     pub(crate) cuts_oldest: bool,
 }
 
-/// The verdict on one record.
+/// The verdict on one record. A compact type, because there are as many of these as records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It stays unchanged.
@@ -78,7 +78,7 @@ pub(crate) enum Verdict {
     /// in its calls are shortened as well.
     Shorten {
         /// The maximum tokens of each result.
-        tokens: u32,
+        tokens: u16,
         /// Whether long arguments are shortened.
         arguments: bool,
     },

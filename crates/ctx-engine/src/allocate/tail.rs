@@ -10,9 +10,9 @@ use ctx_policy::share::Share;
 /// A result in the tail may take this share of the available tokens, ...
 const RESULT_SHARE: Share = Share::of_percent(12);
 /// ... but at least and at most this many tokens. The limit is doubled in the last two exchanges.
-const RESULT_TOKENS: (u32, u32) = (60, 800);
+const RESULT_TOKENS: (u16, u16) = (60, 800);
 /// The shortest length of a shortened result, in tokens.
-const LEAST_RESULT: u32 = 36;
+const LEAST_RESULT: u16 = 36;
 /// Messages that must stay may take this share of the available tokens. Beyond that, they go into
 /// the summary.
 const MUST_SHARE: Share = Share::of_percent(75);
@@ -89,7 +89,7 @@ impl<'e> Choice<'e> {
     }
 
     pub(super) fn decide(mut self) -> Result<Decision, TooSmall> {
-        let share = saturating_u32(RESULT_SHARE.of(self.room));
+        let share = u16::try_from(RESULT_SHARE.of(self.room)).unwrap_or(u16::MAX);
         let whole = share.clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
         let recent = self.begin(1).unwrap_or(0);
         let (limit, arguments) = loop {
@@ -181,7 +181,7 @@ impl<'e> Choice<'e> {
 
     /// Returns the limit for each result that makes the required records fit, and whether arguments
     /// must be shortened as well.
-    fn limits(&self, whole: u32) -> Result<(u32, bool), TooSmall> {
+    fn limits(&self, whole: u16) -> Result<(u16, bool), TooSmall> {
         let room = self.room - LEAST_SUMMARY;
         let needed = |tokens, arguments| -> u64 {
             let verdict = Verdict::Shorten { tokens, arguments };
