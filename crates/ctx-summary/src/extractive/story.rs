@@ -7,6 +7,7 @@ use super::greedy::{Candidate, Greedy, Judge};
 use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{later_words, worths};
 use super::terms::{WordLists, Words, is_wide, says_something};
+use crate::ledger::identifier::{WORD, run};
 use crate::ledger::{Index, Origin, Segment};
 
 /// The worth of a segment in addition to its new words.
@@ -89,10 +90,10 @@ impl Words {
     fn of_segments(index: &Index, candidates: &[bool]) -> Self {
         let segments = index.segments();
         let [mut lists, others] = index.in_halves(|half| {
-            let mut lists = WordLists::default();
+            let (mut lists, mut lower) = (WordLists::default(), String::new());
             for number in half {
                 let text = if candidates[number] { index.text(&segments[number]) } else { "" };
-                lists.add(|found| words(text, found));
+                lists.add(|found| words(text, &mut lower, found));
             }
             lists
         });
@@ -109,20 +110,25 @@ impl Words {
     }
 }
 
-/// Calls `found` for each word; each Chinese character is a word.
-fn words(text: &str, found: &mut dyn FnMut(&str)) {
-    let mut lower = String::new();
-    for word in ctx_text::words(text, is_wide) {
-        let word = &text[word];
-        if word.is_ascii() {
-            lower.clear();
-            lower.push_str(word);
-            lower.make_ascii_lowercase();
-        } else {
-            lower = word.to_lowercase();
+/// Calls `found` for each word; each Chinese character is a word. `lower` has the words in lower
+/// case.
+fn words(text: &str, lower: &mut String, found: &mut dyn FnMut(&str)) {
+    let mut tell = |word: &str| {
+        if says_something(word) {
+            found(word);
         }
-        if says_something(&lower) {
-            found(&lower);
-        }
+    };
+    if !text.is_ascii() {
+        let words = ctx_text::words(text, is_wide);
+        return words.for_each(|word| tell(&text[word].to_lowercase()));
+    }
+    lower.clear();
+    lower.push_str(text);
+    lower.make_ascii_lowercase();
+    let mut at = 0;
+    while at < lower.len() {
+        let end = at + run(lower.as_bytes(), at, WORD);
+        tell(&lower[at..end]);
+        at = end + 1;
     }
 }

@@ -75,36 +75,39 @@ pub(super) struct WordLists {
     known: HashMap<u64, u32, RandomState>,
     /// The hash of each word.
     hashes: Vec<u64>,
+    /// The numbers of the words in the statement that is added.
+    own: Vec<u32>,
 }
 
 impl WordLists {
     /// Adds a statement. `each_word` calls its argument for each word.
     pub(super) fn add(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) {
-        let mut own = Vec::new();
-        each_word(&mut |word| own.push(self.number(hash(word))));
-        self.push(own);
+        each_word(&mut |word| self.push(hash(word)));
+        self.end();
     }
 
     /// Adds the statements that follow.
     pub(super) fn append(&mut self, next: &Self) {
         for statement in 0..next.ends.len() {
-            let words = next.of(statement).iter();
-            let own = words.map(|word| self.number(next.hashes[*word as usize])).collect();
-            self.push(own);
+            next.of(statement).iter().for_each(|word| self.push(next.hashes[*word as usize]));
+            self.end();
         }
     }
 
-    fn number(&mut self, hash: u64) -> u32 {
-        *self.known.entry(hash).or_insert_with(|| {
+    /// Adds a word to the current statement.
+    fn push(&mut self, hash: u64) {
+        let number = self.known.entry(hash).or_insert_with(|| {
             self.hashes.push(hash);
             u32::try_from(self.hashes.len() - 1).unwrap_or(u32::MAX)
-        })
+        });
+        self.own.push(*number);
     }
 
-    fn push(&mut self, mut own: Vec<u32>) {
-        own.sort_unstable();
-        own.dedup();
-        self.numbers.extend(own);
+    /// Ends the current statement.
+    fn end(&mut self) {
+        self.own.sort_unstable();
+        self.own.dedup();
+        self.numbers.append(&mut self.own);
         self.ends.push(self.numbers.len());
     }
 

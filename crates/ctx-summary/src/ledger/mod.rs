@@ -13,7 +13,7 @@ pub mod call;
 mod fixtures;
 pub mod form;
 mod harness;
-mod identifier;
+pub(crate) mod identifier;
 mod index;
 mod intent;
 mod item;
