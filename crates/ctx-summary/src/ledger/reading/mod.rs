@@ -114,6 +114,13 @@ pub(crate) struct Mentions {
 }
 
 impl Mentions {
+    /// Takes the memory for the names in this many quotes, and for their text.
+    fn reserve(&mut self, quotes: usize, length: usize) {
+        self.text.reserve(length);
+        self.list.reserve(quotes);
+        self.numbers.reserve(quotes, |id| self.list[*id as usize].hash);
+    }
+
     pub(crate) fn name(&self, mention: &Mention) -> &str {
         &self.text[mention.place.clone()]
     }

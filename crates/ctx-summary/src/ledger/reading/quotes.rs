@@ -55,10 +55,21 @@ impl Reader {
             .then(|| self.reading.quotes.len() - 1)
     }
 
+    /// Takes the memory for most quotes of a text at once.
+    fn reserve(&mut self, quotes: usize, length: usize) {
+        if self.leaves {
+            self.reading.quotes.reserve(quotes);
+            self.reading.marks.reserve(quotes);
+            self.reading.mentions.reserve(quotes, length);
+        }
+    }
+
     /// Quotes the statements of a text without secrets.
     pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
-        let mut quotes: Vec<Option<usize>> = Vec::new();
-        for one in statements(text) {
+        let statements = statements(text);
+        let mut quotes: Vec<Option<usize>> = Vec::with_capacity(statements.len());
+        self.reserve(statements.len(), text.len());
+        for one in statements {
             let head = one.head.map_or(head, |head| quotes[head]);
             quotes.push(self.quote(&one.text, origin, one.kind, head));
         }
@@ -66,7 +77,9 @@ impl Reader {
 
     /// Quotes the lines of a text without a speaker and without secrets.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
-        for (kind, piece) in pieces(text, self.leaves) {
+        let pieces = pieces(text, self.leaves);
+        self.reserve(pieces.len(), text.len());
+        for (kind, piece) in pieces {
             let kind = if origin == Origin::Pasted { SegmentKind::Quoted } else { kind };
             self.quote(&piece, origin, kind, head);
         }
