@@ -1,6 +1,7 @@
 //! Renders the story in the order of the session. Related lines are together, each with its
 //! speaker.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
@@ -27,7 +28,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
             text.push_str(label.as_str());
         }
         before = place;
-        if label.goes_on() {
+        if label.goes_on() || !words.contains('\n') {
             text.push_str(&words);
         } else {
             // Each line of a tool's output is marked.
@@ -57,11 +58,11 @@ pub(super) const PER_LINE: u64 = 1;
 pub(super) const CITES: u64 = 600;
 
 /// Returns the text of a segment. Its headings become one level lower than those of the summary.
-pub(super) fn words_of(text: &str, kind: SegmentKind) -> String {
+pub(super) fn words_of(text: &str, kind: SegmentKind) -> Cow<'_, str> {
     if kind == SegmentKind::Heading && text.starts_with('#') {
-        return format!("### {}", text.trim_start_matches('#').trim_start());
+        return format!("### {}", text.trim_start_matches('#').trim_start()).into();
     }
-    text.to_owned()
+    text.into()
 }
 
 /// Puts a label before each line of a text except the first, whose label is already written.

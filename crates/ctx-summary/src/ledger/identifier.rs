@@ -210,25 +210,29 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
         let shape = if is_date(run) { Shape::Date } else { Shape::Number };
         report(range, shape, found);
     } else if of_run & SLASH == 0 {
-        simple(bytes, range, found);
+        simple(bytes, range, of_run, found);
     } else if is_path(run, of_run) {
         report(range.clone(), Shape::Path, found);
         let name = run.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
         if name > 0 && name < run.len() {
-            simple(bytes, range.start + name..range.end, found);
+            simple(bytes, range.start + name..range.end, classes(&run[name..]), found);
         }
     } else {
         // `yes/no` is prose, so each side counts individually.
         for part in parts(run, range.start, SLASH) {
-            simple(bytes, part, found);
+            simple(bytes, part.clone(), classes(&bytes[part]), found);
         }
     }
 }
 
-/// Reports a run without a slash: a file name, or the words in it.
-fn simple(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
+/// Reports a run of these classes without a slash: a file name, or the words in it.
+fn simple(
+    bytes: &[u8],
+    range: Range<usize>,
+    of_run: u8,
+    found: &mut impl FnMut(Range<usize>, Shape),
+) {
     let run = &bytes[range.clone()];
-    let of_run = classes(run);
     // Most are single words.
     if of_run & (DOT | DASH) == 0 {
         if let Some(shape) = word_shape(run, of_run) {

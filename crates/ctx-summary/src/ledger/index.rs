@@ -159,10 +159,9 @@ impl Index {
     /// Returns true if a record has every requested value, so that it is clear without its call.
     fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
         let text = |number: usize| &self.arena[self.segments[number].text.clone()];
-        let pairs = text(call).split("; ").filter_map(|it| it.split_once(": "));
-        let mut values = pairs.map(|(_, value)| value);
+        let pairs = || text(call).split("; ").filter_map(|it| it.split_once(": "));
         self.segments[number].kind == SegmentKind::Record
-            && values.all(|it| text(number).contains(it))
+            && pairs().all(|(_, value)| text(number).contains(value))
     }
 
     /// Removes these segments from the candidates.

@@ -27,7 +27,11 @@ pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, 
         return found.into_iter().flat_map(of_record).collect();
     }
     let mut cutter = Cutter { with_kinds, ..Cutter::default() };
-    for line in text.lines() {
+    let mut start = 0;
+    // Quicker than `lines`; each line is trimmed, and an empty one has no piece.
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
+        let line = &text[start..end];
+        start = end + 1;
         if let Some(found) = records(line) {
             cutter.end_comment();
             cutter.found.extend(found.into_iter().flat_map(of_record));
