@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::LazyLock;
 
 use ctx_tokens::TokenCounter;
 
@@ -10,6 +11,14 @@ use super::page::PER_LINE;
 
 /// Favours longer segments a little over many short ones, because they read better.
 const LENGTH_POWER: f64 = 0.8;
+
+/// The powers of short lengths, since each segment is judged several times.
+static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| (0..256).map(power).collect());
+
+#[allow(clippy::cast_precision_loss)] // A segment has few tokens.
+fn power(tokens: u64) -> f64 {
+    (tokens as f64).powf(LENGTH_POWER)
+}
 
 /// A segment and its worth for its length. Of two with equal worth, the earlier one is greater.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -33,9 +42,9 @@ impl Candidate {
 
     /// Creates a candidate from its total worth.
     pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
-        #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
-        let gain = worth / (tokens as f64).powf(LENGTH_POWER);
-        Self::new(gain, number, tokens)
+        let known = usize::try_from(tokens).ok().and_then(|tokens| POWERS.get(tokens));
+        let power = known.copied().unwrap_or_else(|| power(tokens));
+        Self::new(worth / power, number, tokens)
     }
 }
 

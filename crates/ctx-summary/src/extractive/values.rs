@@ -81,9 +81,11 @@ impl Judge for Picker<'_> {
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>) {
         let segment = &self.index.segments()[number];
         // A list item or a bare figure says nothing without the segment above it.
-        let needs_head = segment.kind == SegmentKind::Item
-            || !self.index.text(segment).contains(char::is_alphabetic);
-        let most = if self.has_heads || needs_head { usize::MAX } else { 1 };
+        let needs_head = || {
+            segment.kind == SegmentKind::Item
+                || !self.index.text(segment).contains(char::is_alphabetic)
+        };
+        let most = if self.has_heads || needs_head() { usize::MAX } else { 1 };
         let heads = chain_of_heads(self.index.segments(), number).take(most);
         chain.clear();
         chain.extend(heads.take_while(|number| !chosen[*number]));
