@@ -120,9 +120,7 @@ impl<'p> Output<'p> {
         let room =
             SummaryBudget { writer: self.writer, budget: self.budget, used: self.used, given };
         let draft = room.draft(&material, self.cut_only, &mut notes)?;
-        let counter = &material.plan.counter;
-        let summary = material.place.as_ref().zip(draft.as_ref());
-        let summary = summary.map_or(0, |(place, it)| place.tokens(&it.summary.text, counter));
+        let (draft, summary) = draft.map_or((None, 0), |(draft, tokens)| (Some(draft), tokens));
         Ok(SummedUp {
             decision,
             notes,
@@ -201,12 +199,13 @@ struct SummaryBudget<'p> {
 }
 
 impl SummaryBudget<'_> {
+    /// Returns a summary and its tokens, or `None` if none is needed.
     fn draft(
         &self,
         material: &Material<'_>,
         cut_only: bool,
         notes: &mut Notes,
-    ) -> Result<Option<Draft>> {
+    ) -> Result<Option<(Draft, u64)>> {
         let Some(place) = &material.place else { return Ok(None) };
         // The tokens of a summary without text.
         let frame = place.tokens(&around(material.plan), &material.plan.counter);
@@ -214,18 +213,18 @@ impl SummaryBudget<'_> {
             return Ok(None);
         }
         let draft = self.fitted(material, place, frame, notes)?;
-        let says_nothing = cut_only && draft.summary.text.trim() == RECORD_HEADING;
+        let says_nothing = cut_only && draft.0.summary.text.trim() == RECORD_HEADING;
         Ok((!says_nothing).then_some(draft))
     }
 
-    /// Returns a summary that fits next to the records that stay.
+    /// Returns a summary that fits next to the records that stay, and its tokens.
     fn fitted(
         &self,
         material: &Material<'_>,
         place: &SummaryPlacement,
         frame: u64,
         notes: &mut Notes,
-    ) -> Result<Draft> {
+    ) -> Result<(Draft, u64)> {
         let (plan, old) = (material.plan, &material.old);
         let mut room = self.budget.saturating_sub(self.used + frame);
         let too_small = || {
@@ -240,10 +239,10 @@ impl SummaryBudget<'_> {
         };
         let mut summary = clean(plan, summary);
         loop {
-            let tokens = self.used + place.tokens(&summary.text, &plan.counter);
-            let over = tokens.saturating_sub(self.budget);
+            let tokens = place.tokens(&summary.text, &plan.counter);
+            let over = (self.used + tokens).saturating_sub(self.budget);
             if over == 0 {
-                return Ok(place.draft(summary));
+                return Ok((place.draft(summary), tokens));
             }
             if room == 0 {
                 return Err(too_small());
