@@ -147,8 +147,8 @@ fn is_long_prose(line: &str) -> bool {
 
 /// The kind of a comment or a sentence.
 fn kind_of(text: &str) -> SegmentKind {
-    let is_text = is_prose(text) || text.contains(|c| c >= '\u{2e80}');
-    if is_text && gives_reason(text) { SegmentKind::Reason } else { SegmentKind::Line }
+    let is_text = || is_prose(text) || text.contains(|c| c >= '\u{2e80}');
+    if gives_reason(text) && is_text() { SegmentKind::Reason } else { SegmentKind::Line }
 }
 
 /// Returns true if a line is a bare tag such as `</task_list>`, which means nothing on its own.

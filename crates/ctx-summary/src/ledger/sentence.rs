@@ -208,7 +208,7 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
         let ends = match c {
             '。' | '！' | '？' | '；' => true,
             '!' | '?' => stops(&paragraph[end..], false),
-            '.' => !is_abbreviation(&paragraph[start..at]) && stops(&paragraph[end..], true),
+            '.' => stops(&paragraph[end..], true) && !is_abbreviation(&paragraph[start..at]),
             _ => false,
         };
         if ends {
