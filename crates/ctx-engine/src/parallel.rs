@@ -218,7 +218,7 @@ struct Threads<I> {
 /// The number of portions that may wait for each thread.
 const WAITING: usize = 2;
 /// The bytes of items to pass to a thread at a time.
-const PORTION: usize = 256 << 10;
+const PORTION: usize = 128 << 10;
 
 impl<W: Work> InTurn<W> {
     /// Starts one thread per core.
