@@ -290,10 +290,37 @@ impl Rule {
         self.into()
     }
 
-    /// Whether it replaces results with notes.
-    pub fn leaves_notes(self) -> bool {
-        matches!(self, Self::Clear | Self::Superseded | Self::Duplicates)
+    /// What it does to a session.
+    pub fn effect(self) -> RuleEffect {
+        match self {
+            Self::Clear | Self::Superseded | Self::Duplicates => RuleEffect::ReplacesResults,
+            Self::Trim | Self::Noise => RuleEffect::ShortensResults,
+            Self::Reasoning | Self::Empty | Self::Window => RuleEffect::DropsMessages,
+            Self::Arguments => RuleEffect::ShortensArguments,
+            Self::DeadBranches
+            | Self::BeforeCompaction
+            | Self::Rewritten
+            | Self::Sidechains
+            | Self::Progress
+            | Self::FileHistory
+            | Self::Copies => RuleEffect::DropsUnsent,
+        }
     }
+}
+
+/// What a rule does to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleEffect {
+    /// Notes with handles replace results.
+    ReplacesResults,
+    /// Results become shorter and end with handles.
+    ShortensResults,
+    /// Call arguments become shorter.
+    ShortensArguments,
+    /// Messages go, whole or in part.
+    DropsMessages,
+    /// What the agent does not send goes from its file.
+    DropsUnsent,
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use chrono::{DateTime, Utc};
 use ctx_format::{Dialect, Object, Role, Saved, Zone};
 use ctx_policy::Keep;
 use ctx_policy::share::Share;
-use ctx_policy::{Rule, ToolFilter};
+use ctx_policy::{Rule, RuleEffect, ToolFilter};
 use facts::{Facts, RecordFacts};
 
 use crate::message_counter::MessageCounter;
@@ -134,12 +134,17 @@ impl Options {
 
     /// Returns true if handles may be written.
     fn leaves_handles(&self) -> bool {
-        self.trim.is_some() || self.leaves_notes() || self.drops(Rule::Noise)
+        self.trim.is_some() || self.leaves_notes() || self.has(RuleEffect::ShortensResults)
     }
 
     /// Returns true if notes may replace results.
     fn leaves_notes(&self) -> bool {
-        self.clear.is_some() || self.drop.iter().any(|rule| rule.leaves_notes())
+        self.clear.is_some() || self.has(RuleEffect::ReplacesResults)
+    }
+
+    /// Returns true if a rule without a parameter has this effect.
+    fn has(&self, effect: RuleEffect) -> bool {
+        self.drop.iter().any(|rule| rule.effect() == effect)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ctx_format::{Class, Dialect, Record, Role, Zone, ZoneReader};
-use ctx_policy::Rule;
+use ctx_policy::{Rule, RuleEffect};
 use serde::Serialize;
 
 use super::decision::{Decision, Waiting};
@@ -104,7 +104,7 @@ impl<'p> PrunePass<'p> {
     fn refuse_unsupported(&self, line: u64) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();
-        let drops_messages = plan.options.drops(Rule::Reasoning) || plan.options.drops(Rule::Empty);
+        let drops_messages = plan.options.has(RuleEffect::DropsMessages);
         let done = match dialect {
             None => "pruned",
             Some(_) if has_window => "cut to a window",

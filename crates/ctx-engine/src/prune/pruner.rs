@@ -9,6 +9,7 @@ use ctx_format::{Call, Handle, Message, Object, Outline, Part, ShortHash, ToolRe
 use ctx_policy::Rule;
 
 use super::facts::{CallFacts, Facts, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize};
+use super::rules::dropping_rule;
 use super::shorten::{begins_with_error, shorten, shorten_arguments};
 use super::{Options, Verdicts};
 use crate::calls::{FoundCall, Latest, called_on, tool_of};
@@ -243,10 +244,9 @@ impl<'p> Pruner<'p> {
             });
             return others.total() + results;
         }
-        let is_only_reasoning = self.facts.reasoning.get(&index).is_some_and(|it| it.is_all);
+        let reasoning = self.facts.reasoning.get(&index);
         let may_go = self.options.window_messages.is_some()
-            || (record.is_empty_reply && self.options.drops(Rule::Empty))
-            || is_only_reasoning;
+            || dropping_rule(record, reasoning, self.options).is_some();
         if may_go { self.counter.message(message).total() } else { 0 }
     }
 }

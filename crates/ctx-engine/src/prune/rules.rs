@@ -7,7 +7,7 @@ use ctx_format::files::Access;
 use ctx_format::{Role, ShortHash};
 use ctx_policy::Rule;
 
-use super::facts::{Facts, Reason, RecordFacts, Replacement, ResultFacts};
+use super::facts::{Facts, Reason, Reasoning, RecordFacts, Replacement, ResultFacts};
 use super::{Options, records_before};
 use crate::message_counter::MessageCounter;
 
@@ -56,6 +56,19 @@ fn protected_from(facts: &Facts, replies: usize) -> usize {
         record.role == Some(Role::Assistant) && record.begins_message
     };
     (0..facts.records.len()).rev().filter(is_reply).nth(before).unwrap_or(0)
+}
+
+/// Returns the rule that drops a message for what is in it, if one does.
+pub(super) fn dropping_rule(
+    record: &RecordFacts,
+    reasoning: Option<&Reasoning>,
+    options: &Options,
+) -> Option<Rule> {
+    if record.is_empty_reply && options.drops(Rule::Empty) {
+        return Some(Rule::Empty);
+    }
+    let is_only_reasoning = reasoning.is_some_and(|reasoning| reasoning.is_all);
+    (is_only_reasoning && options.drops(Rule::Reasoning)).then_some(Rule::Reasoning)
 }
 
 struct Decider<'f> {
@@ -128,9 +141,7 @@ impl Decider<'_> {
         let first = records.iter().enumerate().position(is_first);
         (0..records.len())
             .map(|record| match self.verdict(record, latest_turn, replacements) {
-                Verdict::Drop(Rule::Empty | Rule::Reasoning) if first == Some(record) => {
-                    Verdict::Keep
-                }
+                Verdict::Drop(_) if first == Some(record) => Verdict::Keep,
                 verdict => verdict,
             })
             .collect()
@@ -148,19 +159,15 @@ impl Decider<'_> {
         if !self.may_change(index) {
             return Verdict::Keep;
         }
-        if self.facts.records[index].is_empty_reply && self.options.drops(Rule::Empty) {
-            return Verdict::Drop(Rule::Empty);
-        }
         let is_before_turn = latest_turn.is_some_and(|turn| index < turn);
-        let reasoning = match self.facts.reasoning.get(&index) {
-            Some(reasoning) if is_before_turn && self.options.drops(Rule::Reasoning) => {
-                if reasoning.is_all {
-                    return Verdict::Drop(Rule::Reasoning);
-                }
-                true
-            }
-            _ => false,
-        };
+        let reasoning = self.facts.reasoning.get(&index);
+        match dropping_rule(&self.facts.records[index], reasoning, self.options) {
+            Some(Rule::Reasoning) if !is_before_turn => {}
+            Some(rule) => return Verdict::Drop(rule),
+            None => {}
+        }
+        let reasoning =
+            is_before_turn && reasoning.is_some() && self.options.drops(Rule::Reasoning);
         let arguments =
             self.options.argument_chars.is_some() && self.facts.arguments.contains_key(&index);
         let mut results = replacements[self.facts.results_of(index)].iter();
