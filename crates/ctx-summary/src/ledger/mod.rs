@@ -2,7 +2,7 @@
 //! scores how much of it a compaction kept.
 //!
 //! The modules form layers. [`sentence`], `statement`, `output`, `json`, `identifier`, `term` and
-//! `scan` split and scan texts. [`rules`], `intent`, `harness` and `own_words` judge statements,
+//! `scan` split and scan texts. [`patterns`], `intent`, `harness` and `own_words` judge statements,
 //! and [`call`] judges tool calls. A [`Reading`] is the result for one message. The [`Ledger`]
 //! collects readings into typed [`Item`]s and an [`Index`] of segments and identifiers. [`form`]
 //! writes items into a summary so that they can be read back when the summary is summarized.
