@@ -69,7 +69,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::NoMessageOf(_) => "leave --dialect out: the session shows its format",
         ErrorKind::LogDocument { .. } => {
-            "ctx-convert --to gemini -o FILE makes a file of lines, which its agent can resume"
+            "ctx-convert -o FILE, with --to and its own format, makes lines, which its agent can resume"
         }
         ErrorKind::ChangedContext => {
             "use fewer --drop rules: ctx-prune -n shows what each would remove"

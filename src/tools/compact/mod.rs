@@ -47,7 +47,7 @@ use crate::store::{StoreArgs, failure, session_id};
 /// given. A session that did not get smaller in `target.max_attempts` runs is left alone until it
 /// grows.
 ///
-/// An agent's own file (Claude Code, Codex, pi, `OpenClaw`, Gemini CLI) is not rewritten. The tool
+/// An agent's own file is not rewritten. The tool
 /// appends the agent's own compaction record, and the agent continues from the summary and the kept
 /// messages. Compact between runs and then resume, because a running agent does not read its file
 /// again. If the file has recorded usage, limits are in the API's tokens.

@@ -18,8 +18,8 @@ use crate::store::StoreArgs;
 
 /// List the sessions of all agents on this machine, newest first
 ///
-/// Looks where Claude Code, Codex, the Gemini CLI, `OpenClaw` and pi keep their sessions, or in the
-/// given files and folders. A row has the agent, the project, the age of the file, the messages and
+/// Looks where the agents that --agent can name keep their sessions, or in the given files and
+/// folders. A row has the agent, the project, the age of the file, the messages and
 /// tokens that the agent would send now, their share of the window, the size of the file, whether a
 /// compaction is due, and the title or the first request.
 ///
