@@ -35,8 +35,8 @@ pub use compaction::{Compacted, Compaction};
 pub use content::{Content, temporary};
 pub use forecast::{Forecast, Leaving, ZoneCount};
 pub use options::{Environment, MakeWriter, Options};
-pub use reading::MessageReader;
 pub use report::{Attempt, Attention, Outcome, PRUNED_FIRST, Report, Survivors};
+pub use survey::MessageReader;
 
 /// A session whose large results are in files.
 #[derive(Clone, Copy)]

@@ -1,9 +1,9 @@
 //! The first reading of a session, which gathers all facts about its records that the compaction
 //! needs for its decisions.
 
-use crate::message_counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes};
-use crate::prune::{LastCall, Options, Pruner, Verdicts};
-use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
+use std::borrow::Cow;
+
+use chrono::NaiveDate;
 use ctx_format::{Class, Dialect, Message, Outline, Record, Tally, Zone};
 use ctx_policy::Keep;
 use ctx_policy::trigger::Size;
@@ -13,13 +13,15 @@ use ctx_summary::ledger::Ledger;
 use super::content::Content;
 use super::entries::{Entries, Entry, EntryKind};
 use super::options::Plan;
-use super::reading::Flush;
 use crate::ledger::LedgerReader;
+use crate::message_counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes};
 use crate::outlet::Announced;
+use crate::prune::{LastCall, Options, Pruner, Verdicts};
 use crate::session::FirstUnread;
 use crate::split::ZoneCounts;
 use crate::summarize::recognizer;
-use crate::{Result, pins};
+use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
+use crate::{Result, Time, pins};
 
 /// The facts about a session.
 #[derive(Default)]
@@ -284,6 +286,95 @@ impl<'p> Surveyor<'_, 'p, '_> {
             ledger: self.reader.map(LedgerReader::finish),
             ..self.survey
         }
+    }
+}
+
+/// Reads messages for the caller, such as for a memory.
+pub trait MessageReader {
+    /// Reads the next message, in the order of the session.
+    fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>);
+}
+
+/// A message with its line and its date.
+type Dated<'m> = (Message<'m>, u64, Option<NaiveDate>);
+
+/// Returns a message for a reader, unless it is an earlier summary. Its items were read from the
+/// original messages when they were summarized.
+pub(super) fn dated<'m>(
+    record: &Record<'_>,
+    message: Message<'m>,
+    dialect: &dyn Dialect,
+    recognizer: &Recognizer,
+) -> Option<Dated<'m>> {
+    let object = record.whole_object().filter(|it| dialect.summary_text(it).is_none())?;
+    let changed = match recognizer.as_said(&message) {
+        Cow::Owned(changed) => Some(changed),
+        Cow::Borrowed(_) => None,
+    };
+    Some((changed.unwrap_or(message), record.line, Time::of(object).map(Time::date)))
+}
+
+/// Passes the messages of a session to a reader while the session is surveyed, so that another
+/// thread can work on them. Only a session that is due is flushed, so messages wait until it is.
+pub(super) struct Flush<'f> {
+    reader: &'f mut dyn MessageReader,
+    recognizer: Recognizer,
+    is_due: bool,
+    waiting: Vec<Dated<'static>>,
+    /// The bytes of all records before the session was due.
+    bytes: usize,
+}
+
+/// At most this many bytes of records wait. A session is usually due long before.
+const MOST_WAITING: usize = 8 << 20;
+
+impl<'f> Flush<'f> {
+    pub(super) fn new(reader: &'f mut dyn MessageReader, plan: &Plan<'_>) -> Self {
+        Self { reader, recognizer: plan.recognizer(), is_due: false, waiting: Vec::new(), bytes: 0 }
+    }
+
+    /// Adds the next message. `is_due` says whether the session is due with it.
+    pub(super) fn push(
+        &mut self,
+        record: &Record<'_>,
+        message: Message<'_>,
+        dialect: &dyn Dialect,
+        is_due: impl FnOnce() -> bool,
+    ) {
+        if self.has_missed() {
+            return;
+        }
+        if !self.is_due {
+            self.bytes += record.bytes.len();
+            self.is_due = is_due();
+        }
+        if self.has_missed() {
+            self.waiting = Vec::new();
+            return;
+        }
+        if self.is_due {
+            for (message, line, date) in std::mem::take(&mut self.waiting) {
+                self.reader.read(message, line, date);
+            }
+        }
+        if message.role.is_system() {
+            return;
+        }
+        match dated(record, message, dialect, &self.recognizer) {
+            Some((message, line, date)) if self.is_due => self.reader.read(message, line, date),
+            Some((message, line, date)) => self.waiting.push((message.into_owned(), line, date)),
+            None => {}
+        }
+    }
+
+    /// Returns true if too many messages were waiting, so that the session must be read again.
+    fn has_missed(&self) -> bool {
+        !self.is_due && self.bytes > MOST_WAITING
+    }
+
+    /// Returns the reader if it still has to read the session.
+    pub(super) fn missed(self) -> Option<&'f mut dyn MessageReader> {
+        self.has_missed().then_some(self.reader)
     }
 }
 
