@@ -125,7 +125,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
         .args(["s.jsonl"])
         .code(1)
         .stdout(
-            "s.jsonl:1: no-header: the first line is not a header: pi loads nothing of the file\n",
+            "s.jsonl:1: no-header: the first line is not a header: pi loads nothing from the file\n",
         )
         .run();
     let header = r#"{"type":"session","version":3,"id":"20260102-0304-7050-8000-000000000000","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}"#;

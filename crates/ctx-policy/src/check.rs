@@ -46,7 +46,7 @@ impl Policy {
         let left = 1_000_000 - self.prune.head_share.of(1_000_000);
         if tail.of(1_000_000) > left {
             let wanted = match u32::try_from(left).map(Share::of_millionths) {
-                Ok(Ok(most)) => format!("a share that head_share leaves, up to {most}"),
+                Ok(Ok(most)) => format!("at most {most} (what head_share leaves)"),
                 _ => "a head_share that leaves some".to_owned(),
             };
             return wrong("prune.tail_share", &wanted);
@@ -149,9 +149,7 @@ mod tests {
         policy.prune.tail_share = Share::of_percent(31);
         assert_eq!(
             error(&policy).as_deref(),
-            Some(
-                "prune.tail_share: expected a share that head_share leaves, up to 0.3, found 0.31"
-            )
+            Some("prune.tail_share: expected at most 0.3 (what head_share leaves), found 0.31")
         );
         policy.prune.head_share = Share::WHOLE;
         assert_eq!(

@@ -30,7 +30,7 @@ pub enum StoreError {
     NotWritten {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error from the operating system.
         source: io::Error,
     },
     /// A file has its new content, but a power cut may undo that.

@@ -240,7 +240,7 @@ struct PruneFlags {
     /// Prune only records that ctx-split put into this zone
     #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What is kept")]
     zone: Option<Zone>,
-    /// Change nothing if fewer tokens would be freed
+    /// Change nothing if fewer than TOKENS tokens would be freed
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, default_value = "0", help_heading = "What is kept")]
     min_gain: u64,
     /// Change nothing unless the model's last call is older than this: 5m, 1h

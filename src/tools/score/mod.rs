@@ -56,7 +56,8 @@ use crate::template::filled;
 /// summaries, but not whether a reader understands it, or whether it is better than another
 /// summary. Use --evidence for that.
 ///
-/// With --evidence, FILE has questions about BEFORE, each with the quotes that carry its answer:
+/// With --evidence, FILE has questions about BEFORE, each with groups of quotes that contain its
+/// answer:
 /// {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. From each group,
 /// at least one quote must be in AFTER, within one message: whole, or with three quarters of its
 /// pairs of neighbouring words; words are compared in lower case, Chinese and Japanese by character.

@@ -156,7 +156,8 @@ impl Writing<'_> {
     }
 }
 
-/// The messages of an entry, which have their own role only in their original position.
+/// The messages of an entry. Their roles may be wrong, because the text is read outside its
+/// original position.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
     // A unit can have any number of records, so their members are not kept.
     let Ok(object) = Object::parse(text) else { return Vec::new() };

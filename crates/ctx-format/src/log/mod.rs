@@ -92,7 +92,7 @@ pub struct About<'a> {
 /// log can find them, since its lines refer to each other and each agent reads them in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// The agent loads nothing of the file, or its API refuses the request.
+    /// The agent loads nothing from the file, or its API refuses the request.
     Refused,
     /// Messages that belong in the context are not sent.
     Lost,

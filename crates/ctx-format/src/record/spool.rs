@@ -137,7 +137,7 @@ impl Overflow {
             self.pending.extend_from_slice(bytes);
             return Ok(());
         }
-        // A copy of a long record would stay as long as the spool.
+        // Long records bypass `pending`, whose buffer would keep their size.
         self.write_pending()?;
         self.file.write_all(bytes)?;
         self.written += bytes.len() as u64;

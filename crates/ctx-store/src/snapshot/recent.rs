@@ -179,8 +179,8 @@ impl StoreLock<'_> {
     }
 }
 
-/// A note about the session rather than about its bytes. The next snapshot inherits it, and a
-/// change of the session by our own tools resets it.
+/// A note about the session rather than about its bytes. The next snapshot inherits it; any
+/// change that our own tools make to the session resets it.
 pub const COMPACTION_STRIKES: &str = "compaction_strikes";
 
 impl Replacement<'_> {

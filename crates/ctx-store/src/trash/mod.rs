@@ -92,8 +92,8 @@ impl Store {
         })
     }
 
-    /// Moves items into a new folder of `dir`, which is the trash or has its layout. Calls
-    /// `is_spared` for each of them while the store is locked.
+    /// Moves items into a new folder in `dir`, which is the trash or a folder with the same layout.
+    /// Calls `is_spared` for each of them while the store is locked.
     pub(crate) fn move_into(
         &self,
         op: &'static str,

@@ -14,7 +14,7 @@ const LONGEST: usize = 600;
 /// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement<'t> {
-    /// The kind by its form: a sentence, an item, a quoted line.
+    /// The kind, judged by form: a sentence, a list item or a quoted line.
     pub(crate) kind: SegmentKind,
     pub(crate) text: Cow<'t, str>,
     /// The number of the statement above it.

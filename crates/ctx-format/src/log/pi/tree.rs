@@ -246,7 +246,7 @@ pub(super) fn has_no_ids(version: f64) -> bool {
 }
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what = "the first line is not a header: pi loads nothing of the file";
+    let what = "the first line is not a header: pi loads nothing from the file";
     let has_ids = first.get("id").is_some() && first.get("parentId").is_some();
     let version = if has_ids { r#""version":3,"# } else { "" };
     let time = first.text_of("timestamp").map(Into::into);
