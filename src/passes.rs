@@ -1,5 +1,6 @@
 //! The notes and failures of passes, as the user sees them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ctx_cli::{Failure, Io, Progress};
@@ -51,8 +52,8 @@ fn within(name: &str, lines: &[u64]) -> String {
 }
 
 /// Returns advice for the user.
-fn hint(kind: &ErrorKind) -> Option<&'static str> {
-    Some(match kind {
+fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
+    Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
         ErrorKind::BadLine(_) => "--invalid keep keeps such lines, --invalid drop leaves them out",
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
@@ -68,8 +69,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "what cannot be read may belong to what would be removed; ctx-check --all lists it"
         }
         ErrorKind::NoMessageOf(_) => "leave --dialect out: the session shows its format",
-        ErrorKind::LogDocument { .. } => {
-            "ctx-convert -o FILE, with --to and its own format, makes lines, which its agent can resume"
+        ErrorKind::LogDocument { dialect, .. } => {
+            let lines = "makes a file of lines, which its agent can resume";
+            return Some(format!("ctx-convert --to {dialect} -o FILE {lines}").into());
         }
         ErrorKind::ChangedContext => {
             "use fewer --drop rules: ctx-prune -n shows what each would remove"
@@ -124,7 +126,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::OtherRecord
         | ErrorKind::Tape(TapeError::Io(..))
         | ErrorKind::Caller(_) => return None,
-    })
+    }))
 }
 
 /// Shows the progress of the engine on the terminal line.
