@@ -11,7 +11,7 @@ use crate::dialect::content::kind_of;
 use crate::log::{Effect, Flaw, HeaderFacts, NO_TIME, Remedy};
 use crate::{Edits, Object, counted, json};
 
-const LOADS_NOTHING: &str = "Codex loads nothing from the file";
+pub(super) const LOADS_NOTHING: &str = "Codex loads nothing from the file";
 
 /// Collects the problems line by line.
 #[derive(Default)]

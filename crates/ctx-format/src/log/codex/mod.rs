@@ -200,7 +200,7 @@ impl Log for Codex {
     }
 
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        let loads_nothing = (Effect::Refused, "Codex loads nothing from the file");
+        let loads_nothing = (Effect::Refused, flaws::LOADS_NOTHING);
         (class == Class::NotUtf8).then_some(loads_nothing)
     }
 }
