@@ -27,8 +27,8 @@ pub fn plain_line(text: &str) -> String {
     words.join(" ")
 }
 
-/// Returns true if a trimmed text of ASCII is already such a line, as most are. Without a branch for
-/// each byte, several are looked at together.
+/// Returns true if a trimmed text is already such a line of ASCII, as most are. There is no branch for
+/// each byte, so that the compiler can compare several bytes at once.
 fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_shown = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));

@@ -28,8 +28,8 @@ use crate::store::{StoreArgs, failure, session_id};
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
 /// Old messages become a summary; the latest messages stay unchanged. The exact bytes are saved
-/// first (ctx-rollback --undo FILE restores them), and the tool never writes a result that is
-/// larger or invalid. -n shows what it would do. Without FILE it compacts stdin to stdout.
+/// first (ctx-rollback --undo FILE restores them), and the tool writes only a result that is
+/// smaller and valid. -n shows what it would do. Without FILE it compacts stdin to stdout.
 ///
 /// A policy decides what is done and when; the default is the preset `default`.
 ///

@@ -64,10 +64,11 @@ use crate::template::filled;
 /// A system message counts only if BEFORE does not have it, and reasoning does not count. A
 /// question whose evidence BEFORE lacks is not answerable and not scored; the share of the others
 /// that AFTER has is the evidence recall. This measure suits extractive summaries; a
-/// paraphrase needs a human reader. --list questions prints each one: + kept, - lost, ? not answerable.
+/// paraphrase needs a human reader. --list questions prints each one: + kept, - lost, ? not
+/// answerable.
 ///
 /// With --future, FULL is the whole session that BEFORE begins. A value is needed if a later
-/// call uses it, BEFORE has it, and nobody repeats it in between: `A_must` is the share of them that AFTER
+/// call uses it, BEFORE has it, and no message between repeats it: `A_must` is the share of them that AFTER
 /// has; `A_ctx` the share that still has two of its context words around it; `A_ctxfar` the same
 /// for values outside the last --window-tokens tokens of BEFORE.
 ///

@@ -18,7 +18,7 @@ pub struct Spool {
     overflow: Option<Overflow>,
 }
 
-/// Everything that waits once the memory was full, until all of it is taken.
+/// Everything that waits once the memory is full, until all of it is taken.
 struct Overflow {
     file: File,
     read: u64,

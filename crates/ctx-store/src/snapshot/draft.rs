@@ -37,7 +37,7 @@ pub struct Draft<'a> {
     /// The bytes, if they are few.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
-    /// Receives the tally from whoever counts it.
+    /// Receives the tally, which a thread counts or the caller hands over.
     tally: Option<Receiver<io::Result<Tally>>>,
     /// Hash of the bytes.
     pub(crate) sha256: String,
