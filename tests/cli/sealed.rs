@@ -170,7 +170,7 @@ fn claude_code(model: &str) -> String {
 fn signed_reasoning_behind_a_change_is_named_with_its_models() {
     let text = |blocks: &str, model: &str| {
         format!(
-            "{blocks} of reasoning after a changed message, by {model}: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
+            "{blocks} of reasoning after a changed message, by {model}: Claude Fable 5.1, Opus 5.5 and newer refuse such a session, and GPT-6.2 drops the reasoning"
         )
     };
     let unknown = "a model that is not recorded";

@@ -1,5 +1,6 @@
-//! Finds signed reasoning that a change breaks. Newer models bind each block of reasoning to all
-//! messages before it. If one of these messages changes, the API refuses or drops the block.
+//! Finds signed reasoning that a change to the session invalidates. Newer models bind each block of
+//! reasoning to all messages before it. If one of these messages changes, the API refuses or drops
+//! the block.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
     ("gpt-", [6, 2]),
 ];
 
-/// Counts the signed reasoning after the first change of a session.
+/// Counts the blocks of signed reasoning after the first changed or dropped message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundReasoning {
     /// Whether a message has been changed or dropped so far.
@@ -32,8 +33,8 @@ pub(crate) struct BoundReasoning {
 }
 
 impl BoundReasoning {
-    /// Adds the next record, with the new bytes if it changes. `changes` says whether anything but
-    /// its own reasoning changes.
+    /// Adds the next record, with its new bytes if it changes. `changes` tells whether anything but
+    /// the record's own reasoning changes.
     pub(crate) fn write(
         &mut self,
         record: &Record<'_>,
@@ -77,7 +78,7 @@ impl BoundReasoning {
         };
         let models = self.models.iter().map(name).collect::<Vec<_>>().join(", ");
         let text = format_args!(
-            "{blocks} of reasoning after a changed message, by {models}: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
+            "{blocks} of reasoning after a changed message, by {models}: Claude Fable 5.1, Opus 5.5 and newer refuse such a session, and GPT-6.2 drops the reasoning"
         );
         notes.warn_at(self.first_line, text);
     }

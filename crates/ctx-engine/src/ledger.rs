@@ -1,31 +1,32 @@
 //! Builds the ledger of a session while its messages are read. A long session is processed on
-//! separate threads, because that takes longer than everything else done with a record.
+//! separate threads, because finding the items of a message takes longer than everything else that
+//! is done with its record.
 
 use ctx_format::{Message, Zone};
 use ctx_summary::ledger::{Ledger, OpenCalls, Reading};
 
 use crate::parallel::{InTurn, Work};
 
-/// Reads messages in order.
+/// Builds a ledger from messages that are added in order.
 #[derive(Default)]
 pub struct LedgerReader {
     /// The ledger, as long as no threads have been started.
     ledger: Ledger,
-    /// The bytes of the records in the ledger.
+    /// The total length, in bytes, of the records that have been added to `ledger`.
     bytes: usize,
     threads: Option<InTurn<Reader>>,
     calls: OpenCalls,
 }
 
-/// An item for the threads.
+/// A piece of work for the threads.
 enum Entry {
-    /// A message and its line.
+    /// The line of a message in the session, the message, and its zone.
     Message(u64, Message<'static>, Zone),
     /// The text of an earlier summary.
     Earlier(String),
 }
 
-/// Reads portions of entries.
+/// Finds the items in portions of entries, on separate threads.
 struct Reader;
 
 impl Work for Reader {

@@ -1,9 +1,10 @@
-//! Operations on a session: records in, records out, notes as data.
+//! Operations on sessions, such as counting, pruning and compacting.
 //!
-//! An operation takes the records one by one, decides, and returns either the complete and checked
-//! new session or an error. It writes nothing before that. Anything else to report is in [`Notes`].
-//! This crate does not print, does not read the environment or the clock, and does not know any
-//! tool. Tools only wrap the operations, and a compaction is a sequence of them.
+//! An operation reads the records one by one, makes its decisions, and returns either a complete,
+//! checked new session or an error. Until then it writes nothing. Everything else that it has to
+//! report is returned in [`Notes`]. This crate does not print, reads neither the environment nor
+//! the clock, and knows nothing about the tools, which only wrap its operations. A compaction is a
+//! sequence of several operations.
 
 mod allocate;
 mod bound_reasoning;
@@ -14,8 +15,8 @@ pub mod convert;
 pub mod count;
 mod error;
 pub mod estimate {
-    //! Estimates the tokens of the agent's next request, as its API counts them, from the recorded
-    //! usage.
+    //! Estimates how many tokens the API will count for the agent's next request, from the usage
+    //! that the session records.
 
     mod calibrator;
     mod usage;

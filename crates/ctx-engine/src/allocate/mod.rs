@@ -1,10 +1,10 @@
-//! Divides one budget for the whole context: which records stay if the system messages, the summary
-//! and the latest messages together may have this many tokens.
+//! Divides one token budget for the whole context between the system messages, the summary and the
+//! latest messages, and so decides which records stay.
 //!
-//! This decides from facts alone. The latest messages stay as long as they take no more than their
-//! share of what the system messages leave; long tool results among them count as shortened. The
-//! last exchange always stays, with its results shortened as far as needed. The rest is for the
-//! summary.
+//! The decision uses only facts about the records. The latest messages stay as long as they take no
+//! more than their share of the tokens that the system messages leave; long tool results count with
+//! their shortened length. The last exchange stays if at all possible, with its results shortened
+//! as far as needed. The remaining tokens are for the summary.
 
 mod tail;
 #[cfg(test)]
@@ -19,30 +19,30 @@ use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 /// The facts about a record that the allocation needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The tokens including overhead; 0 for a line without a message.
+    /// The tokens of the record including overhead; 0 for a line without a message.
     pub(crate) tokens: u64,
-    /// The tokens of each of its tool results.
+    /// The tokens of each tool result in the record.
     pub(crate) results: Vec<u64>,
-    /// The tokens of the arguments of its calls.
+    /// The tokens of the arguments of all calls in the record.
     pub(crate) arguments: u64,
-    /// The exchange of the record, identified by its first record, from 1.
+    /// The exchange of the record, identified by the number of its first record, from 1.
     pub(crate) exchange: Option<u64>,
     /// The kind of record.
     pub(crate) kind: RecordKind,
-    /// Whether a selector or a minimum keeps it.
+    /// Whether a selector or a minimum requires the record to stay.
     pub(crate) pinned: bool,
-    /// Whether a message begins here, not just another fragment of one.
+    /// Whether the record begins a message; false for a later fragment of one.
     pub(crate) begins_message: bool,
 }
 
 /// The kinds of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RecordKind {
-    /// Instructions of the operator, which stay in place unchanged.
+    /// An instruction from the operator, which stays unchanged in its place.
     System,
     /// A user message that begins a turn.
     User,
-    /// An earlier summary, which becomes old as soon as anything does.
+    /// An earlier summary, which becomes old as soon as any other message does.
     Summary,
     /// Any other message.
     Other,
@@ -53,43 +53,44 @@ pub(crate) enum RecordKind {
     Tail,
 }
 
-/// The request to an allocation.
+/// The limits for an allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    /// The tokens of the whole context.
+    /// The tokens that the whole context may have.
     pub(crate) tokens: u64,
-    /// The tokens of the conversation's overhead.
+    /// The tokens that a conversation costs in addition to its messages.
     pub(crate) frame: u64,
-    /// The share of what the system messages leave that the latest messages may take.
+    /// The share that the latest messages may take of the tokens that the system messages leave.
     pub(crate) tail: Share,
-    /// Additional tokens beyond that share that nothing else uses.
+    /// Tokens that the latest messages may take in addition to `tail`, because nothing else uses
+    /// them.
     pub(crate) spare: u64,
-    /// Whether the oldest of the latest messages may be shortened further if they would not stay
+    /// Whether the oldest of the latest messages may be shortened further if they would not fit
     /// otherwise.
     pub(crate) cuts_oldest: bool,
 }
 
-/// The verdict on one record. A compact type, because there are as many of these as records.
+/// The verdict on one record. The type is compact because there is one verdict for each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It stays unchanged.
+    /// The record stays unchanged.
     Keep,
-    /// It stays with its tool results shortened to this many tokens. With `arguments`, long strings
-    /// in its calls are shortened as well.
+    /// The record stays, with its tool results shortened to this many tokens each. With
+    /// `arguments`, long strings in its calls are shortened as well.
     Shorten {
         /// The maximum tokens of each result.
         tokens: u16,
-        /// Whether long arguments are shortened.
+        /// Whether long strings in the arguments of calls are shortened, too.
         arguments: bool,
     },
-    /// It goes into the summary.
+    /// The record goes into the summary.
     Old,
 }
 
 /// The verdicts on all records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
-    /// One for each record.
+    /// One verdict for each record, in order.
     pub(crate) verdicts: Vec<Verdict>,
     /// Whether the latest user message was too long to stay.
     pub(crate) latest_request_is_old: bool,
@@ -105,11 +106,11 @@ pub struct TooSmall {
     pub budget: u64,
 }
 
-/// A summary with fewer tokens is of no use.
+/// The minimum length of a useful summary, in tokens.
 pub(crate) const LEAST_SUMMARY: u64 = 24;
 
 impl Budget {
-    /// Returns true if everything may stay unchanged.
+    /// Returns true if all records fit into the budget unchanged.
     pub(crate) fn holds(&self, entries: &Entries) -> bool {
         let all: u64 = entries.list.iter().map(Packed::tokens).sum();
         // Without a message, there is nothing to summarize.
@@ -128,11 +129,11 @@ pub(crate) fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, Too
     tail::Choice::new(entries, budget)?.decide()
 }
 
-/// The entries of a session, in order.
+/// The entries of a session in order, stored compactly.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     list: Vec<Packed>,
-    /// The tokens of the results of all records, in order.
+    /// The tokens of every tool result in the session, in order.
     results: Vec<u32>,
 }
 
@@ -141,14 +142,14 @@ pub(crate) struct Entries {
 struct Packed {
     tokens: u32,
     arguments: u32,
-    /// The number of its exchange; 0 outside exchanges.
+    /// The number of the record's exchange, or 0 if it is in none.
     exchange: u32,
-    /// The index after its last result.
+    /// The index in `Entries::results` after the last result of the record.
     results_end: u32,
     kind: RecordKind,
-    /// Whether a selector or a minimum keeps it.
+    /// Whether a selector or a minimum requires the record to stay.
     pinned: bool,
-    /// Whether a selector keeps it.
+    /// Whether a selector requires the record to stay.
     selected: bool,
     begins_message: bool,
 }
@@ -185,20 +186,20 @@ impl Entries {
         self.list[record].tokens.into()
     }
 
-    /// Returns the tokens of each of its results.
+    /// Returns the tokens of each tool result in a record.
     pub(crate) fn results(&self, record: usize) -> impl Iterator<Item = u64> {
         let end = |record: usize| self.list[record].results_end as usize;
         let results = &self.results[record.checked_sub(1).map_or(0, end)..end(record)];
         results.iter().map(|tokens| u64::from(*tokens))
     }
 
-    /// Returns the tokens of all records of a kind.
+    /// Returns the total tokens of all records of a kind.
     pub(crate) fn tokens_of(&self, kind: RecordKind) -> u64 {
         let of_kind = self.list.iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    /// Joins exchanges that turned out to be one.
+    /// Gives exchanges that turned out to be one the same number.
     pub(crate) fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
             entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));

@@ -1,4 +1,4 @@
-//! Chooses the tail that stays: the records that must stay, and those that fit.
+//! Chooses which records stay: those that must, and as many of the latest ones as fit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,31 +7,32 @@ use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSma
 use crate::message_counter::saturating_u32;
 use ctx_policy::share::Share;
 
-/// A result in the tail may take this share of the available tokens, ...
+/// The share of the available tokens that one tool result in the tail may take.
 const RESULT_SHARE: Share = Share::of_percent(12);
-/// ... but at least and at most this many tokens. The limit is doubled in the last two exchanges.
+/// The lower and upper bound of the limit for one tool result in the tail, in tokens. The limit is
+/// doubled in the last two exchanges if there is room.
 const RESULT_TOKENS: (u16, u16) = (60, 800);
-/// The shortest length of a shortened result, in tokens.
+/// The smallest limit for tool results in records that must stay, in tokens.
 const LEAST_RESULT: u16 = 36;
-/// Messages that must stay may take this share of the available tokens. Beyond that, they go into
-/// the summary.
+/// The share of the available tokens that the messages that must stay may take. If they need more,
+/// some of them go into the summary, or the allocation fails.
 const MUST_SHARE: Share = Share::of_percent(75);
 /// A user message that takes more than this share of the available tokens cannot stay whole.
 const REQUEST_SHARE: Share = Share::of_percent(45);
 /// The approximate tokens of shortened arguments, per call.
 pub(super) const SHORT_ARGUMENTS: u64 = 70;
 
-/// The choice of where the tail begins, and of how it is shortened.
+/// Chooses where the tail begins and how much its records are shortened.
 pub(super) struct Choice<'e> {
     entries: &'e Entries,
     budget: &'e Budget,
-    /// The tokens for everything except the system messages.
+    /// The tokens available for everything except the system messages.
     room: u64,
-    /// The positions where the tail may begin without cutting an exchange, last first. Empty if not
-    /// even the last exchange stays.
+    /// The indices at which the tail may begin without cutting an exchange, from last to first.
+    /// Empty if not even the last exchange stays.
     begins: Vec<u32>,
     must: Vec<bool>,
-    /// The latest user message, if it is too long to stay.
+    /// The index of the latest user message, if that message is too long to stay.
     too_long: Option<usize>,
 }
 
@@ -78,7 +79,7 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// Returns a position where the tail may begin; 0 is the last one.
+    /// Returns an index at which the tail may begin; number 0 is the last such index.
     fn begin(&self, number: usize) -> Option<usize> {
         self.begins.get(number).map(|begin| *begin as usize)
     }
@@ -133,8 +134,8 @@ impl<'e> Choice<'e> {
         })
     }
 
-    /// Shortens the records of a range to at most `left` tokens, if that is allowed and possible.
-    /// The limits for results do not exceed those of `usual`.
+    /// Finds a way to shorten the records of a range to at most `left` tokens in total, if that is
+    /// allowed and possible. The limit for tool results does not exceed that of `usual`.
     fn cut(
         &self,
         range: Range<usize>,
@@ -155,8 +156,9 @@ impl<'e> Choice<'e> {
         Some((range, verdict))
     }
 
-    /// If the records that must stay do not fit, moves the latest user message into the summary,
-    /// and then the last exchange. No flag requires these two.
+    /// If the records that must stay do not fit, moves the latest user message into the summary, or
+    /// else the last exchange. No flag requires these to stay. Returns false if neither can be
+    /// moved.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();
@@ -179,15 +181,16 @@ impl<'e> Choice<'e> {
         true
     }
 
-    /// Returns the limit for each result that makes the required records fit, and whether arguments
-    /// must be shortened as well.
+    /// Returns a limit for each tool result with which the records that must stay fit, and whether
+    /// arguments must be shortened as well.
     fn limits(&self, whole: u16) -> Result<(u16, bool), TooSmall> {
         let room = self.room - LEAST_SUMMARY;
         let needed = |tokens, arguments| -> u64 {
             let verdict = Verdict::Shorten { tokens, arguments };
             self.musts().map(|at| self.cost(at, verdict)).sum()
         };
-        // If space is tight, the summary comes first, because it covers all the rest.
+        // If space is tight, results are shortened until half of it is left for the summary, which
+        // has to cover all other records.
         if needed(2 * whole, false) <= room / 2 {
             return Ok((whole, false));
         }
@@ -207,7 +210,7 @@ impl<'e> Choice<'e> {
         (0..self.entries.len()).filter(|at| self.must[*at])
     }
 
-    /// Returns the approximate tokens of a record.
+    /// Returns the approximate tokens of a record to which the verdict has been applied.
     fn cost(&self, at: usize, verdict: Verdict) -> u64 {
         let entry = &self.entries.list[at];
         let Verdict::Shorten { tokens, arguments } = verdict else { return entry.tokens() };
@@ -238,10 +241,12 @@ impl<'e> Choice<'e> {
     }
 }
 
-/// Returns where a tail may begin, last first: at a message, and not inside an exchange.
+/// Returns the indices at which a tail may begin, from last to first: those of messages, but not of
+/// messages in the middle of an exchange.
 fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut begins = Vec::new();
-    // The first record, from 1, of all exchanges that include this record or later ones.
+    // The number, from 1, of the earliest record in any exchange that includes this record or a
+    // later one.
     let mut first = u64::MAX;
     for (at, entry) in entries.iter().enumerate().rev() {
         first = entry.exchange().unwrap_or(first).min(first);

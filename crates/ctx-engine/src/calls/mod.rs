@@ -1,6 +1,6 @@
-//! Finds the call that a result answers, and gives calls short names: the tool, and the file or
-//! command. Handles use these names so that a reader knows what they replace. A result is close to
-//! its call, so only the latest calls are remembered.
+//! Finds the call that a result answers, and gives calls short names such as `Read
+//! src/importer.py`. Handles contain these names so that a reader knows which result was replaced.
+//! A result usually follows its call closely, so only the latest calls are remembered.
 
 #[cfg(test)]
 mod tests;
@@ -13,19 +13,19 @@ use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
 use ctx_text::{first_chars, hash, last_chars, plain_line};
 
-/// The maximum length of a tool's name, and of a file or command. A handle costs tokens each time
-/// the session is sent.
+/// The maximum lengths of a tool's name, a command and a path in a handle, in characters. They are
+/// small because a handle costs tokens each time the session is sent.
 const TOOL_CHARS: usize = 32;
 const WHAT_CHARS: usize = 36;
 const PATH_CHARS: usize = 28;
-/// The maximum length of a path, in bytes. A longer text is not a path, and shortening changes its
-/// end, so it cannot give the name.
+/// The maximum length of a path, in bytes. A longer text is not a path. It may also have been
+/// shortened, so its end is not used as a name.
 const LONGEST_PATH: usize = 200;
 
-/// The arguments in which tools take the command to run.
+/// The names of arguments that contain the command to run.
 const COMMANDS: [&str; 4] = ["command", "cmd", "script", "code"];
 
-/// The members that best describe other calls, best first.
+/// The arguments that best describe a call without a command, best first.
 const MAIN: &str = "\
     pattern query q search url file_path path file filename title subject description question \
     prompt name id";
@@ -50,16 +50,16 @@ pub(crate) fn called_on(
         (_, Some(file)) if file.path.len() > LONGEST_PATH => String::new(),
         (_, Some(file)) => end_of_path(&clean(&file.path), PATH_CHARS),
         (Some(object), None) => of_members(object),
-        // Free text is the tool's input.
+        // Arguments that are not JSON are the tool's input as free text.
         (None, None) => command(arguments),
     };
     let name = if what.is_empty() { tool.clone() } else { format!("{tool} {what}") };
-    // A truncated text with the words of a handle around it may look like a secret.
+    // Inside a handle, a truncated name may look like a secret.
     let is_safe = |name: &String| redact(&format!("{}, all", Handle::call_name(name))).1 == 0;
     [name, tool].into_iter().find(is_safe).unwrap_or_default()
 }
 
-/// Returns the name of a tool whose call is not known.
+/// Returns the short name of a tool, for a result whose call is not known.
 pub fn tool_of(name: &str) -> String {
     beginning(&plain_line(&redact(&Handle::call_name(piece(name))).0), TOOL_CHARS)
 }
@@ -76,7 +76,8 @@ fn of_members(object: &Object<'_>) -> String {
     run.or_else(main).unwrap_or_else(|| plain_values(object))
 }
 
-/// Returns the command: a text, or a list of words such as `["bash", "-lc", "ls"]`.
+/// Returns the command in the argument `key`: a text, or a list of words such as `["bash", "-lc",
+/// "ls"]`.
 fn words_of<'a>(object: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
     if let Some(text) = object.text_of(key) {
         return Some(text);
@@ -107,7 +108,7 @@ fn command(text: &str) -> String {
     beginning(&shown.collect::<Vec<_>>().join(" "), WHAT_CHARS)
 }
 
-/// Returns the first texts and numbers, if no member has a known name.
+/// Describes a call whose arguments have no known names by its first texts and numbers.
 fn plain_values(object: &Object<'_>) -> String {
     let mut line = String::new();
     for member in object.members() {
@@ -134,11 +135,11 @@ fn clean(text: &str) -> Cow<'_, str> {
     redact(piece(text)).0
 }
 
-/// The latest call of each id. Ids are only compared, so they are hashed.
+/// The latest call with each id. Ids are only compared, so their hashes are enough.
 #[derive(Debug, Default)]
 pub struct Latest<T> {
     recent: HashMap<u64, T>,
-    /// The calls before these.
+    /// The calls that were added before those in `recent`.
     earlier: HashMap<u64, T>,
     /// Whether any calls have been forgotten.
     forgotten: bool,
@@ -152,9 +153,9 @@ const REMEMBERED: usize = 1 << 12;
 pub enum FoundCall<'a, T> {
     /// The call that the result answers.
     Call(&'a T),
-    /// There is no such call.
+    /// No call has this id.
     None,
-    /// The call may have been forgotten.
+    /// No remembered call has this id, but the call may have been forgotten.
     Forgotten,
 }
 
@@ -184,13 +185,13 @@ fn hashed(id: Option<&str>) -> u64 {
     hash(id.unwrap_or_default())
 }
 
-/// The maximum bytes of a text to examine. Only a much shorter part is shown, so any secret in it
-/// is complete.
+/// The maximum number of bytes of a text to search for secrets. A name shows a much shorter part,
+/// so any secret in that part has been seen whole.
 const PIECE: usize = 2_000;
-/// The maximum number of characters to give up in order to end with a whole word.
+/// The maximum number of bytes to drop so that a shortened text ends with a whole word.
 const WORD: usize = 12;
 
-/// Returns the beginning of a very long text, or the whole text.
+/// Returns the text, or only its beginning if it is very long.
 fn piece(text: &str) -> &str {
     if text.len() <= PIECE {
         return text;
@@ -199,7 +200,7 @@ fn piece(text: &str) -> &str {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    // The pattern would not recognize a secret that is cut in two.
+    // The text ends with a whole word, because a secret that is cut in two is not recognized.
     let whole = text[..end].rfind(char::is_whitespace);
     &text[..whole.unwrap_or(0)]
 }
@@ -215,20 +216,20 @@ fn beginning(line: &str, most: usize) -> String {
     format!("{}…", begin.trim_end())
 }
 
-/// Returns the end of a path, with at most `most` characters, because paths differ in their ends.
+/// Returns the end of a path, with at most `most` characters, because the end tells paths apart.
 fn end_of_path(path: &str, most: usize) -> String {
     let path = plain_line(path);
     if path.char_indices().nth(most).is_none() {
         return path;
     }
     let path = path.trim_end_matches(['/', '\\']);
-    // One character less, to leave space for the mark of the cut.
+    // One character less than `most`, to leave space for the `…`.
     let start = path.char_indices().nth_back(most - 2);
     let end = start.map_or("", |(start, _)| &path[start..]);
     if let Some(folder) = end.find(['/', '\\']) {
         return format!("…{}", &end[folder..]);
     }
-    // The name alone is too long, but it still says more than the folders.
+    // There is no room for a folder. The file name is shown alone, because it says more.
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if name.chars().count() < most {
         return format!("…{name}");

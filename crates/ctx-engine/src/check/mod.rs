@@ -24,22 +24,22 @@ pub use report::{CheckJson, DueJson, Fault, Finding, Remark, Report};
 #[derive(Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // Each is a question of its own.
 pub struct Plan {
-    /// The limits on its size.
+    /// The limits on the size of the session.
     pub limits: Limits,
-    /// Whether calls that wait for their results at the end are problems, and also an incomplete
-    /// last line.
+    /// Whether calls at the end that wait for their results are problems, and an incomplete last
+    /// line, too.
     pub strict: bool,
     /// The rules whose violations are allowed.
     pub allow: Vec<&'static NamedRule>,
     /// Whether to return every problem, not only the first of each rule.
     pub all: bool,
-    /// Whether each record is a conversation.
+    /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
     /// The number of threads that check the conversations of a batch.
     pub threads: usize,
-    /// Set if tokens and bytes of results are needed.
+    /// Counts tokens and bytes of tool results; `None` if no check needs them.
     pub counter: Option<MessageCounter>,
-    /// Whether to use the recorded usage of an agent as the size of its session.
+    /// Whether to take the size of an agent's session from its recorded usage.
     pub calibrate: bool,
 }
 
@@ -47,9 +47,9 @@ pub struct Plan {
 pub struct CheckPass<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The session, unless it is a batch.
+    /// The check of the session; `None` for a batch or an unknown dialect.
     conversation: Option<ConversationCheck>,
-    /// The conversations of a batch.
+    /// The checks of the conversations in a batch, which run on several threads.
     batch: Option<InTurn<Checking>>,
     /// Set if the size is based on recorded usage.
     calibration: Option<CalibrationPass>,
@@ -90,7 +90,8 @@ impl ConversationCheck {
         None
     }
 
-    /// Ends a conversation. `line` is its line in a batch.
+    /// Ends a conversation, and adds its problems to the report. `line` is the conversation's line
+    /// in a batch.
     fn close(self, line: Option<u64>, plan: &Plan, report: &mut Report) {
         let Self { validator, size } = self;
         let (mut problems, open) = validator.finish_with_open();
@@ -108,7 +109,7 @@ impl ConversationCheck {
 }
 
 impl<'p> CheckPass<'p> {
-    /// Creates a check.
+    /// Creates a check of a session in this dialect; `None` if the dialect is unknown.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let log = dialect.filter(|dialect| !plan.batch && dialect.is_linked());
         let counter = plan.counter.filter(|_| plan.calibrate && log.is_some());
@@ -178,14 +179,14 @@ impl<'p> CheckPass<'p> {
     }
 }
 
-/// Checks conversations.
+/// Checks the conversations of a batch on several threads.
 struct Checking {
     plan: Plan,
     dialect: &'static dyn Dialect,
 }
 
 impl Work for Checking {
-    /// The line of a record, and the text of its object.
+    /// The line number of a conversation, and the text of its JSON object.
     type Item = (u64, String);
     type Done = Report;
     type State = Report;
@@ -206,7 +207,7 @@ impl Work for Checking {
 }
 
 impl Checking {
-    /// Checks one conversation.
+    /// Checks one conversation of a batch.
     fn conversation(&self, line: u64, object: &Object<'_>) -> Report {
         let mut report = Report::default();
         let no_message = |what: &str| Finding::problem(Some(line), "no-message", what.to_owned());
@@ -235,7 +236,7 @@ impl Checking {
     }
 }
 
-/// The maximum allowed values.
+/// The limits that a session may not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Limits {
@@ -254,12 +255,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns true if messages must be decoded to compare them with the limits.
+    /// Returns true if the limits can only be checked by decoding the content of messages.
     pub fn need_content(&self) -> bool {
         self.tokens.is_some() || self.tool_bytes.is_some()
     }
 
-    /// Returns the limits that `size` exceeds. `line` is the line of the conversation.
+    /// Returns the limits that `size` exceeds. `line` is the line of the conversation in a batch.
     pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
         let what_tokens = match size.calibrated {
             Some(_) => "tokens (calibrated)",

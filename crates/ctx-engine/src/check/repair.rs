@@ -1,4 +1,4 @@
-//! Repairs a copy of a session, and checks it before returning it.
+//! Repairs a copy of a session, and checks the copy before returning it.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -16,7 +16,7 @@ pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
     planner: Option<Planner>,
     records: Vec<Vec<u8>>,
-    /// The line of each record.
+    /// The line number of each record, in the same order.
     lines: Vec<u64>,
 }
 
@@ -26,9 +26,9 @@ pub struct RepairedSession {
     pub dialect: &'static str,
     /// The complete bytes of the copy.
     pub bytes: Arc<[u8]>,
-    /// The repairs, by line.
+    /// The repairs that were made, in order of their lines.
     pub actions: Vec<Action>,
-    /// The remaining findings, by line of the source.
+    /// The findings that remain after the repair, with their lines in the original session.
     pub left: Vec<Finding>,
     /// Whether any of the remaining findings is a problem.
     pub has_problem: bool,
@@ -65,14 +65,14 @@ impl RepairedSession {
     }
 }
 
-/// The result for a file whose repaired copy was written.
+/// The JSON report on a file whose repaired copy was written.
 #[derive(Serialize)]
 pub struct RepairJson<'a> {
     name: Option<&'a str>,
     dialect: &'static str,
     output: String,
     actions: Vec<ActionJson<'a>>,
-    /// The remaining findings.
+    /// The findings that remain after the repair.
     left: &'a [Finding],
 }
 
@@ -85,7 +85,8 @@ struct ActionJson<'a> {
 }
 
 impl RepairPass {
-    /// Creates a repair.
+    /// Creates a repair of a session in this dialect. Without a dialect, there is nothing to
+    /// repair.
     pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             dialect,
@@ -95,7 +96,7 @@ impl RepairPass {
         }
     }
 
-    /// Adds the next record. Returns an error if it cannot be repaired.
+    /// Adds the next record. Returns an error if the record cannot be repaired.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if !record.piece.begins()
             && let Some(line) = self.records.last_mut()
@@ -107,7 +108,7 @@ impl RepairPass {
             if self.dialect.is_none() {
                 return Err(ErrorKind::NoMessage { batch: false }.at(record.line));
             }
-            // The numbers in the tags would no longer be correct.
+            // A repair would make the record numbers in the tags wrong.
             if object.get(Tag::KEY).is_some() {
                 return Err(ErrorKind::Tagged.at(record.line));
             }
@@ -120,7 +121,7 @@ impl RepairPass {
         Ok(())
     }
 
-    /// Returns the copy. With `strict`, calls at the end also need their results.
+    /// Returns the repaired copy. With `strict`, calls at the end of the session need results, too.
     pub fn finish(self, strict: bool) -> Result<RepairedSession> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
             return Err(ErrorKind::NoMessage { batch: false }.into());
@@ -150,8 +151,8 @@ impl RepairPass {
 const OF_API: [Rule; 4] =
     [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
 
-/// Returns a copy with the findings of a check, by line of the source. A copy that its API or its
-/// agent would refuse is an error.
+/// Checks a copy, and returns it with the findings, which have the lines of the source. Fails if
+/// the API or the agent would refuse the copy.
 fn checked(
     dialect: &'static dyn Dialect,
     copy: RepairedLog,

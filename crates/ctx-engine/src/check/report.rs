@@ -1,4 +1,4 @@
-//! The report on a check.
+//! The report of a check.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use serde::Serialize;
 use super::Plan;
 use crate::{BadLines, Level, Notes};
 
-/// The report on a session.
+/// What a check found in a session.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// `None` for an empty session.
+    /// The name of the dialect; `None` if the session is empty or its dialect is unknown.
     pub dialect: Option<&'static str>,
-    /// Problems by line, then exceeded limits.
+    /// The problems in order of their lines, followed by the exceeded limits.
     pub findings: Vec<Finding>,
     /// The number of calls at the end that wait for their results.
     pub open: usize,
@@ -26,21 +26,21 @@ pub struct Report {
     pub bad: BadLines,
     /// The line number of an incomplete last line.
     pub tail: Option<u64>,
-    /// Remarks about a log.
+    /// Irregularities in an agent's log that do not prevent the session from continuing.
     pub remarks: Vec<Remark>,
-    /// The number of allowed problems, by rule.
+    /// The number of problems for each rule whose violations are allowed.
     pub allowed: BTreeMap<&'static str, usize>,
     /// For a session in an unknown dialect: the line of its first object.
     pub unknown: Option<u64>,
     /// Whether there are more bad lines than allowed.
     pub(super) has_bad_lines: bool,
-    /// The number of problems that are not among the findings, by rule, because one per rule is
-    /// enough.
+    /// The number of problems of each rule that are missing from `findings`, which has only the
+    /// first of each rule unless all are requested.
     pub(super) unlisted: BTreeMap<&'static str, usize>,
 }
 
 impl Report {
-    /// Returns the number of problems among the findings.
+    /// Returns the number of problems, including those that are not listed.
     pub fn problems(&self) -> usize {
         self.count(Fault::Problem) + self.unlisted.values().sum::<usize>()
     }
@@ -60,7 +60,8 @@ impl Report {
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
     }
 
-    /// Adds a problem. A session may have as many as it has lines.
+    /// Adds a problem, or only counts it if its rule is allowed or already listed. There may be as
+    /// many problems as lines, so they are not all stored.
     pub(super) fn add(&mut self, finding: Finding, plan: &Plan) {
         let rule = finding.rule;
         if plan.allow.iter().any(|allowed| allowed.name == rule) {
@@ -100,7 +101,8 @@ impl Report {
         self.size.tool_bytes += other.size.tool_bytes;
     }
 
-    /// Returns the findings to show: the first problem only, unless `all`.
+    /// Returns the findings to show. Without `all`, that is the first problem and every exceeded
+    /// limit.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
         let problems = self.count(Fault::Problem);
         let shown = move |at: usize| all || at == 0 || at >= problems;
@@ -128,7 +130,7 @@ impl Report {
     }
 }
 
-/// The result for a checked file.
+/// The JSON report on a checked file.
 #[derive(Serialize)]
 pub struct CheckJson<'a> {
     /// The name of the file as given; null for stdin.
@@ -142,21 +144,21 @@ pub struct CheckJson<'a> {
     bad_lines: u64,
     tail: Option<u64>,
     problems: usize,
-    /// The number of allowed problems.
+    /// The number of problems whose rules are allowed.
     allowed: usize,
     open: usize,
     findings: Vec<&'a Finding>,
-    /// Remarks about an agent's own file.
+    /// Irregularities in an agent's log that are not problems.
     remarks: Vec<&'a Finding>,
 }
 
-/// The answer for a file to the question whether a compaction is due.
+/// The JSON report on whether the compaction of a file is due.
 #[derive(Serialize)]
 pub struct DueJson<'a> {
     name: Option<&'a str>,
     due: bool,
     step: &'static str,
-    /// The minimum number of messages, if it prevents a compaction.
+    /// The minimum number of messages for a compaction, if the session has fewer.
     held_back: Option<u64>,
     #[serde(flatten)]
     size: &'a Size,
@@ -164,7 +166,7 @@ pub struct DueJson<'a> {
 }
 
 impl Report {
-    /// Returns the result for the file `name`: the first problem, or all of them with `all`.
+    /// Returns the JSON report on the file `name`, with the first problem, or with `all` of them.
     pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
         let remarks = self.remarks.iter();
         CheckJson {
@@ -184,7 +186,7 @@ impl Report {
         }
     }
 
-    /// Returns what the triggers say about the size of the file `name`.
+    /// Returns the JSON report on whether a compaction of the file `name` is due.
     pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &'a Due) -> DueJson<'a> {
         DueJson {
             name,
@@ -197,7 +199,7 @@ impl Report {
     }
 }
 
-/// The subject of a finding.
+/// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The API would refuse the session, or the file is damaged.
@@ -209,21 +211,21 @@ pub enum Fault {
 /// A finding: one thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// The subject.
+    /// Whether the finding is a problem or an exceeded limit.
     #[serde(skip)]
     pub fault: Fault,
     /// The line; `None` for a finding about the session as a whole.
     pub line: Option<u64>,
-    /// The rule, as a word for programs.
+    /// The name of the violated rule, for programs.
     pub rule: &'static str,
-    /// The id of the tool call.
+    /// The id of the tool call that the finding is about, if there is one.
     pub id: Option<String>,
-    /// The message for people.
+    /// What is wrong, in words for people.
     pub message: String,
 }
 
 impl Finding {
-    /// Creates a problem with `rule`.
+    /// Creates the finding that a line violates `rule`.
     pub(super) fn problem(line: Option<u64>, rule: &'static str, message: String) -> Self {
         Self { fault: Fault::Problem, line, rule, id: None, message }
     }
@@ -232,7 +234,7 @@ impl Finding {
 /// An irregularity that does not prevent the session from continuing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The finding.
+    /// What is irregular, and where.
     pub finding: Finding,
     /// Whether it is shown as a warning.
     pub is_warning: bool,

@@ -7,14 +7,14 @@ use ctx_format::{Class, Dialect, Effect, Flaw, Foreign, Object, Record, Unread};
 use super::{Finding, Plan, Remark, Report};
 use crate::Session;
 
-/// Examines each record of a session.
+/// Checks whether each record of a session is understood.
 pub(super) struct Understood<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// Bad lines that are not a problem, as long as there are no more than allowed.
+    /// The bad lines so far, as long as there are no more than the limit allows.
     bad: Vec<Remark>,
     bad_lines: u64,
-    /// The line of the first object.
+    /// The line number of the first JSON object.
     first: Option<u64>,
     has_message: bool,
 }
@@ -24,7 +24,7 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Adds a bad line or an incomplete last line. In a log, the dialect says what effect it has.
+    /// Adds a bad line or an incomplete last line. In a log, the dialect tells what effect it has.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));
@@ -81,7 +81,7 @@ impl<'p> Understood<'p> {
             return;
         }
         if session.is_other_document() {
-            // The lines of one JSON value are not bad lines.
+            // The input is a single JSON value, so its lines are not bad lines.
             report.findings.retain(|finding| finding.rule != "bad-line");
             report.unlisted.remove("bad-line");
         }
@@ -100,8 +100,8 @@ impl<'p> Understood<'p> {
     }
 }
 
-/// Adds an unread part of an object in this line. `number` is the number of the message in a batch
-/// record.
+/// Returns the finding about an unread part of an object in this line. `number` is the index of the
+/// message in a conversation of a batch, from 0.
 pub(super) fn unread(
     (line, number): (u64, Option<usize>),
     object: &Object<'_>,
@@ -114,7 +114,7 @@ pub(super) fn unread(
         Some(number) => format!("message {}: {found}", number + 1),
         None => found.why,
     };
-    // One finding per session is enough.
+    // It is enough to explain the foreign format once per session.
     if !report.has(rule)
         && let Some(foreign) = Foreign::of(object, dialect)
     {
@@ -128,8 +128,8 @@ fn with_remedy(foreign: &Foreign) -> String {
 }
 
 impl Report {
-    /// Adds the dialect's findings, by line. If the plan is strict, a call that waits for its
-    /// result at the end is a problem.
+    /// Adds the flaws that the dialect found, in order of their lines. If the plan is strict, a
+    /// call that waits for its result at the end is a problem.
     pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], plan: &Plan) {
         for (line, flaw) in flaws {
             let is_waiting = flaw.effect == Effect::Waits;
@@ -151,7 +151,7 @@ impl Report {
     }
 }
 
-/// Returns the effect of a damaged line.
+/// Returns the effect of a damaged line, and what the agent does with it.
 pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, String) {
     let text = String::from_utf8_lossy(record.bytes);
     let begins_whole = record.class != Class::NotUtf8 && Object::parse(&text).is_ok();
@@ -166,7 +166,7 @@ pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, Str
         return (effect, what.to_owned());
     }
     let salvage = Salvage::of(record).filter(|_| record.class.is_bad());
-    // If the agent reads the first object of several, only that one counts.
+    // If the agent reads the first of several objects in the line, only the others are lost.
     let read = usize::from(said.is_some());
     let lines = salvage.map(|salvage| salvage.lines).unwrap_or_default();
     let is_message = |line: &&String| {

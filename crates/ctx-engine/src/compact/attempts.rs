@@ -1,4 +1,5 @@
-//! One attempt to make a session smaller: what it keeps, who writes its summary, and its result.
+//! Makes one attempt to shrink a session: decides what to keep and who writes the summary, and
+//! builds the result.
 
 use ctx_format::Object;
 use ctx_policy::Keep;
@@ -15,23 +16,23 @@ use crate::message_counter::PRIMING;
 use crate::summarize::{self, Draft, Material, Needs, Summary, Writer, ZonePass};
 use crate::{Notes, Result};
 
-/// A new content for the session that has passed its checks.
+/// The result of an attempt, written to a file and checked.
 pub(super) struct Candidate {
     pub(super) content: Content,
     pub(super) size: Size,
     /// The zones of the records. Old records were summarized or left out.
     pub(super) zones: Zones,
-    /// The summary.
+    /// The summary; `None` if the old records were only left out.
     pub(super) summary: Option<Summary>,
 }
 
-/// The result, or how the compaction ended without one.
+/// The result of a compaction, or the outcome if there is no result.
 pub(super) type Ended<T> = Result<T, Outcome>;
 
-/// The session to make smaller, and the attempts that are possible.
+/// The session to shrink, and the attempts made so far.
 pub(super) struct Attempts<'a> {
     pub(super) session: Reading<'a>,
-    /// The size before any change.
+    /// The size of the session before any change.
     pub(super) before: &'a SizeBefore,
     /// Whether a trigger fired.
     pub(super) due: bool,
@@ -39,27 +40,28 @@ pub(super) struct Attempts<'a> {
     pub(super) made: Vec<Attempt>,
 }
 
-/// The session, read with its zones. Attempts that keep the same amount share it.
+/// The session as it was read for certain zones. Attempts that keep the same amount share one
+/// reading.
 pub(super) struct Read<'l> {
     keep: Keep,
     needs: Needs,
     zones: Zones,
-    /// The kept part without a summary.
+    /// The size of the kept part, without a summary.
     pub(super) kept: Size,
     material: Material<'l>,
 }
 
-/// The result of an attempt: the kept records, with a summary if there is one.
+/// The result of an attempt: the kept records, with a summary if the attempt wrote one.
 pub(super) struct Built {
     pub(super) draft: Option<Draft>,
     pub(super) size: Size,
-    /// Set if the kept part was pruned, because then it is already written.
+    /// The result in a file, if pruning has already written one.
     content: Option<Content>,
 }
 
 impl Attempts<'_> {
-    /// Makes an attempt and returns its result, or `None` if there is nothing to summarize but an
-    /// earlier summary.
+    /// Makes an attempt and returns its result, or `None` if there is nothing to summarize except
+    /// an earlier summary.
     pub(super) fn attempt<'l>(
         &self,
         kind: AttemptKind,
@@ -70,7 +72,7 @@ impl Attempts<'_> {
         let keep = self.keep(kind);
         let known = known.filter(|read| read.keep == keep);
         let zones = self.session.survey.zones(keep)?;
-        // The model is not asked.
+        // Without old records, no model needs to be asked.
         if zones.counts.old == 0 && known.is_none() && !kind.prunes() {
             return Ok(None);
         }
@@ -82,7 +84,7 @@ impl Attempts<'_> {
         let summarizes = self.session.plan.summarizes();
         let draft = if summarizes { read.material.draft(&writer, notes)? } else { None };
         let draft = draft.filter(|draft| !draft.summary.is_only_earlier());
-        // The kept part may be too long by itself.
+        // Without old records, the kept part may still have long results to prune.
         let only_prunes = kind.prunes() && read.zones.counts.old == 0;
         if summarizes && draft.is_none() && !only_prunes {
             return Ok(None);
@@ -91,7 +93,7 @@ impl Attempts<'_> {
         Ok(Some((read, built)))
     }
 
-    /// Reads the session with zones that were decided before.
+    /// Reads the session with zones that have already been decided.
     pub(super) fn read<'l>(
         &self,
         keep: Keep,
@@ -156,13 +158,13 @@ impl Attempts<'_> {
         }
     }
 
-    /// The kept records, with a summary if there is one.
+    /// Writes the kept records, with a summary if there is one, to a temporary file.
     fn content_of(&self, read: &mut Read<'_>, draft: Option<&Draft>) -> Result<Content> {
         let file = temporary(|output| read.material.write(draft, output))?;
         Ok(self.session.content.with(file))
     }
 
-    /// Writes the result of an attempt to a file.
+    /// Writes the result of an attempt to a file, unless pruning has already done so.
     pub(super) fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate> {
         Ok(Candidate {
             content: match built.content {
@@ -175,13 +177,13 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns how much an attempt keeps.
+    /// Returns how much of the session an attempt of this kind keeps.
     pub(super) fn keep(&self, kind: AttemptKind) -> Keep {
         let keep = self.session.plan.keep(self.before);
         if kind == AttemptKind::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }
     }
 
-    /// Returns the writer of an attempt. A preview asks no model.
+    /// Returns the summary writer for an attempt of this kind. A preview asks no model.
     fn writer(&self, kind: AttemptKind, notes: &mut Notes) -> Result<Writer> {
         let tokens = self.session.plan.summary_length(self.before);
         let by_model = match kind {
@@ -196,15 +198,15 @@ impl Attempts<'_> {
     }
 }
 
-/// The kinds of attempts, in order.
+/// The kinds of attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(super) enum AttemptKind {
-    /// As the policy says.
+    /// Keeps and summarizes what the policy says.
     Policy,
-    /// Keeps half as much as the policy, after a model's summary failed its check.
+    /// Keeps half as much as the policy says, after a model's summary failed its check.
     LessKept,
-    /// Asks code for a summary of half the length.
+    /// Writes a summary of half the length without a model.
     #[strum(serialize = "smaller-summary")]
     Smaller,
     /// Like `Smaller`, but also prunes the tool results that stay.
@@ -219,7 +221,8 @@ impl AttemptKind {
 }
 
 impl Candidate {
-    /// Returns true if messages leave. A compaction within a budget may only shorten them.
+    /// Returns true if messages leave the session. A compaction within a budget may instead shorten
+    /// messages that stay.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0
     }

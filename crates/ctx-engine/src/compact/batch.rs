@@ -1,5 +1,6 @@
-//! Compacts batch records: one conversation per line, each compacted separately. A line that cannot
-//! be compacted is copied unchanged, so that one bad record does not stop a million others.
+//! Compacts a batch, which has one conversation per line. Each conversation is compacted
+//! separately, and a line that cannot be compacted is copied unchanged, so that one bad record does
+//! not stop the others.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -15,7 +16,7 @@ use crate::error::rewritable;
 use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session};
 
-/// Takes the lines of a batch in order, with the notes on each.
+/// Takes the next line of the new batch, with the notes about it.
 pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<()> + 't;
 
 /// The options for compacting a batch.
@@ -36,10 +37,10 @@ pub struct BatchPass<'p> {
 
 /// A line of the new batch.
 pub struct BatchLine {
-    /// Its bytes.
+    /// The bytes of the line.
     pub bytes: Vec<u8>,
-    /// The outcome of the conversation, or the reason why it could not be compacted. `None` if the
-    /// line has no conversation.
+    /// How the compaction of the conversation ended, or why it failed. `None` if the line has no
+    /// conversation.
     pub ended: Option<Result<Report>>,
 }
 
@@ -47,7 +48,7 @@ pub struct BatchLine {
 struct Done {
     line: BatchLine,
     notes: Notes,
-    /// Whether the line is an object without a conversation.
+    /// Whether the line is a JSON object without a conversation.
     is_other: bool,
 }
 
@@ -80,8 +81,8 @@ impl BatchPass<'_> {
         Ok(())
     }
 
-    /// Compacts the conversation of a line, whose `bytes` have no tag. A line that is bad or too
-    /// long stays as it is.
+    /// Compacts the conversation in a line; `bytes` is the line without its tag. A line that is bad
+    /// or too long stays as it is.
     fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done> {
         let record = origin.clone().record(&bytes);
         let mut notes = Notes::new();
@@ -96,7 +97,7 @@ impl BatchPass<'_> {
                         (tag(report.outcome.as_str()), Some(Ok(report)))
                     }
                     Ok((report, new)) => (new, Some(Ok(report))),
-                    // A full disk would fail the next conversation as well.
+                    // On a full disk, all later conversations would fail, too.
                     Err(error) if matches!(error.kind, ErrorKind::Temporary(_)) => {
                         return Err(error);
                     }
@@ -108,7 +109,7 @@ impl BatchPass<'_> {
         Ok(Done { line: BatchLine { bytes: new.unwrap_or(bytes), ended }, notes, is_other })
     }
 
-    /// Returns the report on the conversation of a line, and the new line if it changed.
+    /// Returns the report on the conversation in a line, and the new line if it changed.
     fn conversation(
         &self,
         record: &Record<'_>,
@@ -130,8 +131,8 @@ impl BatchPass<'_> {
         Ok((report, new))
     }
 
-    /// Returns the report on a conversation, and the new object with the rest of its line, if the
-    /// messages changed.
+    /// Returns the report on a conversation and, if its messages changed, the new object with the
+    /// rest of its line.
     fn messages(
         &self,
         object: &Object<'_>,
@@ -142,8 +143,8 @@ impl BatchPass<'_> {
         let lines = frame.lines();
         let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;
         let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;
-        // The records of an agent's log depend on their lines, which a list of messages does not
-        // have.
+        // The records of an agent's log depend on its lines, and a list of messages has no such
+        // lines.
         rewritable(Some(content.dialect), "compacted in a batch", None)?;
         let (report, content) = compact_stream(self.options, self.environment, content, notes)?;
         let new = content.bytes()?;
@@ -151,7 +152,7 @@ impl BatchPass<'_> {
     }
 }
 
-/// Returns the line with a tag that gives the reason why it stays.
+/// Returns the line with a tag that says why it was not compacted.
 fn tagged(record: &Record<'_>, why: &str) -> Option<Vec<u8>> {
     let why = serde_json::Value::from(why);
     let tag = Tag { others: vec![format!("\"failed\":{why}")], ..Tag::default() };

@@ -25,38 +25,40 @@ pub struct Compaction<'c> {
     content: &'c Content,
     survey: Survey<'c>,
     before: SizeBefore,
-    /// The large results that were put into files first.
+    /// The large tool results that were offloaded to files before the compaction.
     offloaded: Option<Offloaded<'c>>,
     /// Whether a trigger fired, or the budget is exceeded.
     is_due: bool,
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
-    /// The counts of the lines, if all of them were read as they are in the file.
+    /// The counts of the file's lines; `None` for a log or a document, or if the user's options
+    /// changed how the lines are read.
     pub tally: Option<Tally>,
-    /// The report on how it ends.
+    /// The report on how the compaction ends.
     pub report: Report,
 }
 
 /// The new content of a session.
 pub struct Compacted {
-    /// The messages.
+    /// The messages of the new session.
     pub content: Content,
-    /// The summary among the messages.
+    /// The summary among these messages, if there is one.
     pub summary: Option<Summary>,
 }
 
-/// The step before summarizing that makes a session smaller.
+/// A step before summarizing that made the session smaller: offloading or pruning.
 struct FirstStep {
     what: &'static str,
     size: Size,
-    /// Whether nothing needs to be summarized after it.
+    /// Whether nothing needs to be summarized after this step.
     is_enough: bool,
 }
 
 impl<'c> Compaction<'c> {
-    /// Surveys a session. `may_score` allows scoring what survives. If the session is above a limit
-    /// at which its items should already be in the memory, all messages go to `flush`.
+    /// Surveys a session. `may_score` allows the compaction to score what survives. If the session
+    /// is above a limit at which its items should already be in the memory, all its messages go to
+    /// `flush`.
     pub fn survey(
         source: &'c Source<'c>,
         name: Option<&str>,
@@ -70,7 +72,7 @@ impl<'c> Compaction<'c> {
                 Some(scores) => scores,
                 None => content.length()? <= MOST_SCORED_BYTES,
             };
-        // If the session may not be due, its ledger is built only when it is.
+        // If the session may turn out not to be due, its ledger is built later, and only if needed.
         let reads_ledger = scores && !plan.options.only_if_due;
         let questions = source.prune_first.questions(plan);
         let flush = flush.filter(|_| plan.limits.triggers.flush_share.is_some());
@@ -128,7 +130,8 @@ impl<'c> Compaction<'c> {
         limits.triggers.flush_share.is_some() && limits.is_due(&self.before.size)
     }
 
-    /// Returns the step that is due, and records why. A session to be compacted must be understood.
+    /// Returns the step that is due, and records the triggers in the report. Fails if a session
+    /// that is to be compacted has messages that are not understood.
     pub fn step(&mut self) -> Result<Step> {
         let step = self.due_step();
         if step == Step::Compact && self.source.plan.policy().enabled {
@@ -161,7 +164,8 @@ impl<'c> Compaction<'c> {
         step
     }
 
-    /// Uses the API's count if it is recorded, because the target for our own count has a margin.
+    /// Returns true if the session is above its target. The API's count is used if it is recorded,
+    /// because the target for our own count includes a margin.
     fn is_over_target(&self) -> bool {
         let limits = &self.source.plan.limits;
         match &limits.usage {
@@ -170,7 +174,7 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Continues with the session that offloading left.
+    /// Continues the compaction with the session that offloading left.
     pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<()> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
@@ -194,9 +198,9 @@ impl<'c> Compaction<'c> {
         read
     }
 
-    /// Builds the new content, and describes it in the report. `has_store` says that the old
-    /// session will be in a snapshot. If the policy wants it, the messages that leave go to
-    /// `memory`.
+    /// Builds the new content, and describes it in the report. `has_store` tells whether the old
+    /// session will be in a snapshot. If the policy says so, the messages that leave the session go
+    /// to `memory`.
     pub fn build(
         &mut self,
         has_store: bool,
@@ -340,7 +344,8 @@ impl<'c> Compaction<'c> {
         Ok(Ok(Compacted { content, summary: None }))
     }
 
-    /// Ends the compaction if no model gave a summary. Offloaded results stay in their files.
+    /// Ends the compaction after no model returned a summary. Offloaded results stay in their
+    /// files.
     fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>> {
         self.report.no_summary = Some(error);
         let size = self.survey.size;
@@ -360,7 +365,7 @@ impl<'c> Compaction<'c> {
         }
         let unreadable = self.originals().map(Originals::unreadable);
         for ((line, path), why) in unreadable.into_iter().flatten() {
-            // A preview has not written its own files.
+            // A preview does not write the files of results that it would offload.
             let is_ours = self.offloaded.is_some_and(|it| it.paths.contains(&path));
             if self.source.plan.options.dry_run && is_ours {
                 continue;
@@ -387,7 +392,7 @@ impl<'c> Compaction<'c> {
         }
         if let Some(summary) = summary {
             let policy = &plan.policy().summary;
-            // A preview asks no model, so it does not fall back.
+            // A preview asks no model, so its method is not reported as a fallback.
             let wanted = if plan.options.dry_run { summary.method } else { policy.method };
             report.summing = Summing::new(wanted, Some(summary), Usage::default());
             report.summary = policy.in_report.then(|| summary.text.clone());

@@ -16,18 +16,18 @@ use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 /// A session in a file, whose format is known.
 pub struct Content {
     pub(super) file: FixedFile,
-    /// The dialect, which also applies to the new content.
+    /// The dialect of the session, and of the new content.
     pub dialect: &'static dyn Dialect,
     /// Whether the dialect was detected instead of named by the user.
     pub(super) is_detected: bool,
     pub(super) invalid: Invalid,
-    /// Whether it is one JSON document whose messages are the records.
+    /// Whether the session is one JSON document whose messages are the records.
     pub is_document: bool,
-    /// The time of the last change of its file, if known.
+    /// The time at which the file was last changed, if it is known.
     pub last_change: Option<Time>,
-    /// For a session lowered from a log: the line in the log of each record.
+    /// For a session lowered from a log: the line in the log from which each record comes.
     pub(super) lines: Option<Arc<[u64]>>,
-    /// The first message of that log that is not understood.
+    /// For a session lowered from a log: the first message in the log that is not understood.
     pub(super) unread: FirstUnread,
     /// Observes the progress of reading.
     pub(super) watch: Watch,
@@ -48,7 +48,8 @@ impl Content {
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
-            // The whole file is available, so the first exchange decides, however late it is.
+            // The whole file can be read, so the first exchange decides the dialect, however late
+            // it comes.
             known = file.reader().and_then(dialect_of_lines).map_err(ErrorKind::Read)?;
         }
         let is_empty = file.file.metadata().is_ok_and(|meta| meta.len() == 0);
@@ -88,7 +89,7 @@ impl Content {
         Self::open(file, dialect, invalid, Watch::default())
     }
 
-    /// Returns the same session with other bytes.
+    /// Returns a session in the same dialect whose bytes are in `file`.
     #[must_use]
     pub fn with(&self, file: File) -> Self {
         Self {
@@ -101,8 +102,8 @@ impl Content {
         }
     }
 
-    /// Returns the same session, with each record replaced by the bytes that `change` returns for
-    /// it.
+    /// Returns a copy of the session in which each record is replaced by the bytes that `change`
+    /// returns. `None` keeps the record.
     pub fn changed(
         &self,
         mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,
@@ -117,7 +118,7 @@ impl Content {
         Ok(self.with(file))
     }
 
-    /// Returns true if the last line has a line end.
+    /// Returns true if the last line ends with a newline.
     pub(super) fn ends_line(&self) -> Result<bool> {
         let length = self.length()?;
         let mut last = *b"\n";
@@ -127,13 +128,13 @@ impl Content {
         Ok(last == *b"\n")
     }
 
-    /// Returns the length in bytes.
+    /// Returns the length of the session in bytes.
     pub fn length(&self) -> Result<u64> {
         let meta = self.file.file.metadata().map_err(ErrorKind::Read)?;
         Ok(meta.len())
     }
 
-    /// Returns another handle on the file, positioned at the start.
+    /// Returns a new file descriptor for the session, positioned at the start.
     pub fn file(&self) -> Result<File> {
         let mut file = self.file.file.try_clone().map_err(ErrorKind::Read)?;
         file.rewind().map_err(ErrorKind::Read)?;
@@ -145,7 +146,7 @@ impl Content {
         self.session()?.each(handle)
     }
 
-    /// Counts the tokens and messages.
+    /// Counts the tokens and messages of the session.
     pub(super) fn size(&self, counter: &MessageCounter) -> Result<Size> {
         let mut size = Size::default();
         self.each(|record| {
@@ -158,8 +159,8 @@ impl Content {
         Ok(size)
     }
 
-    /// Like [`Self::each`], for a session that was read before. An exchange in another dialect is
-    /// no longer possible.
+    /// Like [`Self::each`], for a session that has been read before. An exchange in another dialect
+    /// would have been refused then.
     pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;
@@ -192,7 +193,7 @@ impl Content {
         Ok(session)
     }
 
-    /// Opens the content from its beginning, followed by these bytes.
+    /// Opens the content from its beginning, with these bytes appended.
     pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session> {
         let mut session =
             session(&self.file, behind, Some(self.dialect), self.invalid, &self.watch)?;
@@ -200,7 +201,8 @@ impl Content {
         Ok(session)
     }
 
-    /// Opens the content from its beginning as plain lines, without working out the context.
+    /// Opens the content from its beginning as plain lines, without finding out which are in the
+    /// context.
     pub(super) fn lines(&self) -> Result<Session> {
         if self.is_document {
             return self.session();
@@ -219,8 +221,8 @@ fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dia
     }
 }
 
-/// Opens a session in a file, followed by some bytes. A log is opened twice, so that its records
-/// need not wait in memory.
+/// Opens the session in a file, with some bytes appended. A log is opened twice, so that its
+/// records need not wait in memory.
 fn session(
     file: &FixedFile,
     behind: &[u8],
@@ -231,7 +233,8 @@ fn session(
     let options = Options { dialect, ..Options::default() };
     let length = file.file.metadata().map_err(ErrorKind::Read)?.len();
     let reader = || -> Result<Box<dyn Read + Send>> {
-        // Both readers must see the same bytes, even if an agent appends some meanwhile.
+        // Both readers must see the same bytes, even if an agent appends to the file in the
+        // meantime.
         let file = file.reader().map_err(ErrorKind::Read)?.take(length);
         Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
     };
@@ -242,7 +245,7 @@ fn session(
 /// The size of the write buffer of a temporary file, in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// Creates an unnamed temporary file, filled by `write`.
+/// Creates an unnamed temporary file with the bytes that `write` writes.
 pub fn temporary(write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<File> {
     let file = tempfile::tempfile().map_err(PassError::temporary)?;
     let mut output = BufWriter::with_capacity(BUFFER, &file);

@@ -1,5 +1,5 @@
-//! Stores facts about each record of a survey. A session can have any number of records, so all but
-//! the last few thousand entries are in a temporary file.
+//! Stores the facts about each record of a surveyed session. A session can have any number of
+//! records, so all but the last few thousand entries are in a temporary file.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -13,19 +13,19 @@ use crate::{PassError, Result};
 #[allow(clippy::struct_excessive_bools)] // Independent facts.
 pub(super) struct Entry {
     pub(super) line: u32,
-    /// Tokens before pruning; 0 for a line without a message.
+    /// The tokens of the record before pruning; 0 for a line without a message.
     pub(super) tokens: u32,
-    /// The number of the first record of its exchange, from 1; 0 outside any exchange.
+    /// The number, from 1, of the first record of the exchange; 0 outside any exchange.
     pub(super) exchange: u32,
     pub(super) kind: EntryKind,
     pub(super) role: Option<Role>,
-    /// The number of tool results in it; 255 means 255 or more.
+    /// The number of tool results in the record; 255 means 255 or more.
     pub(super) results: u8,
     pub(super) is_summary: bool,
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) pinned: bool,
-    /// Whether this piece is the first of its line, and whether it is the last.
+    /// Whether the record is the first piece of its line, and whether it is the last.
     pub(super) begins: bool,
     pub(super) ends: bool,
 }

@@ -1,5 +1,5 @@
-//! Tries ways to compact a session in turn, from the one that the policy asks for to the last
-//! resort. The next attempt follows if a result is not small enough.
+//! Tries one way to compact a session after another, from the one that the policy asks for to the
+//! last resort, until a result is small enough.
 
 use ctx_policy::Fallback;
 
@@ -9,13 +9,13 @@ use crate::allocate::LEAST_SUMMARY;
 use crate::{Notes, Result};
 
 impl Attempts<'_> {
-    /// Makes attempts until a result is smaller than the session and not above the target. If none
-    /// is, keeps as much of what the policy keeps as fits the target.
+    /// Makes attempts until a result is smaller than the session and not above the target. If no
+    /// result is, keeps as much of what the policy keeps as the target has room for.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
-        // Keeps less than the policy only if nothing else helps.
+        // Less than what the policy keeps is only kept if the session is due or above its target.
         let in_need = self.due || !plan.limits.fits(before);
-        // Compares with the minimum sizes first, to avoid attempts that cannot succeed.
+        // Attempts that cannot reach the target even at their minimum sizes are skipped.
         let can_share =
             in_need && plan.summarizes() && !plan.needs_model() && !plan.options.strict_target;
         let is_hopeless = !plan.limits.fits(self.before.system_tokens + LEAST_SUMMARY);
@@ -60,7 +60,7 @@ impl Attempts<'_> {
             read = Some(ready);
         }
         let shared = match in_need {
-            // That summary would be written by code.
+            // Code would write this summary, but the policy accepts only a model's.
             true if plan.needs_model() => None,
             true if plan.summarizes() => self.share(notes)?,
             true => self.keep_fewer(&summary, notes)?,
@@ -80,7 +80,8 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns true if tool results are within the limit of the trigger that fired for them.
+    /// Returns false if the trigger for tool results fired and the new content is still above its
+    /// limit.
     fn is_clean(&self, candidate: &Candidate) -> Result<bool> {
         let limit = self.session.plan.limits.triggers.tool_bytes;
         let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
@@ -89,13 +90,13 @@ impl Attempts<'_> {
         Ok(size.tool_bytes <= limit)
     }
 
-    /// Returns the attempts in order.
+    /// Returns the kinds of attempts in the order in which they are made.
     fn kinds(&self) -> Vec<AttemptKind> {
         let summary = &self.session.plan.policy().summary;
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
             Fallback::Smaller => Some(AttemptKind::Smaller),
             Fallback::Prune => Some(AttemptKind::Pruned),
-            // These name another writer, not another attempt.
+            // These fallbacks change who writes the summary. They are not further attempts.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
         let less = summary.safeguard.then_some(AttemptKind::LessKept);

@@ -10,28 +10,28 @@ use crate::Result;
 /// A preview of a compaction.
 #[derive(Debug, Serialize)]
 pub struct Forecast {
-    /// The zones: system, old and keep.
+    /// The contents of the zones system, old and keep, in this order.
     pub zones: Vec<ZoneCount>,
     /// The records that would be removed.
     pub leaving: Leaving,
 }
 
-/// The records of one zone.
+/// What one zone contains.
 #[derive(Debug, Serialize)]
 pub struct ZoneCount {
     /// The name of the zone.
     pub zone: &'static str,
     /// The number of records.
     pub records: u64,
-    /// The number of messages among them.
+    /// The number of messages among these records.
     pub messages: u64,
-    /// The tokens of the messages.
+    /// The total tokens of these messages.
     pub tokens: u64,
-    /// The first and the last line of each run of records.
+    /// The first and the last line of each run of consecutive lines.
     pub lines: Vec<(u64, u64)>,
 }
 
-/// The number of records that would be removed. A record of several kinds counts once for each.
+/// How many records would be removed, by kind. A record of several kinds counts once for each kind.
 #[derive(Debug, Default, Serialize)]
 pub struct Leaving {
     /// User messages.
@@ -42,9 +42,9 @@ pub struct Leaving {
     pub tool_results: u64,
     /// Lines that are not messages, and records that pruning drops before the summary.
     pub other_lines: u64,
-    /// Earlier summaries whose text goes into the new one.
+    /// Earlier summaries whose text goes into the new summary.
     pub carried_over: u64,
-    /// Records that would be in the snapshot.
+    /// Records that could be restored from the snapshot.
     pub recoverable: u64,
 }
 
@@ -52,8 +52,8 @@ pub struct Leaving {
 const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
-    /// Returns the preview for these zones. `earlier` is the number of earlier summaries in the new
-    /// one, and `saved` says whether a snapshot would be taken.
+    /// Returns the preview for these zones. `earlier` is the number of earlier summaries whose text
+    /// goes into the new one, and `saved` tells whether a snapshot would be taken.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,

@@ -1,7 +1,8 @@
 //! Compacts a session: a summary replaces old messages, and the latest messages stay.
 //!
-//! A survey reads the session and gathers the facts for all decisions. Each attempt reads it again
-//! and applies them. If a result is not small enough, the next attempt shortens more.
+//! A survey reads the session and gathers the facts for all decisions. Each attempt reads the
+//! session again and applies its decisions. If a result is not small enough, the next attempt
+//! shortens more.
 
 mod attempts;
 mod batch;
@@ -38,43 +39,43 @@ pub use options::{Environment, MakeWriter, Options};
 pub use report::{Attempt, Attention, Outcome, PRUNED_FIRST, Report, Survivors};
 pub use survey::MessageReader;
 
-/// A session whose large results are in files.
+/// A session whose large tool results have been offloaded to files.
 #[derive(Clone, Copy)]
 pub struct Offloaded<'a> {
-    /// The session without these results, and whether it is small enough. `None` if no result was
-    /// large.
+    /// The session without these results, and whether it is now small enough. `None` if no result
+    /// was large enough to offload.
     pub left: Option<(&'a Content, bool)>,
-    /// Restores the results, including those of earlier runs. Set if the policy wants them
-    /// summarized.
+    /// Restores the results, including those that earlier runs offloaded. Set if the policy wants
+    /// them to be summarized.
     pub originals: Option<&'a dyn Originals>,
-    /// The paths of the files.
+    /// The paths of the files to which results were offloaded.
     pub paths: &'a [String],
 }
 
 /// Restores offloaded results.
 pub trait Originals {
-    /// Starts a reading from the beginning of the session. There may be several.
+    /// Starts reading the session from its beginning. The session may be read several times.
     fn begin(&self);
 
-    /// Returns a record with its results restored, or `None` if it has no results in files.
+    /// Returns a record with its results restored, or `None` if none of them is in a file.
     fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>>;
 
-    /// Returns the files that could not be read, by line and path, with the reasons.
+    /// Returns why files could not be read, by the line of the result and the path of the file.
     fn unreadable(&self) -> BTreeMap<(u64, String), String>;
 }
 
-/// An opened session with its limits.
+/// A session that has been opened for a compaction, with its limits.
 pub struct Source<'a> {
     plan: Plan<'a>,
     /// The content to compact.
     content: Content,
-    /// The log that `content` was lowered from.
+    /// The log that `content` was lowered from; `None` for a plain session.
     log: Option<Content>,
-    /// The rules for pruning before anything else.
+    /// The rules for pruning before anything is summarized.
     prune_first: Rules,
 }
 
-/// The new state of the session's file.
+/// How a compaction changes the session's file.
 pub enum NewFile {
     /// Lines to append to the file.
     Appended(Vec<u8>),
@@ -105,24 +106,25 @@ impl<'a> Source<'a> {
         Ok(Self { plan, content, log, prune_first })
     }
 
-    /// Returns the session as messages.
+    /// Returns the session to compact. For a log, this is its context as a plain session.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// Returns true if each line of the file is read as in a session of unknown format.
+    /// Returns true if every line of the file is read in the detected dialect and bad lines are
+    /// kept, as if the user had given no options.
     fn reads_lines(&self) -> bool {
         let Content { dialect, is_detected, is_document, invalid, .. } = self.content;
         let is_own = self.log.is_none() && is_detected && dialect.is_certain();
         is_own && !is_document && invalid == Invalid::Keep
     }
 
-    /// Returns the target of the compaction, in our tokens.
+    /// Returns the target of the compaction, in tokens by our count.
     pub fn target(&self) -> Option<u64> {
         self.plan.limits.target
     }
 
-    /// Returns the new file if a compaction leaves `new`.
+    /// Returns the new state of the session's file if a compaction leaves the messages `new`.
     pub fn new_file(&self, new: Content, report: &Report, notes: &mut Notes) -> Result<NewFile> {
         match &self.log {
             Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),
@@ -130,7 +132,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the new content as a document, if the session is one.
+    /// Returns the new content as a JSON document, if the session is such a document.
     pub fn as_document(&self, new: &Content) -> Result<Option<Content>> {
         let original = self.log.as_ref().unwrap_or(&self.content);
         if !original.is_document {
@@ -145,8 +147,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns the compacted session, or the unchanged session if there is nothing to do or nothing
-/// helps.
+/// Returns the compacted session, or the unchanged session if nothing needs to be done or nothing
+/// makes it smaller.
 pub fn compact_stream(
     options: &Options,
     environment: &Environment,
@@ -172,8 +174,8 @@ pub fn compact_stream(
     Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
 }
 
-/// Clears the call for attention. A stream cannot count attempts, so a frequent job would report
-/// the same session each time.
+/// Withdraws the request for a person's attention. Failed attempts on a stream cannot be counted,
+/// so a frequent job would report the same session each time.
 fn settle(options: &Options, report: &mut Report) {
     if options.only_if_due && report.outcome != Outcome::SummaryFailed {
         report.attention = Attention::None;
@@ -192,8 +194,8 @@ fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Con
     Ok((compaction.report, None))
 }
 
-/// Prunes the messages to send, while the stored session stays unchanged. Returns `None` if that
-/// frees nothing or misses the target.
+/// Prunes the messages to send, while the stored session stays unchanged. Returns `None` if pruning
+/// frees no tokens or does not reach the target.
 fn prune_sent(
     plan: &Plan<'_>,
     content: &Content,

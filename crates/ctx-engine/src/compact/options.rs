@@ -16,7 +16,7 @@ use crate::prune::Cache;
 use crate::summarize::{self, TellSizes, Writer, recognizer};
 use crate::{Notes, Pin, Result, Time};
 
-/// The caller's options.
+/// What the caller asks of a compaction.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent switches.
 pub struct Options {
@@ -30,26 +30,27 @@ pub struct Options {
     pub force: bool,
     /// Whether this is a preview, which writes nothing and asks no model.
     pub dry_run: bool,
-    /// Whether to score what survives; `None` lets the size of the session decide.
+    /// Whether to score how much of the session survives. With `None`, a session is scored unless
+    /// it is very large.
     pub score: Option<bool>,
     /// The maximum tokens of the whole context, shared by the summary and the latest messages.
     pub budget: Option<u64>,
-    /// Whether to reject a result above the target.
+    /// Whether to reject a result that is above the target.
     pub strict_target: bool,
-    /// The amount to keep, if set by flags. The target never reduces it, unlike the policy's own
-    /// numbers.
+    /// How much to keep, if flags set it. Unlike the policy's own numbers, this is never reduced to
+    /// reach the target.
     pub keep: Keep,
     /// The length of the summary in tokens, if set by a flag.
     pub summary_tokens: Option<u64>,
     /// The records that always stay.
     pub pins: Vec<Pin>,
-    /// The time of the last call of the model, for records without times.
+    /// The time of the last call to the model, for sessions whose records have no times.
     pub last_call: Option<Time>,
     /// Whether to ignore the usage that an agent recorded, and use our own count.
     pub ignore_usage: bool,
 }
 
-/// The environment of a compaction: values that do not affect its decisions by policy.
+/// The environment of a compaction: what it needs in addition to the caller's options.
 #[derive(Clone)]
 pub struct Environment {
     /// Counts tokens.
@@ -58,11 +59,12 @@ pub struct Environment {
     pub model_window: Option<u64>,
     /// Makes the writer that asks a model. `None` if no model may be asked.
     pub model: Option<Arc<MakeWriter>>,
-    /// The headings that a model's summary must have, if those of the template are known.
+    /// The headings that a model's summary must have; empty if the template's headings are not
+    /// known.
     pub headings: Vec<String>,
     /// Whether handles may promise that the original is in the store.
     pub saved: Saved,
-    /// The current time.
+    /// Returns the current time.
     pub now: fn() -> DateTime<Utc>,
     /// The folder for temporary files.
     pub temp: PathBuf,
@@ -87,7 +89,7 @@ impl Environment {
     }
 }
 
-/// The limits for a session.
+/// The limits that apply to one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
     /// Determines when the session is due.
@@ -95,31 +97,31 @@ pub(super) struct Limits {
     /// The maximum tokens of the whole context after the compaction, by our count. Without a
     /// target, the session only has to get smaller.
     pub(super) target: Option<u64>,
-    /// The usage that an agent recorded.
+    /// The size of the session in the API's tokens, if the agent recorded usage.
     pub(super) usage: Option<KnownUsage>,
-    /// The window recorded in the log.
+    /// The model's window, if the log records it.
     pub(super) window: Option<u64>,
 }
 
-/// Limits in the tokens of the API.
+/// The size and the target of a session in the API's tokens.
 #[derive(Clone, Debug)]
 pub(super) struct KnownUsage {
     /// The likely tokens of the session.
     pub(super) tokens: u64,
-    /// The target.
+    /// The maximum tokens of the whole context after the compaction.
     pub(super) target: Option<u64>,
     /// Estimates the size of the context after the compaction.
     pub(super) after: Calibrator,
 }
 
 impl Limits {
-    /// Returns true if the limits depend on the API's count.
+    /// Returns true if the API's count is needed to apply the limits.
     pub(super) fn want_usage(&self, options: &Options) -> bool {
         !options.ignore_usage && (options.only_if_due || self.target.is_some())
     }
 
-    /// Converts the limits for a log with recorded usage. They then refer to the API's tokens,
-    /// while the kept part is counted in ours.
+    /// Adapts the limits to a log with recorded usage. The limits then refer to the API's tokens,
+    /// and the target is converted to our tokens, in which the kept part is counted.
     #[must_use]
     pub(super) fn calibrated(
         mut self,
@@ -173,9 +175,9 @@ impl Limits {
 /// system prompt and the tools leave less, because a session cannot continue with less.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// Returns how many of our tokens are certain to stay within `limit` tokens of the API. A
-/// compaction only shrinks messages, so a limit below the rest of the request cannot be met. The
-/// messages then get [`LEAST_MESSAGES`], unless the limit is strict.
+/// Returns how many tokens by our count are certain to stay within `limit` tokens by the API's
+/// count. A compaction shrinks only messages, so it cannot meet a limit that the rest of the
+/// request exceeds. The messages then get [`LEAST_MESSAGES`], unless the limit is strict.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let sure = after.counted_within(limit, |it| it.high);
@@ -193,8 +195,9 @@ fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Note
     if is_strict { sure } else { least }
 }
 
-/// Returns how many of our tokens most likely make `limit` tokens of the API, less a small margin.
-/// Without it, a result that just fills the budget would exceed it after the next message.
+/// Returns how many tokens by our count most likely correspond to `limit` tokens by the API's
+/// count, less a small margin. Without the margin, a result that just fills the budget would exceed
+/// it after the next message.
 fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let likely = after.counted_within(limit - limit / MARGIN, |it| it.tokens);
@@ -205,7 +208,7 @@ fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     least
 }
 
-/// The fraction of a budget that stays free if the API's count is an estimate.
+/// One part in this many of a budget stays free if the API's count is an estimate.
 const MARGIN: u64 = 64;
 
 fn least_anyway(least: u64, after: &Calibrator) -> String {
@@ -235,7 +238,7 @@ pub(super) struct Plan<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SizeBefore {
     pub(super) size: Size,
-    /// Tokens of the system messages.
+    /// The tokens of the system messages.
     pub(super) system_tokens: u64,
 }
 
@@ -251,7 +254,7 @@ impl<'a> Plan<'a> {
         &self.options.policy
     }
 
-    /// Returns a counted size with what the user and the log say about the session.
+    /// Returns a counted size, completed with what the user and the log say about the session.
     pub(super) fn measured(&self, counted: Size) -> Size {
         Size {
             overflow: self.options.overflow,
@@ -261,19 +264,19 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the requested budget, in our tokens.
+    /// Returns the requested budget, in tokens by our count.
     pub(super) fn budget(&self) -> Option<u64> {
         self.options.budget.map(|tokens| self.limits.target.unwrap_or(tokens))
     }
 
-    /// Returns how much the policy keeps.
+    /// Returns how much of the session the policy keeps.
     pub(super) fn keep(&self, before: &SizeBefore) -> Keep {
         let tokens = self.recent_tokens(before);
         Keep { tokens, recent_share: None, ..self.policy().keep }
     }
 
-    /// Returns smaller amounts to keep, largest first, for when the policy keeps too much. Amounts
-    /// set by flags do not shrink.
+    /// Returns smaller amounts to keep, largest first, to try if what the policy keeps is too much.
+    /// Amounts set by flags do not shrink.
     pub(super) fn smaller_keeps(&self, before: &SizeBefore) -> Vec<Keep> {
         if self.options.keep.is_some() {
             return vec![self.options.keep];
@@ -296,19 +299,19 @@ impl<'a> Plan<'a> {
         Some(recent.min(room))
     }
 
-    /// Returns the summary length to request.
+    /// Returns the length of the summary to request, in tokens.
     pub(super) fn summary_length(&self, before: &SizeBefore) -> u64 {
         let length = self.policy().summary.length(before.size.tokens);
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
-    /// Returns the writer within a budget. The summary gets the tokens that the budget leaves,
-    /// unless a flag sets its length.
+    /// Returns the writer of a summary within a budget. The summary gets the tokens that the budget
+    /// leaves, unless a flag sets its length.
     pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer> {
         let length = self.options.summary_tokens;
         let mut writer = self.by_model(length, notes)?;
         let model = writer.as_mut().and_then(|writer| writer.model.as_mut());
-        // Models cannot count tokens, so the limit is the budget, not the policy's factor.
+        // Models cannot count tokens, so the budget limits the summary, not the policy's factor.
         if let Some(model) = model {
             model.most_percent = model.most_percent.max(USUAL_PERCENT);
         }
@@ -332,7 +335,7 @@ impl<'a> Plan<'a> {
         Ok(Some(writer))
     }
 
-    /// Returns a writer that uses code, for at most this many tokens.
+    /// Returns a writer that asks no model, for a summary of at most this many tokens.
     pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
         Writer::offline(self.policy().summary.offline(), tokens)
     }
@@ -358,7 +361,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Recognizes the summaries of earlier compactions.
+    /// Returns a recognizer of the summaries that earlier compactions wrote.
     pub(super) fn recognizer(&self) -> Recognizer {
         recognizer(self.policy().summary.header.as_deref())
     }
@@ -373,8 +376,8 @@ impl<'a> Plan<'a> {
         self.policy().summary.method != Method::None
     }
 
-    /// Returns true if the policy prunes at this time. A policy that only prunes does so first,
-    /// because it has no summary to wait for.
+    /// Returns true if the policy prunes at this time. A policy that only prunes does so before
+    /// anything else, because there is no summary to wait for.
     pub(super) fn prunes(&self, when: When) -> bool {
         match (self.policy().mode, self.policy().prune.when) {
             (Mode::SummaryOnly, _) => false,
@@ -383,8 +386,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the cache that must be cold before anything is pruned. `last_change` is used if the
-    /// time of the last call is unknown.
+    /// Returns the prompt cache that must have expired before anything is pruned. `last_change` is
+    /// used if the time of the last call is unknown.
     pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
         Some(Cache {
             ttl: self.policy().prune.cache_ttl?.0,
@@ -393,13 +396,13 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Returns true if old results are cleared when trimming leaves this size.
+    /// Returns true if old results are cleared after trimming has left a session of this size.
     pub(super) fn clears(&self, left: &Size) -> bool {
         self.policy().prune.clear == Clear::Always || self.limits.is_over(left)
     }
 }
 
-/// Returns `keep` with each of its numbers scaled.
+/// Returns `keep` with `scale` applied to each of its numbers.
 pub(super) fn scaled(keep: Keep, scale: impl Fn(u64) -> u64) -> Keep {
     Keep {
         messages: keep.messages.map(&scale),

@@ -1,4 +1,4 @@
-//! Prunes by the policy: long results are trimmed and, if that is not enough, old results are
+//! Prunes as the policy says: long results are trimmed and, if that is not enough, old results are
 //! cleared.
 
 use crate::message_counter::MessageCounter;
@@ -22,7 +22,7 @@ pub(super) struct Pruned {
     pub(super) size: Size,
 }
 
-/// The pruning rules of a policy, without and with clearing old results.
+/// The pruning rules of a policy: those that only trim, and those that also clear old results.
 pub(super) struct Rules {
     trims: Option<Options>,
     clears: Option<Options>,
@@ -75,7 +75,7 @@ pub(super) fn decide<'p>(
     if let Some(clears) = &rules.clears
         && plan.clears(&size)
     {
-        // Uses the original results, so that each handle names the original text.
+        // Starts again from the original results, so that each handle describes the original text.
         verdicts = verdicts.under(clears);
         judged = judge(plan, &verdicts, may, notes);
     }
@@ -83,7 +83,7 @@ pub(super) fn decide<'p>(
     judged
 }
 
-/// Returns the size that is left, or `None` if too little is freed.
+/// Returns the size that is left after pruning, or `None` if too little is freed.
 fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> Option<Size> {
     if !may {
         return None;
@@ -98,7 +98,7 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
 }
 
 /// Applies the verdicts of a survey, and changes nothing else. Also returns the signed reasoning
-/// that the changes break.
+/// that these changes invalidate.
 pub(super) fn carry_out(
     plan: &Plan<'_>,
     content: &Content,

@@ -10,12 +10,12 @@ use crate::Result;
 use crate::prune::record_edits;
 use crate::summarize::ChangedRecord;
 
-/// A surveyed session.
+/// A surveyed session that can be read again.
 pub(super) struct Reading<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) content: &'a Content,
     pub(super) survey: &'a Survey<'a>,
-    /// The offloaded results, if they are summarized.
+    /// Restores offloaded results, if they are to be summarized.
     pub(super) originals: Option<&'a dyn Originals>,
 }
 

@@ -14,34 +14,34 @@ use super::forecast::Forecast;
 use crate::PassError;
 use crate::summarize::Summing;
 
-/// The outcome for a session.
+/// How the compaction of a session ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The session is smaller.
+    /// The session is smaller, and within its target if it has one.
     Compacted,
-    /// The session is smaller, but above the target, because the part that must stay is larger.
+    /// The session is smaller, but above the target, because the part that must stay exceeds it.
     OverTarget,
-    /// Nothing was summarized; the request to the model is smaller.
+    /// Nothing was summarized, but the messages sent to the model were pruned.
     Pruned,
-    /// Everything was kept.
+    /// Nothing could be removed, so everything was kept.
     #[default]
     NothingToDo,
     /// No trigger fired.
     NotDue,
-    /// Items went into the memory; the session is unchanged.
+    /// Items were written to the memory, but the session is unchanged.
     Flushed,
     /// The policy is switched off.
     Disabled,
-    /// The result would not be smaller.
+    /// No result would be smaller than the session.
     NoGain,
     /// The part that must stay is above the target, and nothing was written.
     Unreachable,
-    /// No model gave a usable summary, and the policy accepts no other. Results that were offloaded
-    /// stay in their files, so the session may still be smaller.
+    /// No model gave a usable summary, and the policy accepts no other summary. Results that were
+    /// offloaded stay in their files, so the session may still be smaller.
     SummaryFailed,
-    /// Earlier attempts failed, and the session has not grown since.
+    /// Earlier attempts failed, and the session has not grown since, so it was skipped.
     GivenUp,
 }
 
@@ -84,7 +84,7 @@ pub enum Attention {
 pub struct Attempt {
     /// The name of the attempt.
     pub what: &'static str,
-    /// The tokens of its result.
+    /// The tokens of the session that the attempt produced.
     pub tokens: u64,
 }
 
@@ -94,11 +94,11 @@ pub const PRUNED_FIRST: &str = "pruned-first";
 /// How many items of one class of the ledger survived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Survivors {
-    /// Items in the new session.
+    /// The number of items in the new session.
     pub retained: u64,
-    /// Items that the new session refers to.
+    /// The number of items that the new session only refers to.
     pub recoverable: u64,
-    /// Items that only a snapshot of the old session has.
+    /// The number of items that only a snapshot of the old session has.
     pub lost: u64,
 }
 
@@ -110,63 +110,63 @@ pub struct Report {
     /// The session as the user named it; `None` for stdin.
     #[serialize_always]
     pub name: Option<String>,
-    /// The line of a conversation in a batch.
+    /// The line of the conversation in a batch; `None` if the session is no batch.
     pub line: Option<u64>,
     /// The id of the session in the store.
     pub session: Option<String>,
     /// The name of the policy.
     pub preset: String,
-    /// The outcome.
+    /// How the compaction ended.
     pub outcome: Outcome,
     /// Whether the outcome is good, as [`Outcome::is_good`] says.
     pub success: bool,
-    /// Whether it was a preview.
+    /// Whether the run was only a preview.
     pub dry_run: bool,
     /// The triggers that fired, or `manual` if none fired and the user requested the compaction.
     pub triggers: Vec<&'static str>,
-    /// The tokens before.
+    /// The tokens of the session before the compaction.
     pub tokens_before: u64,
-    /// The tokens after.
+    /// The tokens of the session after the compaction.
     pub tokens_after: u64,
-    /// The tokens before, less the tokens after.
+    /// The number of tokens by which the session shrank.
     pub freed_tokens: u64,
-    /// The tokens after, divided by the tokens before; `None` for an empty session.
+    /// `tokens_after` divided by `tokens_before`; `None` for an empty session.
     #[serialize_always]
     pub ratio: Option<f64>,
     /// The upper bound of the API's count before the compaction, from recorded usage.
     pub calibrated_tokens: Option<u64>,
     /// The API's likely count after the compaction.
     pub calibrated_after: Option<u64>,
-    /// The maximum tokens of the whole context.
+    /// The maximum tokens of the whole context, by our count.
     pub target_tokens: Option<u64>,
-    /// The same limit in the API's tokens, if an agent recorded usage.
+    /// The maximum tokens of the whole context by the API's count, if an agent recorded usage.
     pub limit_tokens: Option<u64>,
-    /// The messages before, without system messages.
+    /// The number of messages before the compaction, without system messages.
     pub messages_before: u64,
-    /// The messages after, without system messages.
+    /// The number of messages after the compaction, without system messages.
     pub messages_after: u64,
     /// The number of kept records, without system messages.
     pub kept_records: Option<u64>,
     /// The number of the first kept record, from 0.
     pub first_kept_index: Option<u64>,
-    /// The method of the summary, and the cost of the model.
+    /// How the summary was made, and what the model cost.
     #[serde(flatten)]
     pub summing: Summing,
     /// Milliseconds until the new content was ready to be written.
     pub duration_ms: u64,
-    /// The summary, if the policy wants it in the report.
+    /// The text of the summary, if the policy wants it in the report.
     pub summary: Option<String>,
     /// The tokens of the summary.
     pub summary_tokens: Option<u64>,
     /// The file in the store with the summaries of the session.
     pub summary_file: Option<String>,
-    /// The number of repairs to a model's answer.
+    /// The number of repairs that were made to a model's answer.
     pub summary_repairs: Option<usize>,
-    /// The plan of a preview.
+    /// What the compaction would do, if the run was a preview.
     pub plan: Option<Forecast>,
-    /// The attempts, in order.
+    /// The attempts to make the session smaller, in order.
     pub attempts: Vec<Attempt>,
-    /// The snapshot of the replaced session.
+    /// The snapshot that has the replaced session.
     pub snapshot: Option<String>,
     /// Files of offloaded results that went into the trash because nothing refers to them.
     pub deleted_files: Option<Vec<String>>,
@@ -175,19 +175,19 @@ pub struct Report {
     pub unreadable: Vec<String>,
     /// The share of the ledger's items that survived, as in `ctx-score`.
     pub items_kept: Option<f64>,
-    /// The items that survived, by class.
+    /// How many items of the ledger survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
     /// Bytes that an agent appended during the compaction, and that were carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
-    /// The reason why there is no summary.
+    /// Why there is no summary, if a model failed to write one.
     #[serde(skip)]
     pub no_summary: Option<PassError>,
     /// Whether a person should look at the session.
     #[serde(skip)]
     pub attention: Attention,
-    /// The time at which it began.
+    /// The time at which the compaction began.
     #[serde(skip)]
     pub begun: DateTime<Utc>,
     /// The name of the preset, if the policy is a built-in one. The audit log records no other
@@ -235,7 +235,7 @@ impl Report {
         self.duration_ms += next.duration_ms;
     }
 
-    /// Records the cost of models and the time that has passed until `now`.
+    /// Records the cost of models, and the time from the beginning of the compaction until `now`.
     pub(super) fn measure(&mut self, usage: Usage, now: DateTime<Utc>) {
         self.summing.usage = usage;
         // If the clock was set back, the duration is 0.
@@ -253,14 +253,14 @@ impl Report {
         self.survived = survivors.collect();
     }
 
-    /// Returns the fewest tokens of any attempt.
+    /// Returns the fewest tokens that any attempt reached, or the tokens before without an attempt.
     pub fn best(&self) -> u64 {
         let tokens = self.attempts.iter().map(|attempt| attempt.tokens);
         tokens.min().unwrap_or(self.tokens_before)
     }
 }
 
-/// Returns the share that is left, or `None` for an empty session.
+/// Returns which share of the tokens is left, or `None` for an empty session.
 pub(super) fn ratio(after: u64, before: u64) -> Option<f64> {
     (before > 0).then(|| rounded(after as f64 / before as f64))
 }

@@ -23,13 +23,14 @@ use crate::summarize::recognizer;
 use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
 use crate::{Result, Time, pins};
 
-/// The facts about a session.
+/// The facts that a survey gathers about a session.
 #[derive(Default)]
 pub(super) struct Survey<'p> {
     entries: Entries,
     joined: Joined,
     pub(super) size: Size,
-    /// Tokens of the system messages, including the priming if one of them comes first.
+    /// The tokens of the system messages, including the conversation's overhead if one of them
+    /// comes first.
     pub(super) system_tokens: u64,
     /// The pruning verdict on each record; `None` without pruning.
     pub(super) pruned: Option<Verdicts<'p>>,
@@ -50,8 +51,9 @@ pub(super) struct Zones {
 }
 
 impl<'p> Survey<'p> {
-    /// Reads a session. `pruning` has the rules and the counter of pruning. If `scored`, also
-    /// builds the ledger. The messages also go to `flush`.
+    /// Surveys a session. `pruning` has the rules for pruning and the counter that they use. If
+    /// `scored` is set, the ledger is built as well. The messages also go to `flush`, if there is
+    /// one.
     pub(super) fn of(
         plan: &Plan<'_>,
         content: &Content,
@@ -82,8 +84,8 @@ impl<'p> Survey<'p> {
         self.entries.len()
     }
 
-    /// Passes the facts about each record to `handle`, with its number from 0 and the tokens that
-    /// are left after pruning.
+    /// Passes the number of each record, from 0, and the facts about it to `handle`. The tokens are
+    /// those that are left after pruning.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.entries.each(|record, entry| {
             let left = self.pruned.as_ref().map(|it| saturating_u32(it.tokens(record)));
@@ -134,7 +136,7 @@ impl<'p> Survey<'p> {
         Ok(zones)
     }
 
-    /// Returns the tokens and messages of the records that stay, without a summary.
+    /// Counts the tokens and messages of the records that stay, without a summary.
     pub(super) fn kept(&self, zones: &Zones) -> Result<Size> {
         let mut size = Size::default();
         self.each_left(|record, entry| {
@@ -164,7 +166,7 @@ impl Entry {
     }
 }
 
-/// Reads records into a survey.
+/// Builds a survey from the records of a session.
 struct Surveyor<'a, 'p, 'f> {
     plan: &'a Plan<'a>,
     dialect: &'static dyn Dialect,
@@ -289,17 +291,17 @@ impl<'p> Surveyor<'_, 'p, '_> {
     }
 }
 
-/// Reads messages for the caller, such as for a memory.
+/// Receives the messages of a session, for example to fill a memory.
 pub trait MessageReader {
-    /// Reads the next message, in the order of the session.
+    /// Receives the next message of the session, with its line and its date.
     fn read(&mut self, message: Message<'_>, line: u64, date: Option<NaiveDate>);
 }
 
 /// A message with its line and its date.
 type Dated<'m> = (Message<'m>, u64, Option<NaiveDate>);
 
-/// Returns a message for a reader, unless it is an earlier summary. Its items were read from the
-/// original messages when they were summarized.
+/// Returns a message with its line and date, or `None` for an earlier summary. The items of that
+/// summary were read from the original messages when these were summarized.
 pub(super) fn dated<'m>(
     record: &Record<'_>,
     message: Message<'m>,
@@ -315,7 +317,8 @@ pub(super) fn dated<'m>(
 }
 
 /// Passes the messages of a session to a reader while the session is surveyed, so that another
-/// thread can work on them. Only a session that is due is flushed, so messages wait until it is.
+/// thread can work on them. Only a session that is due is flushed, so messages wait until the
+/// session turns out to be due.
 pub(super) struct Flush<'f> {
     reader: &'f mut dyn MessageReader,
     recognizer: Recognizer,
@@ -325,7 +328,7 @@ pub(super) struct Flush<'f> {
     bytes: usize,
 }
 
-/// At most this many bytes of records wait. A session is usually due long before.
+/// The maximum bytes of records whose messages wait. A session is usually due long before that.
 const MOST_WAITING: usize = 8 << 20;
 
 impl<'f> Flush<'f> {
@@ -333,7 +336,7 @@ impl<'f> Flush<'f> {
         Self { reader, recognizer: plan.recognizer(), is_due: false, waiting: Vec::new(), bytes: 0 }
     }
 
-    /// Adds the next message. `is_due` says whether the session is due with it.
+    /// Adds the next message. `is_due` returns true if the session is due, including this message.
     pub(super) fn push(
         &mut self,
         record: &Record<'_>,

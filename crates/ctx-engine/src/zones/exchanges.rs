@@ -1,8 +1,9 @@
-//! Finds exchanges as records arrive: replies with calls, joined by the results that answer them. A
-//! result belongs to the nearest earlier call with its id, so ids may repeat, and a result may be
-//! far from its call. Some APIs treat adjacent replies as one message. A reply that directly
-//! follows one with open calls therefore joins it, and so does a result in that position that
-//! answers nothing. All records of one message are in one exchange, with everything between them.
+//! Finds exchanges as records arrive. An exchange consists of replies with calls and the results
+//! that answer them. A result belongs to the nearest earlier call with its id, so ids may repeat,
+//! and a result may be far from its call. Some APIs treat adjacent replies as one message. A reply
+//! that directly follows a reply with open calls therefore joins its exchange, and so does a result
+//! in that position that answers no call. All records of one message are in one exchange, together
+//! with everything between them.
 
 use std::collections::HashMap;
 
@@ -12,17 +13,17 @@ use ctx_format::{Outline, Role};
 /// An exchange, identified by the number of its first record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Exchange {
-    /// The number of its first record.
+    /// The number of the first record in the exchange.
     pub(super) first: u64,
-    /// The number of its last record so far.
+    /// The number of the last record in the exchange so far.
     pub(super) last: u64,
-    /// The number of the last user message in it that begins a turn.
+    /// The number of the last user message in the exchange that begins a turn.
     pub(super) last_user: Option<u64>,
-    /// Whether any of its records is pinned.
+    /// Whether any record of the exchange is pinned.
     pub(super) pinned: bool,
-    /// The number of calls that may still be answered, and of messages that are not complete yet.
+    /// The number of calls that may still be answered, plus that of messages still incomplete.
     open: u64,
-    /// The number of records without a verdict.
+    /// The number of records in the exchange that have no verdict yet.
     undecided: u64,
 }
 
@@ -33,37 +34,38 @@ impl Exchange {
     }
 }
 
-/// All exchanges that are still needed.
+/// The exchanges that waiting or later records may still need.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     by_id: HashMap<u64, Exchange>,
-    /// Exchanges that a record joined: from the id that is no longer used to the id of the joined
-    /// exchange.
+    /// Exchanges that turned out to be part of an earlier one. Maps the id that is no longer used
+    /// to the id of the earlier exchange.
     joined: HashMap<u64, u64>,
-    /// The calls that wait for a result, by id: the latest exchange with such a call, and the
-    /// number of these calls in it.
+    /// The calls that wait for a result. Maps the id of a call to the latest exchange with such a
+    /// call, and the number of these calls in that exchange.
     calls: HashMap<String, (u64, u64)>,
-    /// The exchanges of messages that are not complete yet.
+    /// Maps each message that is not complete yet to its exchange.
     messages: HashMap<u64, u64>,
-    /// The exchange that the next reply or result joins if it answers nothing. It is the exchange
-    /// of the latest reply while that waits for results, or else of the message before.
+    /// The exchange that the next reply or result joins if it answers no call: that of the latest
+    /// reply while this reply waits for results, otherwise that of the preceding message.
     before: Option<u64>,
     /// Whether to keep entries of `joined` that no waiting record needs.
     lasting: bool,
 }
 
 impl Exchanges {
-    /// Creates a finder whose result is read at the end.
+    /// Creates a finder that remembers all joined exchanges for `into_joined`.
     pub(super) fn lasting() -> Self {
         Self { lasting: true, ..Self::default() }
     }
 
-    /// Returns, for each exchange that was joined with an earlier one, the earlier one.
+    /// Maps each exchange that was joined with an earlier one to that earlier exchange.
     pub(super) fn into_joined(self) -> HashMap<u64, u64> {
         let mut joined = self.joined;
         let mut gone: Vec<u64> = joined.keys().copied().collect();
         gone.sort_unstable();
-        // The earlier exchange comes first, and may itself have been joined.
+        // In ascending order, an earlier exchange that was itself joined has its final target by
+        // the time a later exchange refers to it.
         for id in gone {
             if let Some(last) = joined.get(&joined[&id]).copied() {
                 joined.insert(id, last);
@@ -94,12 +96,13 @@ impl Exchanges {
         if let Some(fragment) = outline.fragment {
             self.await_rest(fragment, id);
         }
-        // Some of the results after the latest reply may answer an earlier one.
+        // A result after the latest reply may answer an earlier reply. The exchange of the latest
+        // reply can then still be joined.
         self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
         Some(id)
     }
 
-    /// Returns the preceding exchange that the message may join even if it answers nothing.
+    /// Returns the preceding exchange that the message may join even if it answers no call.
     fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
         let joins = outline.role == Role::Assistant || !outline.results.is_empty();
         self.before.map(|id| self.resolve(id)).filter(|id| joins && self.is_open(*id))
@@ -124,12 +127,12 @@ impl Exchanges {
         self.by_id.get(&id).is_some_and(Exchange::is_open)
     }
 
-    /// Returns the exchange with this id.
+    /// Returns the exchange with this id, or the one that it was joined with.
     pub(super) fn get(&self, id: u64) -> &Exchange {
         &self.by_id[&self.resolve(id)]
     }
 
-    /// Records that one more record of the exchange has a verdict.
+    /// Notes that one more record of the exchange has received its verdict.
     pub(super) fn decided(&mut self, id: u64) {
         let id = self.resolve(id);
         if let Some(exchange) = self.by_id.get_mut(&id) {

@@ -1,6 +1,6 @@
-//! Finds the zones of a session that was read before. Its exchanges are known and it can be read
-//! again, so no record has to wait for later ones. Only the beginning of the tail and the few
-//! exchanges that cross it are stored.
+//! Finds the zones of a session that has been read before. Its exchanges are already known, so no
+//! record has to wait for later ones. Only the beginning of the tail, and the few exchanges that
+//! reach across it, are stored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +11,17 @@ use super::exchanges::Exchanges;
 use super::window::{MessageFacts, Window};
 use super::{KnownFacts, Reason, Verdict};
 
-/// Finds the exchanges of a session before anything is decided.
+/// Finds the exchanges of a session in a first reading, before any zones are decided.
 #[derive(Debug)]
 pub struct ExchangeFinder {
     exchanges: Exchanges,
 }
 
-/// The exchanges that turned out to be one.
+/// The exchanges that turned out to be part of an earlier exchange.
 #[derive(Debug, Default)]
 pub struct Joined(HashMap<u64, u64>);
 
-/// Gives the zone of each record in order, after the records that stay have been determined.
+/// Returns the zone of each record in order, once it is known which records stay.
 #[derive(Debug)]
 pub struct KnownZones {
     /// The number of the first record of the tail.
@@ -29,7 +29,7 @@ pub struct KnownZones {
     latest_user: Option<u64>,
     /// The exchange of the latest user message.
     exchange_of_user: Option<u64>,
-    /// Exchanges that have pins.
+    /// Exchanges with at least one pinned record.
     pinned: HashSet<u64>,
     /// Exchanges that begin before the tail and reach into it.
     reaching: HashSet<u64>,
@@ -43,8 +43,8 @@ impl Default for ExchangeFinder {
 }
 
 impl ExchangeFinder {
-    /// Returns the exchange of the message with this number, from 1, if it is in one. A later
-    /// record may show that it is [`Joined`] with an earlier one.
+    /// Adds the message with this number, from 1, and returns its exchange, if it is in one. A
+    /// later record may show that this exchange is [`Joined`] with an earlier one.
     pub fn push(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
         if outline.role.is_system() && !outline.is_summary {
             return None;
@@ -54,23 +54,23 @@ impl ExchangeFinder {
         Some(exchange)
     }
 
-    /// Returns which exchanges are one.
+    /// Returns which exchanges turned out to be part of an earlier one.
     pub fn finish(self) -> Joined {
         Joined(self.exchanges.into_joined())
     }
 }
 
 impl Joined {
-    /// Returns the number of the first record of an exchange.
+    /// Returns the number of the first record of an exchange, after exchanges have been joined.
     pub fn first_of(&self, exchange: u64) -> u64 {
         self.0.get(&exchange).copied().unwrap_or(exchange)
     }
 }
 
 impl KnownZones {
-    /// Determines which records stay. `each` passes on the records that are not dropped, with their
-    /// numbers in the session, from 1. It is called twice: to find the beginning of the tail, and
-    /// to find the exchanges that are only partly in it.
+    /// Determines which records stay. `each` passes on every record that is not dropped, with its
+    /// number in the session, from 1. `each` is called twice: first to find the beginning of the
+    /// tail, then to find the exchanges that are only partly in the tail.
     pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
         let mut window = Window::new(keep);
         let (mut latest_user, mut next) = (None, 1);
@@ -103,7 +103,7 @@ impl KnownZones {
         zones
     }
 
-    /// Keeps the exchange of a message that stays.
+    /// Remembers the exchange of a message if the message is a reason to keep it.
     fn keep_exchange(&mut self, number: u64, known: &MessageFacts, exchange: u64) {
         if known.pinned {
             self.pinned.insert(exchange);

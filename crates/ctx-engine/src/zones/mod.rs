@@ -1,8 +1,9 @@
 //! Splits a session: decides which records are `system`, `old` or `keep`.
 //!
-//! This decides from facts alone, as records arrive. [`Splitter::push`] takes the facts about the
-//! next record. The splitter is an iterator over the final verdicts, in order. Records without one
-//! are the kept tail, incomplete exchanges, and everything after the latest user message.
+//! The zones are decided from facts alone, as records arrive. [`Splitter::push`] takes the facts
+//! about the next record, and the splitter is an iterator over the final verdicts, in order. A
+//! record waits for its verdict while later records may still change it: in the kept tail, in an
+//! incomplete exchange, and after the latest user message.
 
 mod exchanges;
 mod known;
@@ -24,32 +25,32 @@ pub use window::MessageFacts;
 /// The reason why a record is in its zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is an instruction of the operator.
+    /// The record is an instruction from the operator.
     System,
-    /// It is within the kept part.
+    /// The record is in the tail that is kept.
     Window,
-    /// A selector pins it, or another record of its exchange.
+    /// A selector pins the record or another record of its exchange.
     Pinned,
-    /// It is the latest user message, or in its exchange.
+    /// The record is the latest user message or belongs to its exchange.
     LatestUser,
-    /// Its exchange reaches into the kept part.
+    /// The record's exchange reaches into the tail that is kept.
     Exchange,
-    /// None of these reasons keeps it.
+    /// The record is old, because no other reason applies.
     Old,
-    /// It is not a message, so it follows the record before it.
+    /// The record is not a message, so it goes with the record before it.
     Follows,
-    /// It is an incomplete last line.
+    /// The record is an incomplete last line.
     Tail,
 }
 
-/// The verdict on one record.
+/// The zone of one record, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The zone.
+    /// The zone of the record.
     pub zone: Zone,
-    /// The reason for the zone.
+    /// Why the record is in this zone.
     pub reason: Reason,
-    /// Its exchange, identified by the number of its first record, from 1.
+    /// The record's exchange, identified by the number of the exchange's first record, from 1.
     pub exchange: Option<u64>,
 }
 
@@ -70,12 +71,13 @@ pub struct Splitter {
 struct Waiting {
     /// A reason that does not depend on later records.
     reason: Option<Reason>,
-    /// A compact type, because there may be as many of these as records. Numbers begin at 1.
+    /// The record's exchange, whose number is at least 1. The type is compact because every record
+    /// of a session may be waiting.
     exchange: Option<NonZeroU64>,
 }
 
 impl Splitter {
-    /// Creates a splitter.
+    /// Creates a splitter that keeps the messages that `keep` asks for.
     pub fn new(keep: Keep) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -88,7 +90,7 @@ impl Splitter {
         }
     }
 
-    /// Adds a message. `tokens` are only used if [`Keep::tokens`] is set.
+    /// Adds a message. `tokens` is only used if [`Keep::tokens`] is set.
     pub fn push(&mut self, outline: &Outline<'_>, tokens: u64, pinned: bool) {
         if outline.role.is_system() && !outline.is_summary {
             return self.wait(Some(Reason::System), None);
@@ -125,7 +127,7 @@ impl Splitter {
         self.waiting.push_back(Waiting { reason, exchange: exchange.and_then(NonZeroU64::new) });
     }
 
-    /// Ends the input, so that everything can be decided.
+    /// Ends the input, so that the remaining records get their verdicts.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -147,7 +149,7 @@ impl Splitter {
             return Some((Zone::Keep, Reason::Pinned));
         }
         let number = self.next - self.waiting.len() as u64;
-        // More records may move the window, and may join the exchange.
+        // Later records may still move the window or join the exchange.
         match self.reason_to_keep(number, exchange) {
             Some(reason) => self.finished.then_some((Zone::Keep, reason)),
             None if !self.finished && exchange.is_some_and(Exchange::is_open) => None,
@@ -155,7 +157,7 @@ impl Splitter {
         }
     }
 
-    /// Returns why the record is kept if no more records come.
+    /// Returns why the record would be kept if the session ended here.
     fn reason_to_keep(&self, number: u64, exchange: Option<&Exchange>) -> Option<Reason> {
         let first_kept = self.window.first_kept(self.next);
         let in_exchange = |user: Option<u64>| match (exchange, user) {

@@ -1,4 +1,4 @@
-//! The window of messages that stay at the end of a session, and where it begins.
+//! The messages at the end of a session that are kept, and where they begin.
 
 use std::collections::VecDeque;
 
@@ -8,17 +8,17 @@ use ctx_policy::Keep;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct MessageFacts {
-    /// Whether it is an instruction of the operator.
+    /// Whether the message is an instruction from the operator.
     pub is_system: bool,
-    /// Whether a message begins here, not just another fragment of one.
+    /// Whether the record begins a message; false for a later fragment of one.
     pub begins_message: bool,
-    /// Whether a turn begins here.
+    /// Whether the message begins a turn.
     pub begins_turn: bool,
-    /// Its tokens, if [`Keep::tokens`](Keep::tokens) is set.
+    /// The tokens of the message, if [`Keep::tokens`](Keep::tokens) is set.
     pub tokens: u64,
-    /// Whether a selector pins it.
+    /// Whether a selector pins the message.
     pub pinned: bool,
-    /// Its exchange, identified by the number of its first record.
+    /// The exchange of the message, identified by the number of its first record.
     pub exchange: Option<u64>,
 }
 
@@ -62,8 +62,8 @@ impl Window {
     /// record, if the tail is empty.
     pub(super) fn first_kept(&self, next: u64) -> u64 {
         let of_turns = |turns: u64| {
-            // Only older turns come before the first of the last N turns. Until there are N turns,
-            // everything is kept.
+            // While there are fewer than N turns, everything is kept, including what precedes the
+            // first turn.
             if turns > 0 && (self.turns.len() as u64) < turns {
                 Some(0)
             } else {
@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(first_kept(keep(None, Some(1), None)), 3);
         assert_eq!(first_kept(keep(None, None, Some(11))), 3);
         assert_eq!(first_kept(keep(Some(1), Some(1), Some(25))), 2);
-        // Until there are that many turns, everything is kept, including what precedes the first.
+        // With fewer turns than requested, everything is kept, including what precedes the first
+        // turn.
         assert_eq!(first_kept(keep(None, Some(3), None)), 0);
     }
 

@@ -18,14 +18,15 @@ pub(super) struct KeptRecords {
     pub(super) before_summary: usize,
 }
 
-/// A record, and the numbers of its messages that stay.
+/// A record of the log that stays, and which of its messages stay.
 pub(super) struct KeptRecord {
     pub(super) record: u64,
     sources: Vec<SourceId>,
 }
 
 impl KeptRecords {
-    /// Returns the records of the log that the compacted plain session `new` names.
+    /// Returns the records of the log that the messages of the compacted plain session `new` come
+    /// from.
     pub(super) fn of(new: &[Marked]) -> Self {
         let (mut groups, mut before_summary): (Vec<KeptRecord>, _) = (Vec::new(), 0);
         let mut seen = HashSet::new();
@@ -55,13 +56,15 @@ impl KeptRecord {
     }
 }
 
-/// The texts of a log that a compaction needs, and the writer that has read the whole log.
+/// The records of a log that are needed to write its compaction, and the writer that has read the
+/// whole log.
 pub(super) struct LogRecords {
-    /// Writes the agent's own compaction. `None` if the session is rewritten.
+    /// Writes the agent's own compaction records. `None` if the agent has none, so that the session
+    /// is rewritten.
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// The number of records in the log.
     pub(super) count: u64,
-    /// The latest time in the log.
+    /// The latest time that any record of the log has.
     pub(super) newest: Option<DateTime<Utc>>,
     texts: HashMap<u64, String>,
     last: Option<u64>,
@@ -83,7 +86,7 @@ impl LogRecords {
             if !record.piece.begins() {
                 return Ok(());
             }
-            // If a line has several objects, an agent may read the first one.
+            // If a line has several objects, some agents read the first.
             let is_read = context.contains(&records.count) || record.class == Class::Object;
             let object = if is_read { record.object() } else { None };
             if let (Some(writer), Some(object)) = (&mut records.writer, object) {
@@ -101,14 +104,15 @@ impl LogRecords {
         Ok(records)
     }
 
-    /// Returns the last record of the context.
+    /// Returns the text of the last record in the context.
     pub(super) fn last(&self) -> &str {
         let last = self.last.and_then(|last| self.texts.get(&last));
         last.map_or("", String::as_str)
     }
 
-    /// Returns the new text of a record that was lowered to `before` and is now `after`, and
-    /// whether it has changed. Returns `None` if nothing of it is left.
+    /// Returns the new text of a record of the log, and whether it has changed. `before` has the
+    /// lowered records that the record gave, and `after` has what the compaction left of them.
+    /// Returns `None` if nothing of the record is left.
     pub(super) fn text_of(
         &self,
         (log, lowered): (&Content, &Content),
@@ -146,7 +150,7 @@ impl LogRecords {
     }
 }
 
-/// Returns the lowered records that come from a record.
+/// Returns the lowered records that come from this record of the log.
 fn objects<'a>(all: &ByRecord<'a>, record: u64) -> Vec<Object<'a>> {
     let all = all.get(&record).into_iter().flatten();
     all.filter_map(|marked| Object::parse(&marked.text).ok()).collect()

@@ -1,9 +1,10 @@
-//! A session whose lines belong together: an agent's own log, or the items of a reply.
+//! Compacts a session whose lines depend on each other: an agent's own log, or the items of a
+//! reply.
 //!
-//! The context of the log is lowered to a plain session, in which each message names its records in
-//! the log. That session is compacted like any other. The messages that stay determine which
-//! records of the log stay, and the summary replaces the others. If the agent has a compaction
-//! record, lines are appended to its log; any other log is rewritten.
+//! The context of the log is *lowered*: converted to a plain session in which each message names
+//! the records of the log that it comes from. That session is compacted like any other. The
+//! messages that stay determine which records of the log stay, and the summary replaces the others.
+//! If the agent has a compaction record, lines are appended to its log; any other log is rewritten.
 
 mod kept;
 
@@ -34,10 +35,11 @@ use crate::{ErrorKind, Notes, PassError, Result, Session};
 /// The records of a log that stay, and the replacement for the others.
 struct Decision {
     kept: KeptRecords,
-    /// The text of each kept group, and whether it has changed. `None` if nothing of it is left.
+    /// The new text of each kept record, and whether it has changed. `None` if nothing of the
+    /// record is left.
     texts: Vec<Option<(String, bool)>>,
     summary: Option<String>,
-    /// All records of the old context.
+    /// The sources of all messages in the context before the compaction.
     context: Vec<SourceId>,
     records: LogRecords,
 }
@@ -47,14 +49,14 @@ const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
 /// Lowers a log to the messages that the agent would send, one per record. With a `counter`, also
-/// learns from the recorded usage.
+/// calibrates the token count with the usage that the log records.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
     counter: Option<MessageCounter>,
 ) -> Result<(Content, Option<Calibration>)> {
     let session = log.session()?;
-    // Lines cannot be appended to a document.
+    // Lines cannot be appended to a JSON document.
     session.refuse_document_of_log("compacted")?;
     let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
     let mut has_message = false;
@@ -71,7 +73,7 @@ pub(super) fn lower(
     Ok((content, calibration.map(CalibrationPass::finish)))
 }
 
-/// Lowers a session of `log`'s dialect. `look` is called with each of its records.
+/// Lowers a session of `log`'s dialect. `look` is called with each record of the session.
 fn lower_session(
     log: &Content,
     mut session: Session,
@@ -99,8 +101,9 @@ fn lower_session(
     Ok(Content { dialect: &Lowered, is_detected: false, lines, unread, ..log.with(file) })
 }
 
-/// Returns the log after a compaction that leaves `new` of `lowered`. Before anything is written,
-/// the context that the agent would read is compared with `new`.
+/// Returns the new file of a log whose context, `lowered`, has been compacted to `new`. Before
+/// anything is written, the context that the agent would read from the new file is compared with
+/// `new`.
 pub(super) fn write(
     (log, lowered): (&Content, &Content),
     new: &Content,
@@ -129,9 +132,9 @@ pub(super) fn write(
     Ok(file)
 }
 
-/// Rewrites a session whose format has no compaction record: the kept records, with the summary in
-/// place of the first removed one. A line without a message stays or leaves with the record before
-/// it.
+/// Rewrites a session whose format has no compaction record. The result has the kept records, and
+/// the summary in place of the first removed record. A line without a message stays or leaves with
+/// the record before it.
 fn rewritten(log: &Content, decision: &Decision) -> Result<Content> {
     let groups = decision.kept.groups.iter().zip(&decision.texts);
     let kept = groups.filter_map(|(group, text)| Some((group.record, text.as_ref()?)));
@@ -182,13 +185,13 @@ pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content> {
     Ok(log.with(file))
 }
 
-/// Returns the bytes to append so that `lines` start on a new line.
+/// Returns the bytes to append: `lines`, after a newline if the log does not end with one.
 fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>> {
     let newline: &[u8] = if log.ends_line()? { b"" } else { b"\n" };
     Ok([newline, lines].concat())
 }
 
-/// Finds the records of the log that stay if `new` is left of its context.
+/// Finds the records of the log that stay if its context is compacted to `new`.
 fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> {
     let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.sources.clone()).collect();
     let before =
@@ -238,7 +241,8 @@ impl Decision {
     }
 }
 
-/// Returns the seed for ids. It differs if the log has grown or the summary differs.
+/// Returns the seed for the ids of new records. The seed differs if the log has grown or the
+/// summary differs.
 fn seed(records: u64, last: &str, summary: &str) -> Vec<u8> {
     digest(&SHA256, format!("{records}\n{last}\n{summary}").as_bytes()).as_ref().to_vec()
 }
@@ -249,7 +253,7 @@ type PartHash = (Role, u64);
 /// Refuses a log whose context is not `expected`.
 fn same_context(expected: &Content, read: &Content) -> Result<()> {
     let (expected, read) = (parts_of(expected)?, parts_of(read)?);
-    // Some agents put a reply of the model after the summary.
+    // Some agents insert a reply of the model after the summary.
     let extra = read.len().saturating_sub(expected.len());
     let is_same = extra <= 1 && {
         let begin = expected.iter().zip(&read).take_while(|(a, b)| a == b).count();
@@ -294,7 +298,7 @@ fn hash(part: &Part<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The member of a lowered record that names its records in the log.
+/// The member of a lowered record that names the records of the log that it comes from.
 const MARK: &str = "_source";
 
 /// Lowered records, grouped by their record in the log.
@@ -304,7 +308,7 @@ type ByRecord<'a> = HashMap<u64, Vec<&'a Marked>>;
 #[derive(Clone, Debug)]
 struct Marked {
     sources: Vec<SourceId>,
-    /// Its text; empty if it is not `wanted`.
+    /// The text of the record; empty if the caller of `all` did not want it.
     text: String,
     /// The text of the summary, if this record is the summary of this compaction.
     summary: Option<String>,
