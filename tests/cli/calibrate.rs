@@ -147,8 +147,8 @@ fn a_greater_budget_never_leaves_less() {
     assert!(targets[8] > 20_000, "{targets:?}");
     let few = "is tight: the system prompt and the tools take about 19998 of them; ";
     for (budget, strict, what) in [
-        ("20k", false, "the messages get 8000 anyway, about 31638 in all"),
-        ("32k", false, "the messages get 8000 anyway, about 31638 in all"),
+        ("20k", false, "the messages still get 8000, which makes about 31638 in total"),
+        ("32k", false, "the messages still get 8000, which makes about 31638 in total"),
         ("20k", true, "nothing above the limit is written"),
     ] {
         let said = target(budget, strict).1;

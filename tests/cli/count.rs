@@ -285,7 +285,7 @@ fn an_unknown_format_is_counted_as_text_and_said_so() {
         .file("native.jsonl", "{\"type\":\"session\"}\n{\"type\":\"x\"}\n")
         .args(["native.jsonl"])
         .stdout("0 10 32 native.jsonl\n")
-        .stderr("ctx-count: warning: native.jsonl: unknown format, each line is counted as plain text; --dialect or --batch says how to read it\n")
+        .stderr("ctx-count: warning: native.jsonl: unknown format, so each line is counted as plain text; --dialect or --batch says how to read it\n")
         .run();
 }
 

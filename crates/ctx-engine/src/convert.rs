@@ -1,5 +1,5 @@
-//! Converts a session into another dialect. The output waits until everything has been read and the
-//! losses are known.
+//! Converts a session into another dialect. The converted records wait until the whole session has
+//! been read, so that all losses are known before anything is written.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,7 +19,8 @@ pub struct Conversion {
     records: Spool,
 }
 
-/// The report for programs. The keys are a contract: keys may be added, but none is removed.
+/// The JSON report on a conversion. The keys are a contract: keys may be added, but none is
+/// removed.
 #[derive(Serialize)]
 pub struct ConversionJson<'a> {
     name: Option<&'a str>,
@@ -39,7 +40,7 @@ struct LossJson<'a> {
 }
 
 impl Conversion {
-    /// Reads all of `session`, which is not a batch. Temporary files are created in `temp`.
+    /// Converts all of `session`, which must not be a batch. Temporary files are created in `temp`.
     pub fn of(session: &mut Session, converter: Converter<'_>, temp: &Path) -> Result<Self> {
         let to = converter.to;
         let from = session.dialect().ok_or(ErrorKind::UnknownFormat("converted"))?;
@@ -66,7 +67,7 @@ impl Conversion {
         Ok(Self { from, to, report, records })
     }
 
-    /// Reports what was dropped or changed.
+    /// Reports what the conversion dropped or changed.
     pub fn report(&self, notes: &mut Notes) {
         for loss in &self.report.losses {
             let level = if loss.kind.is_loss() { Level::Warning } else { Level::Info };
@@ -82,7 +83,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// Returns the report on the session `name`, written to `output`.
+    /// Returns the JSON report on the session `name`, whose conversion was written to `output`.
     pub fn json<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> ConversionJson<'a> {
         let losses =
             self.report.losses.iter().map(|loss| LossJson { loss, lost: loss.kind.is_loss() });
@@ -97,7 +98,7 @@ impl Conversion {
         }
     }
 
-    /// Writes the new session.
+    /// Writes the converted session.
     pub fn write_to(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.records.write_to(out)
     }

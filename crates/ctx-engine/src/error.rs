@@ -9,15 +9,15 @@ use ctx_llm::TapeError;
 
 use crate::allocate::TooSmall;
 
-/// The result of most functions here.
+/// The result of most functions in this crate.
 pub type Result<T, E = PassError> = std::result::Result<T, E>;
 
-/// The reason why a pass fails, and the lines it is about.
+/// Why a pass failed, and the lines that the error is about.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{kind}", within(lines))]
 pub struct PassError {
-    /// The lines it is about, from the outside in: the line of the record and, in a batch record,
-    /// of the message. Empty if it is about the whole session.
+    /// The lines that the error is about, outermost first: the line of the record and, in a batch,
+    /// of the message within the record. Empty if the error is about the whole session.
     pub lines: Vec<u64>,
     /// The kind of error.
     #[source]
@@ -42,7 +42,7 @@ pub enum ErrorKind {
     /// A line of a batch is not a conversation.
     #[error("{0}: not a conversation")]
     NoConversation(String),
-    /// One of two batches to compare has fewer lines.
+    /// One of the two batches that are compared has fewer lines than the other.
     #[error("there is no line {0}")]
     NoSuchLine(u64),
     /// The dialect of the session is unknown, so the operation is not possible.
@@ -51,7 +51,7 @@ pub enum ErrorKind {
     /// The session is in a format that we recognize but cannot read.
     #[error("{foreign}, so it cannot be {done}")]
     Foreign {
-        /// Its format.
+        /// The format that was recognized.
         foreign: Foreign,
         /// The operation that is not possible.
         done: &'static str,
@@ -59,41 +59,41 @@ pub enum ErrorKind {
     /// A message of the session is not understood.
     #[error("{unread}, so nothing can be {done}{}", seems(*foreign))]
     Unread {
-        /// The unread part.
+        /// The part that is not understood.
         unread: Unread,
-        /// The probable format.
+        /// The format that the part probably has.
         foreign: Option<Foreign>,
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The session has no message of the named dialect.
+    /// The session has no message of the dialect that the user named.
     #[error("no message of {0}")]
     NoMessageOf(&'static str),
     /// The lines of the session depend on each other, as in an agent's own file.
     #[error("a session of {dialect} cannot be {done}, because its lines depend on each other")]
     Linked {
-        /// Its dialect.
+        /// The dialect of the session.
         dialect: &'static str,
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The session is one JSON document with an agent's whole session.
+    /// The input is one JSON document that holds an agent's whole session.
     #[error(
         "a session of {dialect} in one JSON document cannot be {done}, because its agent does not read the lines that would be written"
     )]
     LogDocument {
-        /// Its dialect.
+        /// The dialect of the session.
         dialect: &'static str,
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The agent would read a different context than was decided.
+    /// After the operation, the agent would read a different context than was decided.
     #[error(
-        "without the removed lines, the agent would read another context from here on; nothing was written"
+        "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]
     ChangedContext,
     /// A record has an exchange of another dialect than the session.
-    #[error("an exchange of the format {found} in a session of the format {known}")]
+    #[error("the exchange has the format {found}, but the session has the format {known}")]
     TwoFormats {
         /// The dialect of the session.
         known: &'static str,
@@ -109,13 +109,13 @@ pub enum ErrorKind {
     /// The dialect of the session is unknown: a record is neither a message nor a conversation.
     #[error("no message of a known format")]
     NoMessage {
-        /// Whether it could be a batch.
+        /// Whether the input could be a batch.
         batch: bool,
     },
-    /// The records have tags, which would no longer be true.
+    /// The records have tags, which the operation would make wrong.
     #[error("the records are tagged")]
     Tagged,
-    /// Sessions of this dialect cannot be repaired here.
+    /// Sessions of this dialect cannot be repaired.
     #[error("sessions of {0} cannot be repaired")]
     NoRepair(&'static str),
     /// The session cannot be repaired: its API or its agent would still refuse the copy.
@@ -127,13 +127,13 @@ pub enum ErrorKind {
     /// A changed record would no longer be the same message.
     #[error("the change would break the record; nothing was written")]
     OtherRecord,
-    /// The input has a problem, and such input is refused.
+    /// The input already has a problem, and the caller refuses such input.
     #[error("{}", .0.why())]
     OldProblem(Problem),
     /// Zones are needed, but no record has one.
     #[error("no record has a zone")]
     NoZones,
-    /// The tag of a batch record does not fit its messages.
+    /// The zones in the tag of a batch record do not match its messages.
     #[error("the zones in the tag do not match the messages")]
     OtherZones,
     /// The stream ended before its announced end.
@@ -142,7 +142,7 @@ pub enum ErrorKind {
     /// The records that must stay exceed the budget.
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
-    /// A recorded answer cannot be used.
+    /// A recorded answer of a model cannot be used.
     #[error(transparent)]
     Tape(#[from] TapeError),
     /// The model gave no usable answer, and no other summary is allowed.
@@ -163,41 +163,42 @@ pub enum ErrorKind {
     /// The questions for a score cannot be used.
     #[error(transparent)]
     Exam(#[from] ExamError),
-    /// Part of a session cannot be expressed in another dialect, and such sessions are refused.
-    #[error("the other format cannot express all of it")]
+    /// Part of a session cannot be expressed in another dialect, and the caller refuses such
+    /// losses.
+    #[error("the other format cannot express the whole session")]
     NotCarried,
     /// The compaction of an agent's own file cannot be written in the agent's format.
     #[error(transparent)]
     Words(#[from] CompactionError),
     /// The agent would not read the new lines as intended.
-    #[error("its agent would not read the compaction as intended; nothing was written")]
+    #[error("the agent would not read the compaction as intended; nothing was written")]
     OtherContext,
 }
 
 /// Why a file of questions cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamError {
-    /// The file has another format.
+    /// The file does not have the structure of a file of questions.
     #[error("not a file of questions: {0}")]
     Shape(serde_json::Error),
     /// The file has no questions.
     #[error("no questions")]
     Empty,
-    /// The question needs no evidence, or its evidence cannot be found.
+    /// A question names no evidence, or an empty group of evidence.
     #[error("question {0}: no evidence, or an empty group of evidence")]
     NoEvidence(String),
-    /// The quote would match everywhere.
+    /// A quote has no word, so it would match everywhere.
     #[error("question {id}: no word in the quote {quote:?}")]
     NoWord {
-        /// The question.
+        /// The id of the question.
         id: String,
-        /// The quote.
+        /// The quote as it is in the file.
         quote: String,
     },
 }
 
-/// Returns the dialect of a session whose records will be changed, removed or added. `line` is the
-/// line of the first record that shows no format.
+/// Returns the dialect of a session whose records will be changed, removed or added, or an error if
+/// it does not allow that. `line` is the line of the first record that shows no format.
 pub(crate) fn rewritable(
     dialect: Option<&'static dyn Dialect>,
     done: &'static str,
@@ -214,7 +215,7 @@ pub(crate) fn rewritable(
     Ok(dialect)
 }
 
-/// Conversions use temporary files.
+/// A conversion writes only to temporary files, so its errors are about those.
 impl From<ConvertError> for ErrorKind {
     fn from(error: ConvertError) -> Self {
         match error {
@@ -248,7 +249,7 @@ impl PassError {
         self
     }
 
-    /// Adds the recognized format of a session whose dialect is unknown.
+    /// Adds the recognized format to an error that the dialect is unknown.
     #[must_use]
     pub fn named(self, foreign: Option<Foreign>) -> Self {
         let done = match &self.kind {
@@ -268,7 +269,7 @@ impl PassError {
         ErrorKind::Temporary(error).into()
     }
 
-    /// Creates an error of the caller.
+    /// Creates an error from a step that the caller performs.
     pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Caller(error.into()).into()
     }

@@ -8,24 +8,24 @@
 //! - a call counts as the tokens of its name and of its arguments as written; ids of calls and the
 //!   JSON around them do not count;
 //! - a result counts as the tokens of its content;
-//! - reasoning counts as text, since it is sent back if the record keeps it; or by its signature,
-//!   one token for [`SEALED`] characters, if that is more: the charged text is sealed in it, and
-//!   the visible text may be a summary;
-//! - an image counts by its size, as the API charges for it; an image
-//!   of unknown size, a sound or a document counts 1,000 tokens; base64 never counts as text;
-//! - a part of an unknown kind counts as its JSON text, and long base64 in it like a signature: the
-//!   encrypted reasoning of APIs.
+//! - reasoning counts as text, because it is sent back if the record keeps it; or by its signature,
+//!   one token for [`SEALED`] characters, if that gives more, because the signature holds the text
+//!   that is charged for, and the visible text may be a summary;
+//! - an image counts by its size, as the API charges for it; an image of unknown size, a sound or a
+//!   document counts 1,000 tokens; base64 never counts as text;
+//! - a part of an unknown kind counts as its JSON text; long base64 in it counts like a signature,
+//!   because APIs encrypt reasoning in this way.
 //!
 //! A record does not say where an image will be sent, so the rule is that of the API whose form the
 //! image has:
-//! - Anthropic (`image`): one for each patch of 28 by 28 pixels; an image is reduced if an edge is
-//!   over 1,568 or the patches are more than 1,568
+//! - Anthropic (`image`): 1 token for each patch of 28 by 28 pixels; an image is scaled down if an
+//!   edge exceeds 1,568 pixels or there are more than 1,568 patches
 //!   (platform.claude.com/docs/en/build-with-claude/vision; the newest models take up to 4,784);
-//! - OpenAI (`image_url`, `input_image`): reduced to 2,048 by 2,048, with the shorter edge at most
-//!   768, then 85, and 170 for each tile of 512 by 512; with low detail 85 (gpt-4o;
-//!   developers.openai.com/api/docs/guides/images-vision);
-//! - Gemini (`inlineData`): 258 if no edge is over 384, else for each tile of 768 by 768
-//!   (ai.google.dev/gemini-api/docs/tokens).
+//! - OpenAI (`image_url`, `input_image`): scaled down to fit 2,048 by 2,048 pixels, and then until
+//!   the shorter edge is at most 768; 85 tokens, and 170 for each tile of 512 by 512; with low
+//!   detail only 85 (gpt-4o; developers.openai.com/api/docs/guides/images-vision);
+//! - Gemini (`inlineData`): 258 tokens if no edge exceeds 384 pixels, otherwise 258 for each tile
+//!   of 768 by 768 (ai.google.dev/gemini-api/docs/tokens).
 
 use std::ops::AddAssign;
 
@@ -40,20 +40,20 @@ use ctx_tokens::{Encoding, TokenCounter};
 /// the chat models.
 pub const PER_MESSAGE: u64 = 4;
 
-/// The additional overhead of a name.
+/// The overhead of a name, in addition to the tokens of the name itself.
 pub const PER_NAME: u64 = 1;
 
-/// The tokens that prime the reply, once per conversation.
+/// The tokens that prime the model's reply, counted once per conversation.
 pub const PRIMING: u64 = 3;
 
-/// The estimate for an image of unknown size, a sound or a document.
+/// The estimated tokens of an image of unknown size, a sound or a document.
 const PER_MEDIA: u64 = 1_000;
 
 /// The number of characters of a signature or of encrypted text per token. Claude charges one token
-/// for 5.0 characters, and about 1.2 of these equal one token of our encodings (docs/tokens.md).
+/// for 5.0 characters, and about 1.2 of Claude's tokens equal one of ours (docs/tokens.md).
 pub const SEALED: u64 = 6;
 
-/// A string of at least this many characters that has only base64 letters is not text.
+/// A string of at least this many characters, all of them base64, is not text.
 const LEAST_BASE64: usize = 256;
 
 /// A number for each kind of content: the tokens of a message or of many messages, or the number of
@@ -125,12 +125,12 @@ pub struct MessageCounter {
 }
 
 impl MessageCounter {
-    /// A counter for `encoding`.
+    /// Creates a counter for `encoding`.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, texts: encoding.counter() }
     }
 
-    /// Returns the encoding that it counts with.
+    /// Returns the encoding in which this counter counts.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
@@ -202,9 +202,10 @@ impl MessageCounter {
         }
     }
 
-    /// Returns the tokens of a record's message. They come from its tag if that is still valid: it
-    /// must have the same encoding, and the record must still be `bytes` long without tag and line
-    /// end. Otherwise, `message` is read and counted. A record without a message has no tokens.
+    /// Returns the tokens of a record's message. If the record's tag is still valid, the tokens are
+    /// taken from the tag: it must name the same encoding, and the record must still be `bytes`
+    /// long without tag and line end. Otherwise, `message` is read and counted. A record without a
+    /// message has no tokens.
     pub fn total<'m>(
         &self,
         tag: Option<&Tag>,
@@ -216,7 +217,8 @@ impl MessageCounter {
     }
 }
 
-/// Returns how many more tokens a message's sealed reasoning counts than its text of `said` tokens.
+/// Returns by how many tokens the signatures of a message's reasoning exceed its visible text,
+/// which has `said` tokens.
 pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
     (message.sealed / SEALED).saturating_sub(said)
 }
@@ -261,7 +263,8 @@ pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     result.parts.iter().map(bytes).sum()
 }
 
-/// The bytes of base64 to examine. A photo may have a preview before its size.
+/// The bytes of base64 in which to look for the size of an image. A photo may have a preview before
+/// its size.
 const LOOK_AT: usize = 128 << 10;
 
 /// The longest edge and the most patches of an image that Claude does not reduce.
@@ -281,7 +284,7 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     let within = ["source", "image_url", "inlineData"];
     let inner = within.iter().find_map(|key| object.object_of(key));
     let objects = || inner.iter().chain([&object]);
-    // The image is sent with low detail.
+    // An image that is sent with low detail costs the same at any size.
     if objects().any(|object| object.text_of("detail").as_deref() == Some("low")) {
         return Some(85);
     }
@@ -291,7 +294,8 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     Some(rule(width, height))
 }
 
-/// Returns the width and height of the image that begins `data`, which is base64 or a data URL.
+/// Returns the width and height of an image from the beginning of `data`, which is base64 or a data
+/// URL.
 fn size(data: &str) -> Option<(u64, u64)> {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -301,7 +305,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
         None => data,
     };
     let begin = data.get(..LOOK_AT).unwrap_or(data);
-    // A cut that is not a multiple of four would lack its padding.
+    // Base64 that is cut elsewhere than after a multiple of four characters lacks its padding.
     let begin = begin.get(..begin.len() / 4 * 4)?;
     let bytes = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT).decode(begin).ok()?;
     let size = imagesize::blob_size(&bytes).ok()?;
@@ -313,7 +317,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
 fn claude(width: u64, height: u64) -> u64 {
     let (long, short) = (width.max(height), width.min(height));
     let patches = |long: u64, short: u64| long.div_ceil(PATCH) * short.div_ceil(PATCH);
-    // Finds the longest edge that fits; the shorter edge is in proportion.
+    // The longest edge that fits determines the size; the shorter edge is in proportion.
     let edges = (1..=long.min(LONGEST)).rev();
     let mut sizes = edges.map(|edge| {
         let other = (short * edge + long / 2) / long;

@@ -8,11 +8,11 @@ use ctx_llm::Usage;
 /// The importance of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The user should know about it, although the pass continues.
+    /// Something that the user should know, although the pass continues.
     Warning,
     /// A remark about the result.
     Info,
-    /// A change of one record.
+    /// What was changed in one record.
     Detail,
 }
 
@@ -21,14 +21,14 @@ pub enum Level {
 pub struct Note {
     /// The importance of the note.
     pub level: Level,
-    /// The lines it is about, from the outside in: the line of the record and, in a batch record,
-    /// of the message. Empty if it is about the whole session.
+    /// The lines that the note is about, outermost first: the line of the record and, in a batch,
+    /// of the message within the record. Empty if the note is about the whole session.
     pub lines: Vec<u64>,
-    /// The message.
+    /// The text of the note.
     pub text: String,
 }
 
-/// The notes of a pass in order, the cost of models, and the observer of its progress.
+/// The notes of a pass in order, the cost of models, and the observer of the pass's progress.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     all: Vec<Note>,
@@ -72,7 +72,7 @@ impl Notes {
         self.all.push(Note { level, lines: lines.to_vec(), text: text.to_string() });
     }
 
-    /// Adds the notes on a part of the session that is in this line.
+    /// Adds the notes about the conversation in this line of a batch.
     pub fn extend_within(&mut self, line: u64, inner: Self) {
         self.usage += inner.usage;
         self.all.extend(inner.all.into_iter().map(|mut note| {

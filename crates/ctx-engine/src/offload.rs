@@ -1,5 +1,5 @@
-//! Moves tool results into files. Every other byte of a session stays. The last records wait,
-//! because they may be protected; the others are changed and passed on.
+//! Moves tool results into files, and keeps every other byte of a session. The latest records wait,
+//! because they may turn out to be protected; earlier records are changed and passed on.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -21,10 +21,10 @@ pub struct ChangePass<C> {
     reading: Reading,
     change: C,
     bound: BoundReasoning,
-    /// `None` if nothing will be written.
+    /// The output; `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
-    /// The number of replies in `waiting`, for `protect_last`.
+    /// The number of replies in `waiting`, to compare with `protect_last`.
     replies: u64,
 }
 
@@ -107,7 +107,7 @@ impl<C: Change> ChangePass<C> {
     }
 }
 
-/// The output is a temporary file, so errors about it are reported as such.
+/// The output is a temporary file, so an error about the output becomes one about that file.
 fn cannot_wait(error: PassError) -> PassError {
     match error.kind {
         ErrorKind::Output(error) => PassError::temporary(error),
@@ -115,7 +115,8 @@ fn cannot_wait(error: PassError) -> PassError {
     }
 }
 
-/// A text with a slot for the path of a file, and others for facts about it.
+/// The template of a reference: a text with a slot for the path of a file, and optional slots for
+/// facts about the file.
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
@@ -128,14 +129,14 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{(?:path|call|sha256|tokens|bytes)\}").expect("a pattern of our own")
 });
 
-/// The facts about a file for a template.
+/// The facts about a file that a template can show.
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts<'a> {
     /// The path of the file.
     pub path: &'a str,
-    /// The short name of the answered call; empty if unknown.
+    /// The short name of the call that the result answers; empty if the call is unknown.
     pub call: &'a str,
-    /// The hash of the result.
+    /// The SHA-256 of the result, as hexadecimal digits.
     pub sha256: &'a str,
     /// The tokens of the result.
     pub tokens: u64,
@@ -167,8 +168,8 @@ impl Template {
         PLACEHOLDER.replace_all(&self.text, fact).into_owned()
     }
 
-    /// Returns the path in a text that is only a reference. The default template also accepts
-    /// references of older versions.
+    /// Returns the path in a text that consists only of a reference. The default template also
+    /// accepts references that older versions wrote.
     pub fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
         static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
         let found = self.matcher.captures(text).and_then(|it| it.name("path"));
@@ -185,7 +186,9 @@ impl FromStr for Template {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.matches("{path}").count() != 1 {
-            return Err("expected {path} once: without it the file cannot be found".to_owned());
+            return Err(
+                "expected {path} exactly once; without it, the file cannot be found".to_owned()
+            );
         }
         let mut pattern = "^".to_owned();
         let mut end = 0;
@@ -209,13 +212,13 @@ impl FromStr for Template {
     }
 }
 
-/// Changes the results of a session.
+/// Decides which results of a session change, and how.
 pub trait Change {
-    /// Receives a call of the session, before any result of its message.
+    /// Receives each call of the session, before the results in the same message.
     fn call(&mut self, _call: &Call<'_>) {}
 
-    /// Returns the new content of a result, whose current content is the JSON `raw`, or `None` if
-    /// it stays. `line` is the line of the record.
+    /// Returns the new content of a result, or `None` if the result stays. `raw` is its current
+    /// content as JSON, and `line` is the line of the record.
     fn result(
         &mut self,
         line: u64,
@@ -227,21 +230,21 @@ pub trait Change {
 /// The new content of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Substitute {
-    /// A text.
+    /// A text, which becomes the whole content.
     Text(String),
     /// The original JSON, restored.
     Json(String),
 }
 
-/// The options for reading records.
+/// How to read the records, and which of them to protect.
 #[derive(Clone, Copy)]
 pub struct Reading {
     /// The session's dialect.
     pub dialect: Option<&'static dyn Dialect>,
-    /// Whether each record is a whole conversation.
+    /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
-    /// The number of assistant messages at the end that stay, with everything after the first of
-    /// them. A session with fewer stays whole.
+    /// The number of assistant messages at the end that are protected, with everything after the
+    /// first of them. A session with fewer assistant messages stays unchanged.
     pub protect_last: u64,
 }
 
@@ -309,12 +312,12 @@ impl Reading {
     }
 }
 
-/// Returns true if it is one of the messages that `protect_last` counts.
+/// Returns true for a message that `protect_last` counts.
 fn is_reply(outline: &Outline<'_>) -> bool {
     outline.role == Role::Assistant && outline.begins_message()
 }
 
-/// Passes the results of one message to `change`.
+/// Passes the results of one message to `change`, and returns the edits.
 fn results(
     dialect: &dyn Dialect,
     object: &Object<'_>,

@@ -1,5 +1,5 @@
-//! Writes records whose tags must stay correct. The last record that can carry a tag says how many
-//! records there are.
+//! Writes records whose tags must stay correct. The tag of the last record that can carry one says
+//! how many records there are.
 
 use std::io::Write;
 use std::path::Path;
@@ -34,12 +34,12 @@ impl Announced {
 
 impl<W: Write> Outlet<W> {
     /// Creates an outlet that writes to `output` and keeps waiting records in `temp`. `announced`
-    /// is what the tags say about records that will not be written.
+    /// is what the tags of records announce that will not be written.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
     }
 
-    /// Leaves out a record.
+    /// Counts a record that is left out of the output.
     pub(crate) fn skip(&mut self, piece: Piece) {
         self.came += u64::from(piece.begins());
     }
@@ -74,9 +74,10 @@ impl<W: Write> Outlet<W> {
         self.writer.write(untagged, record.splice().zip(retag(tag)))
     }
 
-    /// Writes the rest and returns the output. `left_out` is the number of input records that were
-    /// not passed to the outlet. A tagged stream keeps its end marker, or the lack of one, because
-    /// if the previous tool died, the next tool must notice.
+    /// Writes the records that are still waiting, and returns the output. `left_out` is the number
+    /// of input records that were not passed to the outlet. A tagged stream gets an end marker only
+    /// if the input had a correct one, because if the previous tool in the pipeline died, the next
+    /// tool must notice.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);
@@ -121,7 +122,8 @@ impl<W: Write> TaggedWriter<W> {
         self.behind.push(&bytes).map_err(PassError::temporary)
     }
 
-    /// Writes the rest, marks that the stream ends after `end` records, and returns the output.
+    /// Writes the waiting records, marks that the stream ends after `end` records, and returns the
+    /// output.
     pub fn finish(mut self, end: Option<u64>) -> Result<W> {
         self.release(end)?;
         Ok(self.output)

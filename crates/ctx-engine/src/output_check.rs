@@ -4,15 +4,15 @@ use ctx_format::{Dialect, Outline, Problem, Role, Rule, Rules, Validator, counte
 
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// The problems of the input and the output.
+/// Collects the problems of the input and those of the output.
 pub(crate) struct OutputCheck {
     input: Validator,
     output: Validator,
     /// The rules that the output must keep if the input keeps them.
     rules: Rules,
-    /// Whether an input that does not begin with the user breaks a rule, whatever its format.
+    /// Whether the input's dialect requires the first message to be the user's.
     user_first: bool,
-    /// Whether the output has a message of the conversation yet.
+    /// Whether the output already has a message that is not a system message.
     begun: bool,
 }
 
@@ -40,7 +40,8 @@ impl OutputCheck {
         self.output.push(line, outline);
     }
 
-    /// Adds the summary to the output, and returns the role that it may have there.
+    /// Adds the summary to the output, and returns the role that the summary may have at this
+    /// place.
     pub(crate) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {
@@ -142,8 +143,8 @@ mod tests {
         }
     }
 
-    /// A session that could have either of two formats keeps the rules of the stricter one, but is
-    /// not an error if it only follows the other.
+    /// A session that could have either of two formats keeps the rules of the stricter one in the
+    /// output, but an input that follows only the other format is not an error.
     #[test]
     fn a_session_of_texts_begins_with_the_user_where_it_did() {
         let outline = |role| Outline { role, ..Outline::of_line() };

@@ -1,5 +1,5 @@
-//! Runs work on several threads, in the order of the stream, so the output, the notes and the
-//! counts do not depend on the number of threads.
+//! Runs work on several threads and returns the results in the order of the stream, so that the
+//! output, the notes and the counts do not depend on the number of threads.
 //!
 //! [`in_order`] passes the results one by one to the thread that reads the stream, and holds only
 //! as many as fit into a window. [`InTurn`] is for work that takes longer than reading: it merges
@@ -16,15 +16,15 @@ use std::thread::{Builder, JoinHandle, Result as Ended, Scope};
 /// The bytes of the items in progress, per thread. A long item in front delays the results after
 /// it, but not the work on them.
 const WINDOW: usize = 4 << 20;
-/// The approximate overhead of an item.
+/// The approximate overhead of an item, in bytes.
 const FRAME: usize = 512;
 
 /// Takes the next item, with its length in bytes.
 pub(crate) type Push<'p, I, E> = dyn FnMut(I, usize) -> Result<(), E> + 'p;
 
 /// Passes the items that `read` pushes to up to `jobs` threads, or as many as are available, and
-/// passes the results of `work` to `take` in the order of the stream. It stops at the first error,
-/// after all results before the error.
+/// passes the results of `work` to `take` in the order of the stream. Stops at the first error,
+/// after passing on all results before it.
 pub(crate) fn in_order<I: Send, O: Send, E>(
     jobs: NonZeroUsize,
     read: impl FnOnce(&mut Push<'_, I, E>) -> Result<(), E>,
@@ -34,7 +34,7 @@ pub(crate) fn in_order<I: Send, O: Send, E>(
     with_threads(Builder::new, jobs, read, work, take)
 }
 
-/// `builder` makes each thread.
+/// Like [`in_order`], with threads that `builder` makes.
 fn with_threads<I: Send, O: Send, E>(
     builder: fn() -> Builder,
     jobs: NonZeroUsize,
@@ -65,7 +65,7 @@ fn with_threads<I: Send, O: Send, E>(
     })
 }
 
-/// An item of the stream, a portion of it, or the result, with its number from 0.
+/// An item, a portion of the stream, or a result, with its number from 0.
 type Numbered<T> = (usize, T);
 
 /// The state that the threads share.
@@ -95,7 +95,8 @@ impl<I: Send, W> Line<I, W> {
             let done = done.clone();
             let thread = builder().spawn_scoped(scope, move || {
                 run(&self.waiting, |number, item| {
-                    // The receiver must not wait forever for this result.
+                    // A panic becomes the result of the item, because otherwise the receiver would
+                    // wait forever.
                     !self.stopped.load(Ordering::Relaxed) && {
                         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(item)));
                         done.send((number, result)).is_ok()
@@ -114,20 +115,20 @@ struct Window<I, O> {
     /// `None` once there are no more items.
     items: Option<Sender<Numbered<I>>>,
     results: Receiver<Numbered<Ended<O>>>,
-    /// The length of each item that was sent but not yet taken, and its result, if it arrived
-    /// before those in front of it.
+    /// The length of each item that was sent but whose result was not yet taken, and the result, if
+    /// it arrived before those of earlier items.
     waiting: VecDeque<(usize, Option<O>)>,
     /// The number of the first item in `waiting`.
     taken: usize,
     bytes: usize,
     room: usize,
-    /// Whether a result was refused, so that the rest is not needed.
+    /// Whether a result was refused, so that later results are not needed.
     refused: bool,
 }
 
 impl<I, O> Window<I, O> {
     /// Sends an item, and takes the results that have arrived. While the window is full, waits for
-    /// more.
+    /// more results.
     fn push<E>(
         &mut self,
         item: I,
@@ -180,11 +181,11 @@ impl<I, O> Window<I, O> {
     }
 }
 
-/// The work of the threads.
+/// The work that threads do on a stream.
 pub(crate) trait Work: Send + Sync + 'static {
     /// The items of the stream.
     type Item: Send + 'static;
-    /// The result of one thread for a portion, independent of the others.
+    /// The result of one portion, which does not depend on other portions.
     type Done: Send + 'static;
     /// The merged results.
     type State: Default + Send + 'static;
@@ -192,7 +193,7 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// Does the work on one portion.
     fn work(&self, portion: &[Self::Item]) -> Self::Done;
 
-    /// Adds the next result; called in the order of the stream.
+    /// Merges the next result into the state. Called in the order of the stream.
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
 }
 
@@ -227,12 +228,12 @@ impl<W: Work> InTurn<W> {
         Self::start_on(threads, work, state)
     }
 
-    /// Starts this many threads, or as many as are available. One of them is the caller's own.
+    /// Starts this many threads, or as many as are available. One thread is the caller's own.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         Self::start_with(Builder::new, threads, work, state)
     }
 
-    /// `builder` makes each thread.
+    /// Like [`Self::start_on`], with threads that `builder` makes.
     fn start_with(builder: fn() -> Builder, threads: usize, work: W, state: W::State) -> Self {
         let (work, state) = (Arc::new(work), Arc::new(Mutex::new(state)));
         Self {
@@ -273,7 +274,8 @@ impl<W: Work> InTurn<W> {
 }
 
 impl<I: Send + 'static> Threads<I> {
-    /// Returns `None` if not even one worker and the collector can be started.
+    /// Starts the threads. Returns `None` if one thread is enough, or if not even one worker and
+    /// the collector can be started.
     fn start<W: Work<Item = I>>(
         builder: fn() -> Builder,
         threads: usize,

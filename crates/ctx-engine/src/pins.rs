@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ctx_format::{Message, Record, Role};
 use regex::Regex;
 
-/// A selector from a flag.
+/// A selector of records that stay, as given in a flag.
 #[derive(Clone, Debug)]
 pub struct Pin {
     text: String,

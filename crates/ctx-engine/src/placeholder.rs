@@ -1,19 +1,19 @@
-//! Placeholders for tool results. A placeholder is a note or a shortened text, which ends with a
-//! handle, or a reference to the file to which `ctx-offload` wrote the result.
+//! Recognizes placeholders for tool results. A placeholder is a note or a shortened text that ends
+//! with a handle, or a reference to the file to which `ctx-offload` wrote the result.
 
 use ctx_format::{Dialect, Handle, Object, Part, ToolResult};
 use ctx_policy::Offload;
 
 use crate::offload::Template;
 
-/// The longest placeholder, in bytes.
+/// The maximum length of a placeholder, in bytes.
 pub const MAX_PLACEHOLDER: usize = 500;
 
 /// The beginning of a handle.
 const HANDLE: &str = "⟦ctx:";
 
-/// Splits a text that was shortened before from its handle. A handle that gives fewer bytes than
-/// the text has is part of the text.
+/// Splits a text that may have been shortened into its body and its handle. A handle that names an
+/// original no longer than the text is part of the text.
 pub fn split_handle(text: &str) -> (&str, Option<Handle>) {
     match Handle::split(text) {
         Some((body, handle)) if handle.bytes > text.len() as u64 => (body, Some(handle)),
@@ -42,7 +42,7 @@ pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     templates.into_iter().filter_map(ReferencePattern::new).collect()
 }
 
-/// The pattern of a line that says where to find a result.
+/// The pattern of a line that says in which file a result is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencePattern {
     /// The texts around the slots of the template.
@@ -72,8 +72,8 @@ impl ReferencePattern {
     }
 }
 
-/// Counts the results that a placeholder or a shortened text has replaced, since these differ from
-/// what the agent sent.
+/// Counts the results that were replaced by a placeholder or a shortened text, because they differ
+/// from what the agent sent.
 pub(crate) struct ReplacedResults {
     references: Vec<ReferencePattern>,
 }

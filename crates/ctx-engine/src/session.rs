@@ -1,6 +1,6 @@
 //! Reads a session record by record, and keeps track of bad lines and of parts that are not
-//! understood. Nothing is removed from a session that is not fully understood, because an unread
-//! part may depend on it.
+//! understood. Nothing is removed from a session that has such parts, because they may depend on
+//! what is removed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -30,9 +30,9 @@ pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
-    /// Whether to refuse an exchange in another dialect, because the user did not name one.
+    /// Whether to refuse an exchange in another dialect, because the user did not name a dialect.
     pub(crate) refuses_strangers: bool,
-    /// For a session made from another one: the line there of each record.
+    /// For a session that was made from another one: the line of each record in that other session.
     pub(crate) lines: Option<Arc<[u64]>>,
     batch: bool,
 }
@@ -43,7 +43,7 @@ impl Session {
         Self::open_twice(reader, None, options, invalid)
     }
 
-    /// Like [`Self::open`], but `again` reads the same bytes again, so nothing has to wait.
+    /// Like [`Self::open`], but `again` reads the same bytes again, so no record has to wait.
     pub(crate) fn open_twice(
         reader: Box<dyn Read + Send>,
         again: Option<Box<dyn Read + Send>>,
@@ -65,7 +65,7 @@ impl Session {
         self.records.dialect()
     }
 
-    /// Returns the recognized format of an input in a dialect that we do not read.
+    /// Returns the format of the input if we recognize it but do not read it.
     pub fn foreign(&self) -> Option<Foreign> {
         self.records.foreign()
     }
@@ -75,7 +75,7 @@ impl Session {
         self.records.is_other_document()
     }
 
-    /// Returns true if it is one JSON document whose messages are its records.
+    /// Returns true if the input is one JSON document whose messages are its records.
     pub fn is_document(&self) -> bool {
         self.records.document_members_beside().is_some()
     }
@@ -114,7 +114,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the problems that the agent has when it loads a log, by line.
+    /// Returns the problems that the agent would have when it loads the log, by line.
     pub fn flaws(&self) -> &[(u64, Flaw)] {
         self.records.flaws()
     }
@@ -147,8 +147,8 @@ impl Session {
     }
 }
 
-/// Refuses an exchange of another dialect. A pass that does not see it could separate a call from
-/// its result.
+/// Refuses an exchange in another dialect. A pass that does not recognize the exchange could
+/// separate its call from its result.
 fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<()> {
     let Some(object) = record.whole_object() else { return Ok(()) };
     let stranger = if batch {
@@ -168,14 +168,14 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
     })
 }
 
-/// The outcome for a bad line.
+/// What happens to a bad line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadLineOutcome {
-    /// It stays in place.
+    /// The line stays in place.
     Kept,
-    /// It is removed because it is bad.
+    /// The line is removed because it is bad.
     LeftOut,
-    /// It leaves with the part of the session that contains it.
+    /// The line leaves with the part of the session that contains it.
     Gone,
 }
 
@@ -208,7 +208,7 @@ impl BadLines {
         self.counts.iter().sum()
     }
 
-    /// Returns how many were left out because they are bad.
+    /// Returns how many bad lines were left out for being bad.
     pub fn left_out(&self) -> u64 {
         self.counts[BadLineOutcome::LeftOut as usize]
     }
@@ -242,7 +242,7 @@ impl BadLines {
 pub(crate) struct FirstUnread(Option<(u64, Unread, Option<Foreign>)>);
 
 impl FirstUnread {
-    /// Examines the next record, unless something was found already.
+    /// Examines the next record, unless an earlier one was not understood.
     pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) else {
             return;
@@ -251,7 +251,8 @@ impl FirstUnread {
         let unread = record.unread(dialect);
         if let Some(unread) = unread.or_else(|| is_summary().then(Unread::vendor_summary)) {
             let foreign = Foreign::of(object, Some(dialect));
-            // An unknown line in a list of messages leaves with the lines around it, and is counted.
+            // An unknown line in a list of messages may leave with the lines around it. It is only
+            // counted.
             let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked();
             if !is_line || foreign.is_some() {
                 self.0 = Some((record.line, unread, foreign));
@@ -259,7 +260,7 @@ impl FirstUnread {
         }
     }
 
-    /// Returns an error if something was found, because then nothing can be `done`.
+    /// Returns an error if a record was not understood, because then nothing can be `done`.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
         let Some((line, unread, foreign)) = &self.0 else { return Ok(()) };
         let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
@@ -271,7 +272,7 @@ impl FirstUnread {
 /// summary is understood, but would leave with the messages that it replaces.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
-    // Few records have the word, and a search is cheaper than reading each of them again.
+    // Few records have the word, and searching for it is cheaper than reading each record again.
     object.is_some_and(|object| {
         object.text().contains("compaction") && dialect.sealed(object).has_summary
     })
@@ -433,7 +434,7 @@ mod unread_tests {
         Some(error.kind.to_string())
     }
 
-    /// A part that may be a call or a result prevents its removal.
+    /// A session with a part that may be a call or a result is refused.
     #[test]
     fn what_may_belong_to_a_call_is_refused_and_other_lines_are_not() {
         let refused = |dialect, record| refusal(dialect, record).expect("refused");

@@ -16,9 +16,9 @@ use crate::{PassError, Pin, Result, TaggedWriter, pins};
 pub struct Plan {
     /// How much to keep at the end of the session.
     pub keep: Keep,
-    /// Records that are kept.
+    /// Selectors of records that are kept.
     pub pins: Vec<Pin>,
-    /// Set if the number of tokens decides what is kept.
+    /// Counts tokens; `None` unless the number of tokens decides what is kept.
     pub counter: Option<MessageCounter>,
     /// If set, only records of this zone are written.
     pub only: Option<Zone>,
@@ -33,9 +33,9 @@ pub struct SplitPass<'p, W> {
     splitter: Splitter,
     /// The records without a verdict.
     waiting: VecDeque<Waiting>,
-    /// The bytes of these records.
+    /// The bytes of the waiting records.
     spool: Spool,
-    /// The bytes so far of a line that comes in pieces.
+    /// The number of bytes so far in a line that comes in pieces.
     length: usize,
     writer: TaggedWriter<W>,
     counts: ZoneCounts,
@@ -44,7 +44,7 @@ pub struct SplitPass<'p, W> {
 /// A record that waits for its verdict.
 struct Waiting {
     length: usize,
-    /// The length without the line end, for its tag.
+    /// The length without the line end, for the record's tag.
     bytes: u64,
     splice: Option<Splice>,
     tag: Tag,
@@ -88,7 +88,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write(waiting)
     }
 
-    /// Writes the rest, marks the end, and returns the output.
+    /// Writes the records that are still waiting, marks the end of the stream, and returns the
+    /// output.
     pub fn finish(mut self) -> Result<(W, ZoneCounts)> {
         self.splitter.finish();
         self.write_decided()?;
@@ -96,7 +97,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         Ok((self.writer.finish(Some(system + old + keep))?, self.counts))
     }
 
-    /// Puts the bytes of a record into the spool. Returns `None` if more pieces of it follow.
+    /// Puts the bytes of a record into the spool. Returns `None` if more pieces of the line follow.
     fn spooled(&mut self, record: &Record<'_>) -> Result<Option<Waiting>> {
         let untagged = record.untagged();
         self.spool.push(&untagged).map_err(PassError::temporary)?;
@@ -139,7 +140,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         pin.map(ToString::to_string)
     }
 
-    /// Returns the zones of the messages of a record.
+    /// Returns the zones of the messages in a batch record.
     fn zones(&self, record: &Record<'_>, conversation: &Conversation<'_>) -> Vec<Zone> {
         let Plan { keep, pins, counter, .. } = self.plan;
         let mut splitter = Splitter::new(*keep);
@@ -198,19 +199,20 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 }
 
-/// The report for programs. The keys are a contract: keys may be added, but none is removed.
+/// The JSON report on a split session. The keys are a contract: keys may be added, but none is
+/// removed.
 #[derive(Serialize)]
 pub struct SplitJson<'a> {
     name: Option<&'a str>,
     output: Option<String>,
     dialect: Option<&'static str>,
-    /// Records of each zone.
+    /// The number of records in each zone.
     zones: ZoneCounts,
     first_kept_index: Option<u64>,
 }
 
 impl ZoneCounts {
-    /// Creates the report on the session `name`. `output` is the file that was written.
+    /// Creates the JSON report on the session `name`. `output` is the file that was written.
     pub fn json<'a>(
         &self,
         name: Option<&'a str>,
@@ -230,13 +232,13 @@ impl ZoneCounts {
 /// The number of records written, by zone.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ZoneCounts {
-    /// System messages.
+    /// The number of system messages.
     pub system: u64,
-    /// Records to summarize.
+    /// The number of records to summarize.
     pub old: u64,
-    /// Records to keep.
+    /// The number of records to keep.
     pub keep: u64,
-    /// Number of the first record that is kept, from 0.
+    /// The number of the first record that is kept, from 0.
     #[serde(skip)]
     pub first_keep: Option<u64>,
 }

@@ -219,7 +219,7 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
         let server = Server::new((0..9).map(|_| said(WELL)));
         let case = call_in(dir, "synapse").args(["--llm-window", "200000"]);
         let case = if is_lost {
-            case.code(3).stderr_has("s.jsonl:3: summarized without the result: cannot read ")
+            case.code(3).stderr_has("s.jsonl:3: summarized without this tool result: cannot read ")
         } else {
             case
         };

@@ -21,9 +21,9 @@ pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<()> + 't;
 
 /// The options for compacting a batch.
 pub struct BatchPass<'p> {
-    /// The options of each compaction.
+    /// The options for compacting each conversation.
     pub options: &'p Options,
-    /// The environment of each compaction.
+    /// The environment for compacting each conversation.
     pub environment: &'p Environment,
     /// The dialect of all conversations, if the user named it.
     pub dialect: Option<&'static dyn Dialect>,

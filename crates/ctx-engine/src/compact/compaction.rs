@@ -370,7 +370,7 @@ impl<'c> Compaction<'c> {
             if self.source.plan.options.dry_run && is_ours {
                 continue;
             }
-            notes.warn_at(line, format_args!("summarized without the result: {why}"));
+            notes.warn_at(line, format_args!("summarized without this tool result: {why}"));
             self.report.unreadable.push(path);
         }
     }

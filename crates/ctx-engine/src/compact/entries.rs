@@ -156,7 +156,7 @@ impl Entry {
 mod tests {
     use super::{BLOCK, Entries, Entry, KINDS, ROLES};
 
-    /// Returns entries whose fields all differ.
+    /// Returns an entry whose fields all depend on `number`.
     fn entry(number: usize) -> Entry {
         let bit = |at: usize| number >> at & 1 == 1;
         let small = u32::try_from(number).expect("a small number");

@@ -171,8 +171,9 @@ impl Limits {
     }
 }
 
-/// The minimum for messages. They get this much, or the whole limit if that is lower, even if the
-/// system prompt and the tools leave less, because a session cannot continue with less.
+/// The minimum number of tokens for messages. They get this many, or the whole limit if it is
+/// lower, even if the system prompt and the tools leave less, because a session cannot continue
+/// with less.
 const LEAST_MESSAGES: u64 = 8_000;
 
 /// Returns how many tokens by our count are certain to stay within `limit` tokens by the API's
@@ -213,7 +214,7 @@ const MARGIN: u64 = 64;
 
 fn least_anyway(least: u64, after: &Calibrator) -> String {
     let all = after.estimate(least).map_or(least, |all| all.tokens);
-    format!("the messages get {least} anyway, about {all} in all")
+    format!("the messages still get {least}, which makes about {all} in total")
 }
 
 fn warn_tight(limit: u64, after: &Calibrator, what: &str, notes: &mut Notes) {

@@ -133,9 +133,9 @@ pub struct Report {
     /// `tokens_after` divided by `tokens_before`; `None` for an empty session.
     #[serialize_always]
     pub ratio: Option<f64>,
-    /// The upper bound of the API's count before the compaction, from recorded usage.
+    /// The API's likely count before the compaction, estimated from recorded usage.
     pub calibrated_tokens: Option<u64>,
-    /// The API's likely count after the compaction.
+    /// The API's likely count after the compaction, estimated from recorded usage.
     pub calibrated_after: Option<u64>,
     /// The maximum tokens of the whole context, by our count.
     pub target_tokens: Option<u64>,

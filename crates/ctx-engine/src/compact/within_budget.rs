@@ -1,6 +1,6 @@
-//! Divides one budget for the whole context between the latest messages and a summary of the
-//! others. The session is read once; its entries alone decide the budget and how many of the latest
-//! messages fit.
+//! Divides one token budget for the whole context between the latest messages and a summary of the
+//! other messages. The session is read once, and the facts about its records decide the budget and
+//! how many of the latest messages fit.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
 use ctx_format::Zone;
@@ -15,20 +15,20 @@ use crate::split::ZoneCounts;
 use crate::summarize::{self, BudgetPass, BudgetRequest, Needs, Summary, Writer};
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// How many times a budget that is too small is raised.
+/// How many times a budget is raised if it turns out to be too small.
 const RAISES: usize = 3;
 
 impl Attempts<'_> {
-    /// Uses the target as a budget, and keeps as much of what the policy keeps as fits. If the
-    /// target is too small for the records that must stay, uses the smallest budget that is large
-    /// enough. Returns `None` if the result is not smaller than the session.
+    /// Uses the target as a budget, and keeps as much of what the policy keeps as the budget has
+    /// room for. If the target is too small for the records that must stay, uses the smallest
+    /// budget that is large enough. Returns `None` if the result is not smaller than the session.
     pub(super) fn share(&mut self, notes: &mut Notes) -> Result<Option<Candidate>> {
         let (summary, writer) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let pass = self.read_for_budget(&summary, &writer)?;
         self.share_of(pass, (&summary, &writer), notes)
     }
 
-    /// Does the same for a session that has already been read.
+    /// Like `share`, for a session that has already been read.
     fn share_of<'s>(
         &mut self,
         mut pass: BudgetPass<'s>,
@@ -36,8 +36,8 @@ impl Attempts<'_> {
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
-        // A session that is due below its target must become clearly smaller, because the model
-        // refused it.
+        // A session may be due below its target because the model refused it. It must then become
+        // clearly smaller.
         let target = plan.limits.target.filter(|target| *target < before);
         let tokens = target.unwrap_or(before / 2);
         let keeps = plan.smaller_keeps(self.before);
@@ -66,7 +66,7 @@ impl Attempts<'_> {
         Ok(None)
     }
 
-    /// Without a summary, keeps as much of what the policy keeps as fits the target.
+    /// Keeps as much of what the policy keeps as the target has room for, without a summary.
     pub(super) fn keep_fewer(
         &mut self,
         summary: &summarize::Plan,
@@ -92,8 +92,9 @@ impl Attempts<'_> {
         self.write(&mut read, built).map(Some)
     }
 
-    /// Returns true if the session is smaller. A shorter form of the earlier summary alone is no
-    /// gain while the session is still above the target; otherwise this would repeat forever.
+    /// Returns true if the attempt is a gain: the session is smaller, and messages were summarized
+    /// or the target is reached. Without this condition, shortening only the earlier summary could
+    /// be repeated forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
@@ -102,7 +103,7 @@ impl Attempts<'_> {
     }
 
     /// Uses one budget for the whole context instead of the policy's attempts. Nothing else is
-    /// tried, unless the records that must stay need more.
+    /// tried, unless the records that must stay exceed the budget.
     pub(super) fn budget(&mut self, tokens: u64, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (summary, by_code) = (self.session.plan.summary(), self.session.plan.by_code(None));
         let writer = self.session.plan.writer_within(notes)?;
@@ -169,8 +170,8 @@ impl Attempts<'_> {
         Ok(pass)
     }
 
-    /// Builds the session within the decided budget. The inner error says that its summary does not
-    /// fit.
+    /// Builds the session within the decided budget. The inner error means that the summary does
+    /// not fit.
     fn within(
         &mut self,
         pass: BudgetPass<'_>,

@@ -1,4 +1,5 @@
-//! Breakdowns of counts: the contents of a window, and rows by role, kind, tool or reach.
+//! Breakdowns of counts: how much of a window each kind of content takes, and tables by role, kind,
+//! tool or reach.
 
 use ctx_format::Role;
 use serde::Serialize;
@@ -28,12 +29,12 @@ pub enum Slice {
     Media,
     /// Parts and texts of unknown kinds.
     Other,
-    /// The overhead of messages, and the priming of the reply.
+    /// The overhead of messages, and the tokens that prime the model's reply.
     Overhead,
 }
 
 impl Slice {
-    /// Returns the word for the slice.
+    /// Returns the word for the slice in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -67,13 +68,13 @@ impl Counts {
             add(Slice::Media, tokens.media);
             add(Slice::Other, tokens.other);
         }
-        // Lines that are not messages.
+        // The text of lines that are not messages.
         add(Slice::Other, texts);
         slices
     }
 }
 
-/// The criterion of a breakdown.
+/// What a breakdown groups by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -88,40 +89,40 @@ pub enum Breakdown {
     Reach,
 }
 
-/// The number and the size of something.
+/// A row of a breakdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// What the row is about, such as the name of a role or a tool.
     pub key: String,
-    /// The number of occurrences.
+    /// The number of messages, parts, calls or lines.
     pub count: u64,
-    /// Their tokens; `None` if the size is in bytes.
+    /// The size in tokens; `None` if the size is in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
-    /// Their bytes.
+    /// The size in bytes; `None` if the size is in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
 }
 
 impl Row {
-    /// Returns the tokens, or the bytes if there are no tokens.
+    /// Returns the size in tokens, or in bytes if the row has no tokens.
     pub fn size(&self) -> u64 {
         self.tokens.or(self.bytes).unwrap_or_default()
     }
 }
 
 impl Breakdown {
-    /// The word in flags and reports.
+    /// Returns the word for the breakdown in flags and reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Returns true if the sizes are bytes, not tokens.
+    /// Returns true if the sizes of the rows are bytes, not tokens.
     pub fn is_of_bytes(self) -> bool {
         self == Self::Reach
     }
 
-    /// Returns the rows, largest first. `(other)` is the rest.
+    /// Returns the rows, largest first. The row `(other)` has what belongs to no other row.
     pub fn rows(self, counts: &Counts) -> Vec<Row> {
         let of_tokens = |(key, share): (String, Share)| Row {
             key,
@@ -147,7 +148,7 @@ impl Breakdown {
         rows
     }
 
-    /// Returns the sum of all rows.
+    /// Returns the sum of the sizes of all rows.
     pub fn total(self, counts: &Counts) -> u64 {
         if self.is_of_bytes() { counts.bytes } else { counts.tally.tokens.total() }
     }

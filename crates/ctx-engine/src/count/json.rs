@@ -1,4 +1,4 @@
-//! The counts for programs. The keys are a contract: keys may be added, but none is removed.
+//! The counts as JSON. The keys are a contract: keys may be added, but none is removed.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
 use crate::message_counter::MessageCounter;
 use crate::{ErrorKind, Result, Session};
 
-/// The counts of a file, or the total.
+/// The counts of a file, or the total of all files.
 #[derive(Serialize)]
 pub struct CountJson<'a> {
-    /// `file` or `total`.
+    /// `file` for the counts of a file, `total` for the total.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The name of the file as given; null for stdin and the total.
     name: Option<&'a str>,
-    /// In the total: the number of files.
+    /// The number of files, in the total only.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<usize>,
     conversations: u64,
@@ -32,42 +32,42 @@ pub struct CountJson<'a> {
     model: Option<OfModel<'a>>,
     /// Tokens by kind of content.
     kinds: BTreeMap<&'static str, u64>,
-    /// The breakdown and its rows.
+    /// The name of the requested breakdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<Row>>,
 }
 
-/// The format of the output.
+/// What the JSON shows in addition to the counts.
 #[derive(Clone, Copy)]
 pub struct CountFormat<'a> {
-    /// The tokenizer.
+    /// The encoding in which tokens were counted.
     pub encoding: Encoding,
-    /// The model to count for, or only its window, if given.
+    /// The model to count for, or only a window, if the user named one.
     pub model: Option<OfModel<'a>>,
     /// The breakdown, if requested.
     pub by: Option<Breakdown>,
 }
 
-/// The model to count for, or only a window.
+/// The model to count for, or only a window, as the user named it.
 #[derive(Clone, Copy, Serialize)]
 pub struct OfModel<'a> {
-    /// The name as given.
+    /// The name of the model as the user gave it; `None` if only a window is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<&'a str>,
-    /// Its window.
+    /// The window, in tokens.
     pub window: u64,
-    /// For a file: its tokens divided by the window.
+    /// The tokens of a file divided by the window; `None` in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// Whether the encoding is the model's own.
+    /// Whether the tokens were counted in the model's own encoding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
 }
 
 impl<'a> CountFormat<'a> {
-    /// The counts of the file `name`.
+    /// Returns the JSON counts of the file `name`.
     pub fn file(&self, name: Option<&'a str>, counts: &Counts) -> CountJson<'a> {
         let json = self.json("file", counts);
         let share = |model: OfModel<'a>| OfModel {
@@ -77,8 +77,8 @@ impl<'a> CountFormat<'a> {
         CountJson { name, model: self.model.map(share), ..json }
     }
 
-    /// The total of this many files. Files are sent separately, so the total has no share of the
-    /// window.
+    /// Returns the JSON total of this many files. Each file is sent separately, so the total has no
+    /// share of the window.
     pub fn total(&self, files: usize, counts: &Counts) -> CountJson<'a> {
         CountJson { files: Some(files), ..self.json("total", counts) }
     }
@@ -119,13 +119,14 @@ pub struct Calibrated {
     factor: Option<f64>,
     base: Option<u64>,
     replies: Vec<Reply>,
-    /// The number of predicted replies, and of correct predictions.
+    /// The number of predicted replies, and how many of these predictions were right.
     #[serde(skip)]
     foretold: (usize, usize),
 }
 
 impl Calibrated {
-    /// Reads all of `session`. `model` is the named model that `counter` counts for.
+    /// Calibrates with all of `session`. `model` is the model that the user named, for which
+    /// `counter` counts.
     pub fn of(
         session: &mut Session,
         counter: MessageCounter,
@@ -159,14 +160,14 @@ impl Calibrated {
         })
     }
 
-    /// Returns the result for people, with its basis.
+    /// Returns the estimate as a line for people, with what it is based on.
     pub fn headline(&self) -> String {
         let Estimate { low, tokens, high } = self.estimate;
         let how = if self.by_usage { "calibrated" } else { "no recorded usage" };
         format!("{tokens} tokens, {low} to {high} ({how})")
     }
 
-    /// Returns the learned figures for people, with labels.
+    /// Returns the figures of the calibration for people, each with a label.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("counted", self.counted.to_string())];
         if let Some(factor) = self.factor {

@@ -1,4 +1,4 @@
-//! Counting: messages, tokens and bytes of a session.
+//! Counts the messages, tokens and bytes of a session.
 
 mod breakdown;
 mod json;
@@ -28,19 +28,19 @@ pub use tally::{Share, Tally};
 pub struct Counts {
     /// The number of records, whatever they contain.
     pub records: u64,
-    /// The size of the original records, including tags and line ends.
+    /// The bytes of the original records, including tags and line ends.
     pub bytes: u64,
-    /// The messages.
+    /// The counts of messages and of their tokens.
     pub tally: Tally,
-    /// The bytes by whether and why they are sent, if requested.
+    /// How many bytes of the file are sent, and why the others are not, if requested.
     pub reach: Reach,
     /// The model and the usage recorded in the session, if requested.
     pub of_session: OfSession,
     /// Lines that are not JSON objects.
     pub bad: BadLines,
-    /// Objects in an unknown format, which are counted as text.
+    /// The number of objects in an unknown format, which are counted as text.
     unknown: u64,
-    /// In a batch: objects without a list of messages.
+    /// The number of objects in a batch that have no list of messages.
     no_conversation: u64,
 }
 
@@ -68,7 +68,7 @@ impl Counts {
         self.bad.report(notes);
         if self.unknown > 0 {
             notes.warn(
-                "unknown format, each line is counted as plain text; \
+                "unknown format, so each line is counted as plain text; \
                  --dialect or --batch says how to read it",
             );
         }
@@ -135,11 +135,11 @@ pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result
 pub struct Plan {
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// Whether each record is a conversation.
+    /// Whether the input is a batch, in which each record is a whole conversation.
     pub batch: bool,
     /// The number of threads that count the conversations of a batch.
     pub threads: usize,
-    /// Whether to count bytes by whether and why they are sent.
+    /// Whether to count how many bytes of the file are sent, and why the others are not.
     pub reach: bool,
     /// Whether to read the model and the usage recorded in the session.
     pub of_session: bool,
@@ -155,7 +155,7 @@ pub struct CountPass {
 }
 
 impl CountPass {
-    /// Creates a pass.
+    /// Creates a pass over a session in this dialect. Without a dialect, records count as text.
     pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let threaded = dialect.filter(|_| plan.batch && plan.threads > 1);
         let start = |dialect| {
@@ -181,7 +181,7 @@ impl CountPass {
             None => {
                 let tokens = self.count(record);
                 if let Some(calibration) = &mut self.calibration {
-                    // Records outside the context do not count.
+                    // The tokens of records outside the context do not count.
                     calibration.push(record, Some(tokens).filter(|_| !record.is_outside()));
                 }
             }
@@ -212,7 +212,7 @@ impl CountPass {
         }
     }
 
-    /// Returns the counts. `bad` are the bad lines of the session.
+    /// Returns the counts, with `bad` as the bad lines of the session.
     pub fn finish(mut self, bad: &BadLines) -> Counts {
         if let Some(batch) = self.batch {
             self.counts.merge(&batch.finish());
@@ -226,12 +226,12 @@ impl CountPass {
     }
 }
 
-/// The model and the usage that an agent has recorded, and the estimate from them.
+/// The model that the session names, and the size that its recorded usage implies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfSession {
     /// The model of the last reply.
     pub model: Option<String>,
-    /// The window of the model, if the file has it.
+    /// The window of that model, if it is known.
     pub window: Option<u64>,
     /// The size of the context in the API's tokens, including the parts that are not in the file.
     pub estimate: Option<Estimate>,
@@ -270,13 +270,13 @@ impl<W: Write> AnnotatePass<W> {
         })
     }
 
-    /// Writes the rest and returns the output.
+    /// Writes the records that are still waiting, and returns the output and the counts.
     pub fn finish(self, bad: &BadLines) -> Result<(W, Counts)> {
         Ok((self.outlet.finish(bad.left_out())?, self.count.finish(bad)))
     }
 }
 
-/// Counts the conversations in the texts of records.
+/// Counts the conversations of a batch on several threads.
 struct Counting {
     dialect: &'static dyn Dialect,
     counter: MessageCounter,

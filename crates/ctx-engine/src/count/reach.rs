@@ -1,4 +1,4 @@
-//! The bytes of a file by whether and why they are sent.
+//! Counts how many bytes of a file are sent to the model, and why the others are not.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Record};
 
-/// The number and the bytes of something in a file.
+/// The number and the size of those parts of a file that have the same label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// The number of lines, or of values within lines.
     pub count: u64,
-    /// Their bytes, including line ends.
+    /// The bytes of these lines or values, including line ends.
     pub bytes: u64,
 }
 
-/// The bytes of a file by whether and why they are sent.
+/// The bytes of a file by label: sent, or the reason why they are not sent.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 
@@ -50,7 +50,7 @@ impl Reach {
         }
     }
 
-    /// Adds the messages of a list that are outside the context. Returns their bytes.
+    /// Adds the messages of a list that are outside the context, and returns their length in bytes.
     fn outside(&mut self, record: &Record<'_>, dialect: &dyn Dialect, list: &Object<'_>) -> u64 {
         let Some(portion) = record.portion.as_ref() else { return 0 };
         let held = dialect.held(&list.whole());
@@ -78,7 +78,7 @@ impl Reach {
         }
     }
 
-    /// Returns the volumes with their names.
+    /// Returns the volumes with their labels.
     pub fn rows(&self) -> impl Iterator<Item = (&str, Volume)> {
         self.0.iter().map(|(what, volume)| (what.as_ref(), *volume))
     }

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::message_counter::{ByKind, MessageCounter, PRIMING};
 
-/// A number of occurrences, and their tokens.
+/// How many messages, parts or calls belong to one role, kind or tool, and their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// The number of messages, parts or calls.
     pub count: u64,
-    /// Their tokens.
+    /// The tokens of these messages, parts or calls.
     pub tokens: u64,
 }
 
@@ -23,7 +23,7 @@ impl Share {
     }
 }
 
-/// The messages of a role.
+/// The counts of the messages with one role.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OfRole {
     messages: u64,
@@ -50,7 +50,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Starts a conversation: its reply is primed, and calls of the previous one are closed.
+    /// Starts a conversation: counts the tokens that prime its reply, and closes the calls of the
+    /// previous conversation.
     pub fn begin(&mut self) {
         self.conversations += 1;
         self.tokens.overhead += PRIMING;
@@ -138,14 +139,14 @@ impl Tally {
         }
     }
 
-    /// Messages by role. `(other)` has the rest: the priming of replies, and texts outside
-    /// messages.
+    /// Returns the messages by role. The row `(other)` has all other tokens: those that prime
+    /// replies, and texts outside messages.
     pub fn by_role(&self) -> Vec<(String, Share)> {
         let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
         self.with_rest(self.roles.iter().map(|(role, it)| (role.as_str().to_owned(), share(it))))
     }
 
-    /// Parts by kind; for the overhead, messages.
+    /// Returns the parts by kind. The row of the overhead has the number of messages instead.
     pub fn by_kind(&self) -> Vec<(String, Share)> {
         self.tokens
             .rows()
@@ -156,8 +157,8 @@ impl Tally {
             .collect()
     }
 
-    /// Calls by tool, with the tokens of the calls and of their results. `(other)` has everything
-    /// else.
+    /// Returns the calls by tool, with the tokens of the calls and of their results. The row
+    /// `(other)` has all other tokens.
     pub fn by_tool(&self) -> Vec<(String, Share)> {
         self.with_rest(self.tools.iter().map(|(tool, share)| (tool.clone(), *share)))
     }

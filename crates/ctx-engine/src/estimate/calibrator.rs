@@ -1,18 +1,19 @@
-//! Compares our count of a context with the API's.
+//! Compares our count of a context with the API's count.
 //!
-//! We count the messages of a request. The API reports the size of the whole request, including the
-//! system prompt and the tools, in the model's own encoding. That additional part does not change
-//! from one reply to the next, so the increase gives the factor:
+//! We count the messages of a request. The API counts the whole request, including the system
+//! prompt and the tools, in the model's own encoding. The system prompt and the tools do not change
+//! from one reply to the next, so the growth of the two counts gives the factor between them:
 //!
 //! `prompt = earlier prompt + factor × (counted - counted then) + extra`
 //!
-//! where `extra` is what the agent adds to each request without recording it. Both are medians over
-//! the latest replies, so a single unusual reply does not move them. The range is as wide as the
-//! errors of the formula for these replies. Each reply is compared before it is learned from.
+//! Here, `extra` is what the agent adds to each request without recording it. `factor` and `extra`
+//! are medians over the latest replies, so a single unusual reply does not move them. The range of
+//! an estimate is as wide as the errors that the formula made for these replies. Each reply is
+//! compared with its estimate before it is learned from.
 //!
 //! If a tool has pruned the session, the file no longer has what was sent, and says nothing about
-//! the factor. A tool may also have corrected the number of the last reply
-//! ([`Calibrator::without`]); this is recognized by the fall of the number.
+//! the factor. The tool may also have corrected the recorded size of the last request
+//! ([`Calibrator::without`]). Such a correction is recognized because the recorded size falls.
 
 #[cfg(test)]
 mod tests;
@@ -22,27 +23,27 @@ use std::collections::VecDeque;
 use ctx_tokens::{Encoding, Model};
 use serde::Serialize;
 
-/// An estimate of a context in the tokens of the API.
+/// An estimate of the tokens that the API counts for a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Estimate {
     /// The lower bound.
     pub low: u64,
-    /// The likely number.
+    /// The likely number of tokens.
     pub tokens: u64,
     /// The upper bound, which budgets use.
     pub high: u64,
 }
 
-/// The facts about a request for a comparison.
+/// The facts about a request that the calibrator compares.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The tokens of its messages, by our count.
+    /// The tokens of the request's messages, by our count.
     pub counted: u64,
     /// The tokens of the whole request, by the API's count.
     pub prompt: u64,
-    /// The model.
+    /// The model that the request was sent to.
     pub model: Option<&'a str>,
-    /// Whether everything that was added since the last request is unchanged, so not pruned.
+    /// Whether the file still has everything that was added since the last request, unpruned.
     pub as_sent: bool,
 }
 
@@ -52,46 +53,50 @@ pub struct Calibrator {
     encoding: Encoding,
     model: Option<String>,
     fit: Fit,
-    /// The last request since the last compaction.
+    /// The last request, unless a compaction followed it.
     last: Option<Point>,
-    /// The possible error of its prompt, which the API may not have reported.
+    /// The possible error of the last request's size, which may be a tool's correction and not the
+    /// API's count.
     doubt: f64,
-    /// The least number of tokens besides the messages in requests right after a beginning, if it
-    /// is plausible.
+    /// The smallest number of tokens besides the messages in any request that was the first of the
+    /// file or after a compaction, if it is plausible.
     base: Option<f64>,
-    /// Whether any request came right after a beginning.
+    /// Whether there was any request that was the first of the file or after a compaction.
     has_begun: bool,
 }
 
-/// The tokens by our count and by the API's.
+/// The tokens of a request by our count and by the API's.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     counted: f64,
     prompt: f64,
 }
 
-/// The API's tokens per token of ours for models with an unpublished encoding. Claude's range from
-/// 1.08 to 1.27 by session (docs/tokens.md), the newest models up to 1.53.
+/// The API's tokens per token by our count, likely and at most, for models whose encoding is not
+/// published. Claude's sessions range from 1.08 to 1.27 (docs/tokens.md), and the newest models
+/// reach up to 1.53.
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
-/// The growth of the tokens besides the messages after a compaction. Agents add files and notes to
-/// a summary without recording them.
+/// By which factor the tokens besides the messages grow with a compaction, likely and at most.
+/// Agents add files and notes to a summary without recording them.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
-/// The maximum number of tokens besides the messages that an agent sends. A larger number means
-/// that the file begins in the middle of a session, so the usual number is assumed.
+/// The largest plausible number of tokens that an agent sends besides the messages. A larger number
+/// means that the file begins in the middle of a session, so the usual number is assumed.
 const MOST_BESIDE: u64 = 100_000;
-/// Recorded sessions have 20,000 to 45,000 (docs/tokens.md).
+/// The usual number of tokens besides the messages. Recorded sessions have 20,000 to 45,000
+/// (docs/tokens.md).
 const USUAL_BESIDE: u64 = 30_000;
 
-/// If a prompt falls by more than this share, something was removed from its context. A tool's
-/// estimate of the rest may be wrong by this share of the fall.
+/// If a request is smaller than the last one by more than this share, something was removed from
+/// its context. A tool's estimate of the remaining size may be wrong by this share of the
+/// reduction.
 const FALL: f64 = 0.1;
 
 impl Estimate {
-    /// Estimates a context without recorded usage. `encoding` belongs to `model`.
+    /// Estimates a context without recorded usage. `counted` was counted in `encoding`.
     pub fn uncalibrated(counted: u64, encoding: Encoding, model: Option<&Model>) -> Self {
         if is_exact(encoding, model) {
             return Self { low: counted, tokens: counted, high: counted };
@@ -111,7 +116,7 @@ impl Estimate {
 }
 
 impl Calibrator {
-    /// Creates a calibrator that has learned nothing. `encoding` is the encoding of our counts.
+    /// Creates a calibrator that has learned nothing. Our counts are made in `encoding`.
     pub fn new(encoding: Encoding) -> Self {
         Self {
             encoding,
@@ -124,12 +129,13 @@ impl Calibrator {
         }
     }
 
-    /// Learns from the next request of the session. It is compared with [`Self::estimate`] of the
-    /// same count before the request.
+    /// Learns from the next request of the session. To compare the request with its estimate, call
+    /// [`Self::estimate`] first.
     pub fn learn(&mut self, request: &Request<'_>) {
         let new = Point { counted: request.counted as f64, prompt: request.prompt as f64 };
         if self.model.as_deref() != request.model {
-            // The encoding differs, so neither earlier steps nor earlier sizes apply.
+            // Another model may have another encoding, so neither the learned factor nor the last
+            // size applies.
             let model = request.model.and_then(ctx_tokens::model);
             let is_exact = is_exact(self.encoding, model);
             self.fit = Fit::new(if is_exact { 1.0 } else { ESTIMATE });
@@ -152,13 +158,13 @@ impl Calibrator {
         self.last = Some(new);
     }
 
-    /// Records a compaction: the next request does not extend the last one.
+    /// Notes a compaction, after which the next request does not extend the last one.
     pub fn compacted(&mut self) {
         self.last = None;
     }
 
-    /// Estimates a context whose messages have `counted` tokens. Returns `None` if no request gives
-    /// a basis.
+    /// Estimates a context whose messages have `counted` tokens. Returns `None` if there was no
+    /// request to base the estimate on.
     pub fn estimate(&self, counted: u64) -> Option<Estimate> {
         let counted = counted as f64;
         if let Some(last) = self.last {
@@ -176,8 +182,9 @@ impl Calibrator {
         ))
     }
 
-    /// Returns the largest count of ours whose estimate is at most `tokens`, where `expected`
-    /// selects the figure of the estimate. Returns `tokens` if no request gives a basis.
+    /// Returns the largest number of tokens by our count whose estimate is at most `tokens`.
+    /// `expected` selects the figure of the estimate to compare. Returns `tokens` if there was no
+    /// request to base an estimate on.
     pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
         let fits = |counted| {
             let estimate = self.estimate(counted);
@@ -195,24 +202,24 @@ impl Calibrator {
         least
     }
 
-    /// Returns the likely size of the last request after `freed` of its tokens, by our count, are
-    /// removed. It never exceeds the original size. Returns `None` without a request since the last
-    /// compaction.
+    /// Returns the likely size of the last request after `freed` tokens, by our count, are removed
+    /// from it. The result never exceeds the original size. Returns `None` if there was no request
+    /// since the last compaction.
     pub fn without(&self, freed: u64) -> Option<u64> {
         let last = self.last?;
-        // No text has fewer tokens than our count.
+        // The API counts at least as many tokens as we do.
         let messages = (last.counted - freed as f64).max(0.0);
         let rest = last.prompt - self.fit.factor * freed as f64;
         Some(whole(rest.max(messages).min(last.prompt).round()))
     }
 
-    /// Returns the API's tokens per token of ours.
+    /// Returns the API's tokens per token by our count.
     pub fn factor(&self) -> f64 {
         self.fit.factor
     }
 
     /// Returns the tokens of a request besides its messages: the system prompt, the tools, and
-    /// anything before the beginning of the file. Returns `None` if no request shows it.
+    /// anything before the beginning of the file. Returns `None` if there was no request.
     pub fn base(&self) -> Option<u64> {
         let base = self.last.map(|last| self.base_of(last));
         base.or_else(|| self.base_behind()).map(|base| whole(base.round()))
@@ -237,7 +244,7 @@ fn is_exact(encoding: Encoding, model: Option<&Model>) -> bool {
     model.is_some_and(|model| model.exact && model.encoding == encoding)
 }
 
-/// Converts to a number of tokens, which is at least 0.
+/// Converts a figure to a whole number of tokens, which is at least 0.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Such a cast saturates.
 fn whole(number: f64) -> u64 {
     number as u64
@@ -246,22 +253,22 @@ fn whole(number: f64) -> u64 {
 /// The number of latest requests to learn from.
 const WINDOW: usize = 64;
 
-/// The initial factor has the weight of this many of our tokens.
+/// The weight of the initial factor, in tokens by our count.
 const WEIGHT: f64 = 6_000.0;
 
-/// The initial estimate of what a request adds without recording it, with the weight of this many
-/// requests.
+/// The initial estimate of the tokens that an agent adds to a request without recording them, and
+/// the weight of this estimate in requests.
 const EXTRA: f64 = 40.0;
 const EXTRA_WEIGHT: usize = 3;
 
 /// Factors outside this range are impossible.
 const FACTORS: (f64, f64) = (0.5, 3.0);
 
-/// How many times the factor and the addition are fitted to each other.
+/// How many times `factor` and `extra` are fitted to each other.
 const ROUNDS: usize = 3;
 
-/// The formula may be wrong by this, plus this share of the added tokens, multiplied by
-/// `Fit::times`.
+/// The possible error of the formula is this many tokens, plus this share of the added tokens, all
+/// multiplied by `Fit::times`.
 const OFF: f64 = 80.0;
 const OFF_SHARE: f64 = 0.1;
 
@@ -271,12 +278,12 @@ const TIMES: f64 = 3.0;
 const LEAST_TIMES: f64 = 1.0;
 const ENOUGH: f64 = 0.97;
 
-/// The tokens that requests have added, and the fit to them.
+/// The tokens that requests have added, and the formula that was fitted to them.
 #[derive(Clone, Debug)]
 struct Fit {
     /// The factor before anything is learned.
     prior: f64,
-    /// The added tokens, by our count and by the API's.
+    /// The tokens that each request added, by our count and by the API's.
     steps: VecDeque<(f64, f64)>,
     /// The errors of the formula, as values of `times`.
     misses: VecDeque<f64>,
@@ -307,7 +314,7 @@ impl Fit {
         self.times * scale(counted)
     }
 
-    /// Learns that a request has added `said` tokens.
+    /// Learns that a request has added `counted` tokens by our count, and `said` by the API's.
     fn learn(&mut self, counted: f64, said: f64) {
         let miss = (said - self.step(counted)).abs() / scale(counted);
         push(&mut self.misses, miss);

@@ -1,12 +1,13 @@
 //! Compares a session's recorded usage with our count of the same requests.
 //!
-//! A request contained the path before its reply. That includes records in the context and records
-//! that compactions replaced, but not abandoned branches or other agents. The sum of the tokens on
-//! the path is therefore our count of the request. After a compaction, the sum starts again with
-//! the records that are left.
+//! A request consists of the path of records before its reply. The path includes records in the
+//! context and records that compactions replaced, but no abandoned branches and no other agents.
+//! The sum of the tokens on the path is therefore our count of the request. After a compaction, the
+//! sum starts again with the records that are left.
 //!
 //! If a result was pruned or offloaded, the file does not have the text that was sent. Nothing is
-//! learned from the step between the two replies around it, and the second reply is not predicted.
+//! learned from the step between the two replies around that result, and the second reply is not
+//! predicted.
 
 use std::ops::RangeInclusive;
 
@@ -19,24 +20,24 @@ use serde::{Serialize, Serializer};
 
 use crate::placeholder::ReplacedResults;
 
-/// The results of learning from a session's usage.
+/// What was learned from a session's recorded usage.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// Our count of the context.
+    /// The tokens of the context, by our count.
     pub counted: u64,
-    /// The estimate; `None` without recorded usage.
+    /// The estimated size of the context; `None` without recorded usage.
     pub estimate: Option<Estimate>,
-    /// The API's tokens per token of our count.
+    /// The API's tokens per token by our count.
     pub factor: f64,
-    /// The part of a request besides its messages, in tokens.
+    /// The tokens of a request besides its messages.
     pub base: Option<u64>,
-    /// The model of the last reply with usage, or else the last one named.
+    /// The model of the last reply with usage, or otherwise the last model that the session names.
     pub model: Option<String>,
-    /// The window of that model, as recorded in the session or else as listed.
+    /// The window of that model, as recorded in the session or otherwise in the list of models.
     pub window: Option<u64>,
     /// The replies with usage, in order.
     pub replies: Vec<Reply>,
-    /// The last reply, unless a compaction followed it.
+    /// The last reply with usage, unless a compaction followed it.
     pub last: Option<LastReply>,
     calibrator: Calibrator,
 }
@@ -46,32 +47,33 @@ pub struct Calibration {
 pub struct LastReply {
     /// Identifies the reply.
     pub of: UsageOf,
-    /// The line where it begins. Everything before it was sent.
+    /// The line where the reply begins. Everything before this line was sent.
     pub begins: u64,
-    /// The lines from the first to the last that have its usage.
+    /// The lines from the first to the last that record the usage of the reply.
     pub lines: RangeInclusive<u64>,
-    /// Its usage.
+    /// The recorded usage of the reply.
     pub usage: Usage,
 }
 
-/// A reply with usage.
+/// A reply with recorded usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Its line, from 1.
+    /// The line of the reply, from 1.
     pub line: u64,
-    /// Our count of the messages of its request.
+    /// The tokens of the request's messages, by our count.
     pub counted: u64,
-    /// The API's count of the request.
+    /// The tokens of the whole request, by the API's count.
     pub prompt: u64,
-    /// The prediction from earlier replies; `None` for the first.
+    /// The size predicted from earlier replies; `None` if there was nothing to base a prediction
+    /// on.
     pub estimate: Option<Estimate>,
-    /// The model.
+    /// The model that wrote the reply, if it is known.
     pub model: Option<String>,
 }
 
 impl Calibration {
-    /// Returns the prompt of the last reply without this many of our tokens, or `None` if there is
-    /// no such reply.
+    /// Returns the size of the last reply's request after `freed` tokens, by our count, are removed
+    /// from it, or `None` if there is no such reply.
     pub fn without(&self, freed: u64) -> Option<u64> {
         self.last.as_ref()?;
         self.calibrator.without(freed)
@@ -93,7 +95,7 @@ impl Calibration {
     }
 }
 
-/// The prediction for the first reply is null.
+/// The figures of the prediction are null for a reply that was not predicted.
 impl Serialize for Reply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut reply = serializer.serialize_struct("Reply", 7)?;
@@ -108,36 +110,36 @@ impl Serialize for Reply {
     }
 }
 
-/// Reads the records of a session.
+/// Learns from the usage in the records of a session.
 pub struct CalibrationPass {
     counter: MessageCounter,
     dialect: Option<&'static dyn Dialect>,
     calibrator: Calibrator,
-    /// The tokens of the path so far, since the last compaction.
+    /// The tokens of the path so far, including the records that the last compaction left.
     sum: u64,
     /// The tokens in the context.
     inside: u64,
     model: Option<String>,
     window: Option<u64>,
     run: Run,
-    /// The last reply. Its usage may be repeated.
+    /// The last reply with usage, which later lines may repeat.
     open: Option<Open>,
     replies: Vec<Reply>,
     replaced: ReplacedResults,
     /// The number of results so far that differ from what was sent.
     pruned: u64,
-    /// The same number before the last reply that was learned from.
+    /// The value of `pruned` before the last reply that was learned from.
     pruned_before: u64,
 }
 
-/// A reply whose usage may be repeated.
+/// A reply whose usage later lines may repeat.
 struct Open {
     key: Key,
     last: LastReply,
-    /// Our count of the messages of its request.
+    /// The tokens of the request's messages, by our count.
     counted: u64,
     model: Option<String>,
-    /// The number of results before it that differ from what was sent.
+    /// The number of results before the reply that differ from what was sent.
     pruned: u64,
 }
 
@@ -146,17 +148,17 @@ struct Open {
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     number: u64,
-    /// The sum before the reply. `None` before the first reply and off the path.
+    /// The tokens of the path before the reply. `None` before the first reply and off the path.
     before: Option<u64>,
     /// The line where the reply begins.
     line: u64,
-    /// The number of results before it that differ from what was sent.
+    /// The number of results before the reply that differ from what was sent.
     pruned: u64,
     /// Whether the model is still speaking.
     goes_on: bool,
 }
 
-/// Identifies a reply, with a number if the record does not identify it.
+/// Identifies a reply. The number tells replies apart whose records have no id.
 type Key = (UsageOf, u64);
 
 impl CalibrationPass {
@@ -179,7 +181,7 @@ impl CalibrationPass {
         }
     }
 
-    /// Adds a record, with its tokens if it is in the context and they are known.
+    /// Adds a record, with its tokens if they are known and the record is in the context.
     pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else { return };
         let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
@@ -199,7 +201,7 @@ impl CalibrationPass {
         }
         let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
         if not_sent {
-            // The record may show the usage of what was sent.
+            // The record itself was not sent, but it may have the usage of what was.
             if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
                 self.usage(&usage, record.line);
             }
@@ -234,8 +236,8 @@ impl CalibrationPass {
         message.map_or(0, |message| self.counter.message(&message).total())
     }
 
-    /// Continues the path after a compaction, with a summary and the records before it in the
-    /// context.
+    /// Restarts the path after a compaction with the records that are still in the context. The
+    /// summary is added next.
     fn compacted(&mut self, is_inside: bool) {
         self.close();
         self.calibrator.compacted();
@@ -270,7 +272,7 @@ impl CalibrationPass {
         }
     }
 
-    /// Compares the last reply with its prediction, and learns from it.
+    /// Compares the last reply with its prediction, and then learns from the reply.
     fn close(&mut self) {
         let Some(Open { last, counted, model, pruned, .. }) = self.open.take() else { return };
         let as_sent = pruned == self.pruned_before;
@@ -287,7 +289,7 @@ impl CalibrationPass {
         });
     }
 
-    /// Returns the calibration.
+    /// Returns what was learned from the session.
     pub fn finish(mut self) -> Calibration {
         let last = self.open.as_ref().map(|open| open.last.clone());
         self.close();
@@ -308,7 +310,7 @@ impl CalibrationPass {
 }
 
 impl Run {
-    /// Adds a message in this line, after a total of `sum` tokens.
+    /// Adds a message in this line. `sum` has the tokens of the path before the message.
     fn said(&mut self, role: Role, sum: u64, line: u64, pruned: u64) {
         let is_reply = role == Role::Assistant;
         if is_reply && !self.goes_on {

@@ -1,4 +1,5 @@
-//! The decisions about a session, which are reported, checked, and applied while it is written.
+//! Holds the decisions about a session. They are reported and checked, and then applied while the
+//! session is written.
 
 use std::io::Write;
 
@@ -22,7 +23,7 @@ pub(super) struct Waiting<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) records: WaitingRecords,
-    /// Set for an agent's log.
+    /// The lines of an agent's log; `None` for a list of messages.
     pub(super) log: Option<LogLines>,
     /// Whether the bytes of the records are stored, and not only their positions.
     pub(super) has_bytes: bool,
@@ -35,10 +36,10 @@ pub struct Decision<'p> {
     pub(super) verdicts: Verdicts<'p>,
     /// Whether the verdicts are applied.
     pub(super) changes: bool,
-    /// The savings of the changes, if they are made.
+    /// The tokens that the changes free, by rule.
     pub sums: Sums,
     leaving: Leaving,
-    /// Lines of an agent's log that leave without being part of the context.
+    /// The lines outside the context that leave an agent's log, by rule.
     pub unsent: Vec<Unsent>,
     /// The new usage of the last reply in an agent's log.
     new_usage: Option<NewUsage>,
@@ -134,8 +135,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the remaining records. The changed records of a log must be those that were decided,
-    /// and its context must be the same.
+    /// Checks the records that stay. In a log, only the records that were decided on may change,
+    /// and the agent must read the same context as before.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,
@@ -147,7 +148,7 @@ impl<'p> Decision<'p> {
             let lines = counted(lines, "line");
             notes.warn(format_args!("kept {lines} that a rule would remove: {why}"));
         }
-        // Changes within a message of a list cannot break what the checks cover.
+        // In a list, a change within a message cannot cause any problem that the checks look for.
         let is_list = self.waiting.log.is_none();
         let changes_none = self.sums.is_empty() && !plan.options.drops(Rule::Copies);
         if self.leaving.is_empty() && (is_list || changes_none) {
@@ -205,7 +206,8 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// Returns the new usage of the last reply, without the tokens freed before it.
+    /// Returns the new usage of the last reply, without the tokens that were freed before this
+    /// reply.
     fn new_usage_of(&self, usage: CalibrationPass) -> Option<NewUsage> {
         let records = &self.waiting.records;
         NewUsage::of(&usage.finish(), |line| {
@@ -214,8 +216,8 @@ impl<'p> Decision<'p> {
         })
     }
 
-    /// Returns the edits of a record that remains, and how many bytes of second copies they cut in
-    /// records that would not change otherwise.
+    /// Returns the edits of a record that stays, and the bytes of those second copies that are cut
+    /// although the text that they repeat does not change.
     fn edits(&self, index: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
         let Some(object) = record.whole_object() else { return (Edits::new(), 0) };
         let changed = record_edits(&self.verdicts, index, record, dialect);
@@ -263,7 +265,8 @@ impl<'p> Decision<'p> {
         outlet.finish(left_out)
     }
 
-    /// The new bytes of a record, with the new usage if it belongs to the last reply.
+    /// Returns the new bytes of a record, with the new usage if the record belongs to the last
+    /// reply.
     fn with_new_usage(&self, record: &Record<'_>, new: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let (Some(usage), Some(dialect)) = (&self.new_usage, self.waiting.dialect) else {
             return new;
@@ -275,7 +278,7 @@ impl<'p> Decision<'p> {
         applied.or(new)
     }
 
-    /// Warns about signed reasoning after a change, once the session is written.
+    /// Warns about signed reasoning after a change, once the session has been written.
     pub fn warn_of_reasoning(&self, notes: &mut Notes) {
         self.bound.warn(notes);
     }
@@ -303,7 +306,7 @@ pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
     }
 }
 
-/// Reports the lines of an agent's log that leave without being part of the context.
+/// Reports the lines outside the context that leave an agent's log.
 fn report_unsent(unsent: &[Unsent], notes: &mut Notes) {
     for Unsent { rule, count, bytes } in unsent {
         let noun = if *rule == Rule::Copies.as_str() { "second copy" } else { "line" };

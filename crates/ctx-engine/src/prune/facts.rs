@@ -25,20 +25,20 @@ pub(super) struct Facts {
     pub(super) results: Vec<ResultFacts>,
     tools: IndexSet<Option<String>>,
     files: IndexSet<Option<FileUse>>,
-    /// The names of calls in handles, one per line.
+    /// The names of calls as handles show them, one per line.
     call_names: String,
-    /// The savings from shorter call arguments, by record.
+    /// The tokens that shorter call arguments free, by record.
     pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
     /// The reasoning of each record, if a rule drops reasoning.
     pub(super) reasoning: BTreeMap<usize, Reasoning>,
-    /// If there is a window: for each record, the number of the first record of its exchange, from
-    /// 1; 0 outside exchanges.
+    /// For each record, the number, from 1, of the first record of its exchange, or 0 outside
+    /// exchanges. Empty if there is no window.
     pub(super) exchanges: Vec<u32>,
-    /// The handle of each result whose text was shortened before.
+    /// The handle of each result whose text an earlier run has shortened.
     pub(super) handles: BTreeMap<usize, Handle>,
     /// The replacement of each result whose text can be shortened.
     pub(super) shortened: BTreeMap<usize, Replacement>,
-    /// The sizes of results with several texts, which are counted one by one in their message.
+    /// The sizes of results with several texts. A message counts these texts one by one.
     pub(super) sizes_in_message: BTreeMap<usize, TextSize>,
 }
 
@@ -46,20 +46,20 @@ pub(super) struct Facts {
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent facts.
 pub(super) struct RecordFacts {
-    /// The role of its message; `None` if it is not a message.
+    /// The role of the record's message; `None` if the record is not a message.
     pub(super) role: Option<Role>,
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) is_summary: bool,
-    /// Whether it must stay unchanged.
+    /// Whether the record must stay unchanged.
     pub(super) is_fixed: bool,
-    /// Whether it is a reply without text or calls.
+    /// Whether the record is a reply without text or calls.
     pub(super) is_empty_reply: bool,
-    /// Whether it is an incomplete last line.
+    /// Whether the record is an incomplete last line.
     pub(super) is_tail: bool,
-    /// The tokens of its message if they are needed, otherwise 0.
+    /// The tokens of the record's message if they are needed, otherwise 0.
     pub(super) tokens: u32,
-    /// The number of the first result after those of this record.
+    /// The index of the first result after those of this record.
     pub(super) results_end: u32,
 }
 
@@ -68,12 +68,12 @@ pub(super) struct RecordFacts {
 pub(super) struct ResultFacts {
     /// The hash of the original text, if a handle may name it or another result has the same text.
     pub(super) hash: Option<ShortHash>,
-    /// Whether it is a text that a rule may replace.
+    /// Whether the result is a text that a rule may replace.
     pub(super) is_text: bool,
     /// Whether the tool seems to have failed.
     pub(super) has_failed: bool,
     pub(super) call: CallFacts,
-    /// The size of its text.
+    /// The size of the result's text.
     pub(super) size: TextSize,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct CallFacts {
     pub(super) tool: u32,
     /// An index into the uses of files.
     file: u32,
-    /// The position of its name in `call_names`.
+    /// The position of the call's name in `call_names`.
     name: u32,
     /// Whether the call, and therefore its result, must stay unchanged.
     pub(super) is_fixed: bool,
@@ -115,7 +115,7 @@ pub(super) enum Reason {
     ReadAgain,
     /// The file in the result was written later.
     Written,
-    /// A later result is the same.
+    /// A later result has the same text.
     Repeated,
 }
 
@@ -128,7 +128,7 @@ impl Reason {
         }
     }
 
-    /// Returns the note. The handle after it names the call.
+    /// Returns the text of the note. The handle after the note names the call.
     pub(super) fn note(self, options: &Options) -> &str {
         match self {
             Self::Old => options.clear.as_deref().unwrap_or_default(),
@@ -143,7 +143,7 @@ impl Reason {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasoning {
     pub(super) tokens: u32,
-    /// Whether the message has nothing else.
+    /// Whether the message has nothing but reasoning.
     pub(super) is_all: bool,
 }
 
@@ -154,7 +154,7 @@ impl Facts {
         self.records.push(RecordFacts { results_end, ..record });
     }
 
-    /// Adds a call. `name` is its name in handles, or empty.
+    /// Adds a call. `name` is the call's name in handles, or empty if no handle needs it.
     pub(super) fn add_call(
         &mut self,
         tool: Option<String>,
@@ -173,7 +173,7 @@ impl Facts {
         }
     }
 
-    /// Returns the name of a call in handles.
+    /// Returns the name that handles show for a call.
     pub(super) fn call_name(&self, call: CallFacts) -> &str {
         let names = self.call_names.get(call.name as usize..);
         names.and_then(|names| names.lines().next()).unwrap_or_default()
@@ -210,7 +210,7 @@ impl Facts {
         Cow::Owned(Handle::new(hash, size.bytes.into(), self.call_name(call), saved))
     }
 
-    /// Returns the bytes of a result's original text.
+    /// Returns the length of a result's original text, in bytes.
     pub(super) fn original_bytes(&self, result: usize) -> u64 {
         match self.handles.get(&result) {
             Some(earlier) => earlier.bytes,
@@ -218,7 +218,7 @@ impl Facts {
         }
     }
 
-    /// Returns the size of a result within its message.
+    /// Returns the size of a result as its message counts it.
     pub(super) fn size_in_message(&self, result: usize) -> TextSize {
         self.sizes_in_message.get(&result).copied().unwrap_or(self.results[result].size)
     }
@@ -242,7 +242,7 @@ impl RecordFacts {
         self.role.is_some()
     }
 
-    /// Returns true if it is a message that is not a system message.
+    /// Returns true if the record is a message, but not a system message.
     pub(super) fn is_conversation(&self) -> bool {
         self.role.is_some_and(|role| !role.is_system())
     }
@@ -277,15 +277,15 @@ impl TextSize {
 /// The new usage of an agent's last reply. Agents trust the recorded number more than the messages,
 /// so with the old number they would compact a pruned session as soon as it is opened.
 ///
-/// Claude Code adds the numbers of the last reply, Codex takes the total of its last event that
-/// counts tokens, pi the total of the last reply that was not aborted (docs/agents.md).
+/// Claude Code adds up the numbers of the last reply, Codex takes the total of its last event that
+/// counts tokens, and pi takes the total of the last reply that was not aborted (docs/agents.md).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewUsage {
     of: UsageOf,
     /// The lines that hold the usage.
     lines: RangeInclusive<u64>,
     prompt: u64,
-    /// The tokens of prompt and reply before and after.
+    /// The tokens of prompt and reply, before and after pruning.
     pub(super) tokens: (u64, u64),
 }
 
@@ -307,7 +307,8 @@ impl NewUsage {
         })
     }
 
-    /// Returns the bytes of `record` with the new usage, or `None` if it does not have the usage.
+    /// Returns the bytes of `record` with the new usage, or `None` if the record does not have the
+    /// usage.
     pub(super) fn applied_to(&self, record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
         let never_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
         let is_read = never_sent || !record.is_outside();

@@ -1,27 +1,27 @@
-//! The tokens that changes free, one by one and by rule.
+//! The tokens that changes free, for each change and added up by rule.
 
 use std::collections::BTreeMap;
 
 use ctx_policy::Rule;
 use serde::Serialize;
 
-/// The savings of one change, in tokens.
+/// The tokens that one change frees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     /// The rule that made the change.
     pub rule: Rule,
-    /// The tokens before.
+    /// The tokens of the text before the change.
     pub before: u64,
-    /// The tokens after.
+    /// The tokens of the text after the change.
     pub after: u64,
 }
 
-/// The sum of several changes.
+/// The tokens of several changes, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sum {
     /// The number of changes.
     pub changes: u64,
-    /// The tokens before.
+    /// The tokens of all texts before the changes.
     #[serde(rename = "tokens_before")]
     pub before: u64,
     /// The tokens after.
@@ -30,7 +30,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Returns the tokens that are freed.
+    /// Returns the number of tokens that the changes free.
     pub fn gain(&self) -> u64 {
         self.before.saturating_sub(self.after)
     }
@@ -49,7 +49,7 @@ impl From<Freed> for Sum {
     }
 }
 
-/// Sums by rule.
+/// The tokens of changes, added up by rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums(BTreeMap<Rule, Sum>);
 

@@ -1,8 +1,9 @@
 //! Decides which lines leave an agent's log, and relinks the remaining lines.
 //!
-//! Some rules drop lines that are not sent to a model. A line of the context leaves only if its
-//! message has that verdict. Lines that others need stay. Before a pruned log is written, the agent
-//! must read the same context from it, except for the decided changes.
+//! Some rules drop lines that are not sent to a model. A line in the context leaves only if the
+//! verdict on its message says so. Lines that remaining lines need stay. Before a pruned log is
+//! written, it is checked that the agent would read the same context from it, except for the
+//! changes that were decided.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -25,15 +26,15 @@ pub(super) struct LogLines {
     keeps_all: Option<&'static str>,
 }
 
-/// A line, or a piece of a line that is too long.
+/// A line of a log, or a piece of a line that is too long to be parsed.
 #[derive(Default)]
 struct Line {
     id: Option<usize>,
     parent: Option<usize>,
-    /// The ids of the lines that it needs.
+    /// The ids of the lines that this line needs.
     needs: Vec<usize>,
     good_for: Option<GoodFor>,
-    /// Whether it always stays.
+    /// Whether the line always stays.
     stays: bool,
     replaces_all: bool,
     bytes: u64,
@@ -46,23 +47,23 @@ impl Line {
     }
 }
 
-/// The rule that drops each line, if any.
+/// For each line, the rule that drops it, if there is one.
 type Dropped = Vec<Option<Rule>>;
 
-/// The records that leave.
+/// The records that leave a session.
 #[derive(Default)]
 pub(super) struct Leaving {
     dropped: Dropped,
-    /// The nearest remaining ancestor of each id that no remaining line has.
+    /// Maps each id that no remaining line has to the id of its nearest remaining ancestor.
     moved: HashMap<usize, Option<usize>>,
-    /// The ids of progress lines among them. Agents do not look these up, so links to them stay.
+    /// The ids of progress lines that leave. Agents do not look these up, so links to them stay.
     progress: HashSet<usize>,
     /// The number of lines that stay only because of their format, and the reason.
     pub(super) kept: Option<(u64, &'static str)>,
 }
 
 impl LogLines {
-    /// Adds the next record. A pinned record `stays`.
+    /// Adds the next record. If `stays` is set, the record is pinned.
     pub(super) fn push(&mut self, record: &Record<'_>, dialect: &dyn Dialect, stays: bool) {
         let bytes = record.bytes.len() as u64;
         let Some(object) = record.whole_object() else {
@@ -112,7 +113,7 @@ impl LogLines {
         Leaving { progress: progress.collect(), dropped, moved, kept }
     }
 
-    /// Applies the rules to individual lines.
+    /// Returns what the rules say about each line by itself.
     fn dropped_by_rules(
         &self,
         options: &Options,
@@ -141,8 +142,9 @@ impl LogLines {
         dropped
     }
 
-    /// Keeps lines whose position matters in some formats: only lines before one that replaces
-    /// everything before it may leave. Returns how many lines stay, and the reason.
+    /// Keeps lines in formats that refer to lines by their position. There, lines may only leave
+    /// before a line that replaces everything before it. Returns how many lines stay, and the
+    /// reason.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,
@@ -160,7 +162,7 @@ impl LogLines {
         };
         let mut count = 0;
         for (number, rule) in dropped.iter_mut().enumerate().skip(free_until) {
-            // The verdicts decide about the context, which is checked later.
+            // The verdicts decide about lines in the context, and the context is checked later.
             let may_go = is_inside(number) && self.keeps_all.is_none();
             if !may_go && rule.take().is_some() {
                 count += 1;
@@ -169,8 +171,8 @@ impl LogLines {
         (count > 0).then_some((count, why))
     }
 
-    /// Keeps the lines that remaining lines need, and the last line, because the agent's next line
-    /// will be its child.
+    /// Keeps the lines that remaining lines need, and the last line, because it will be the parent
+    /// of the agent's next line.
     fn keep_needed(&self, lines_by_id: &HashMap<usize, usize>, dropped: &mut Dropped) {
         if let Some(last) = self.lines.iter().rposition(|line| line.id.is_some()) {
             dropped[last] = None;
@@ -222,7 +224,7 @@ impl LogLines {
         lines.filter_map(|(number, line)| Some((line.id?, number))).collect()
     }
 
-    /// Returns the nearest remaining ancestor of each id that no remaining line has.
+    /// Maps each id that no remaining line has to the id of its nearest remaining ancestor.
     fn moved_ids(&self, dropped: &Dropped) -> HashMap<usize, Option<usize>> {
         let mut parents: HashMap<usize, Option<usize>> = HashMap::new();
         let lines = || self.lines.iter().zip(dropped);
@@ -231,7 +233,7 @@ impl LogLines {
                 parents.insert(id, line.parent);
             }
         }
-        // One of two lines with the same id may remain.
+        // Of two lines with the same id, one may remain, and then the id remains.
         for (line, rule) in lines() {
             if let (Some(id), None) = (line.id, rule) {
                 parents.remove(&id);
@@ -256,7 +258,7 @@ impl LogLines {
     }
 }
 
-/// Returns the rule for a line that is not in the context.
+/// Returns the rule that may drop a line outside the context.
 fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
     match (why, good_for) {
         (Outside::NeverSent, Some(GoodFor::Progress)) => Some(Rule::Progress),
@@ -270,7 +272,7 @@ fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
 }
 
 impl Leaving {
-    /// Returns the messages of a list that the verdicts drop.
+    /// Returns the messages of a list that leave because the verdicts drop them.
     pub(super) fn of_list(count: usize, verdicts: &Verdicts<'_>) -> Self {
         let dropped = (0..count).map(|record| verdicts.dropped_by(record));
         Self { dropped: dropped.collect(), ..Self::default() }
@@ -286,7 +288,7 @@ impl Leaving {
         self.dropped.iter().all(Option::is_none)
     }
 
-    /// Adds the edits of a remaining line that replace links to lines that leave.
+    /// Adds edits to a remaining line, so that its links to lines that leave name their ancestors.
     pub(super) fn relink(
         &self,
         log: &LogLines,
@@ -307,7 +309,7 @@ impl Leaving {
         dialect.links(object).moved(new_target, edits);
     }
 
-    /// Returns the lines that leave, by rule.
+    /// Returns the number and the bytes of the lines that leave, by rule.
     pub(super) fn sums(&self, log: &LogLines) -> Vec<Unsent> {
         let mut sums: BTreeMap<Rule, Unsent> = BTreeMap::new();
         for (rule, line) in self.dropped.iter().zip(&log.lines) {
@@ -329,11 +331,11 @@ pub struct Unsent {
     pub rule: &'static str,
     /// The number of lines or second copies.
     pub count: u64,
-    /// Their bytes.
+    /// The bytes of these lines or copies.
     pub bytes: u64,
 }
 
-/// Reads the new lines as the agent would.
+/// Checks a pruned log by reading it as the agent would.
 pub(super) struct LogCheck {
     view: Box<dyn ViewBuilder>,
     /// The index and the line of each record that was read.
@@ -341,7 +343,7 @@ pub(super) struct LogCheck {
 }
 
 impl LogCheck {
-    /// Returns `None` if the format cannot be read that way.
+    /// Returns `None` if the format is not an agent's log.
     pub(super) fn new(dialect: &dyn Dialect) -> Option<Self> {
         Some(Self { view: dialect.log()?.view_builder(), records: Vec::new() })
     }
@@ -355,7 +357,8 @@ impl LogCheck {
         }
     }
 
-    /// Compares the context with that of the `count` records `before`, without those that left.
+    /// Compares the new context with the old one. The old log has `count` records with the
+    /// presences `before`; the records that have left are not expected.
     pub(super) fn finish(
         self,
         before: &Presences,
@@ -383,9 +386,9 @@ impl LogCheck {
     }
 }
 
-/// Returns the messages of the context. Each has the indexes of its records and, for each record,
-/// the number of its messages outside the context, because message numbers change when others leave
-/// the same list.
+/// Returns the messages of the context. Each message is given by the indexes of its records and,
+/// for each record, the number of messages in it that are outside the context. Message numbers are
+/// not used, because they change when other messages leave the same list.
 fn messages(
     records: impl Iterator<Item = usize>,
     presence: impl Fn(usize) -> (Option<Presence>, Option<Portion>),

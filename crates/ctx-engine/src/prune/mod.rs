@@ -1,10 +1,11 @@
-//! Pruning: rules shorten or clear tool results, shorten call arguments, and drop reasoning, empty
-//! replies and old messages. No text of the user or the model changes, and nothing is summarized.
+//! Prunes sessions: rules shorten or clear tool results, shorten call arguments, and drop
+//! reasoning, empty replies and old messages. No text of the user or the model changes, and nothing
+//! is summarized.
 //!
-//! [`Pruner`] gathers facts about each message and decides at the end, so that [`Verdicts`] can say
-//! what each change frees before anything is written. A change that would not make the session
-//! smaller is not made. Pruning twice with the same options equals pruning once, because a
-//! shortened text is recognized by its handle.
+//! [`Pruner`] gathers facts about each message and decides at the end, so that [`Verdicts`] can
+//! tell what each change frees before anything is written. A change that would not make the session
+//! smaller is not made. Pruning twice with the same options gives the same result as pruning once,
+//! because a shortened text is recognized by its handle.
 //!
 //! [`PrunePass`] does this for a whole file, which may be a list of messages or an agent's log.
 
@@ -62,7 +63,7 @@ pub struct Options {
     /// The number of assistant messages at the end that stay unchanged, together with everything
     /// after the first of them.
     pub protect_last: usize,
-    /// References to files that hold results. They stay.
+    /// Patterns of references to files that hold results. Such references stay unchanged.
     pub references: Vec<ReferencePattern>,
     /// The tools whose results may change.
     pub tools: ToolFilter,
@@ -73,9 +74,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the rules of a compaction's policy, or `None` if it does not prune. The caller
-    /// decides whether old results are cleared, since a policy may do that only when the rest is
-    /// not enough.
+    /// Returns the rules of a compaction's policy, or `None` if the policy does not prune. The
+    /// caller decides whether old results are cleared, because a policy may allow that only if the
+    /// other rules do not free enough.
     pub fn of_policy(
         policy: &ctx_policy::Policy,
         clears: bool,
@@ -127,17 +128,17 @@ impl Options {
             || self.window_messages.is_some()
     }
 
-    /// Returns true if a rule without a parameter applies.
+    /// Returns true if this rule, which takes no parameter, is applied.
     pub fn drops(&self, rule: Rule) -> bool {
         self.drop.contains(&rule)
     }
 
-    /// Returns true if handles may be written.
+    /// Returns true if any rule writes handles.
     fn leaves_handles(&self) -> bool {
         self.trim.is_some() || self.leaves_notes() || self.has(RuleEffect::ShortensResults)
     }
 
-    /// Returns true if notes may replace results.
+    /// Returns true if any rule replaces results by notes.
     fn leaves_notes(&self) -> bool {
         self.clear.is_some() || self.has(RuleEffect::ReplacesResults)
     }
@@ -155,11 +156,12 @@ pub struct Trim {
     pub max_chars: usize,
     /// The share of `max_chars` that is kept from the beginning of a text.
     pub head_share: Share,
-    /// The share of `max_chars` that is kept from its end.
+    /// The share of `max_chars` that is kept from the end of a text.
     pub tail_share: Share,
-    /// How many lines between head and tail are kept because they look like errors.
+    /// The maximum number of lines between head and tail that are kept because they look like
+    /// errors.
     pub rescue_lines: usize,
-    /// The text between head and tail; `{chars}` stands for the number of missing characters.
+    /// The text between head and tail; `{chars}` is replaced by the number of missing characters.
     pub cut: Cow<'static, str>,
 }
 
@@ -183,7 +185,7 @@ pub struct Plan {
     pub pins: Vec<Pin>,
     /// If set, only records of this zone change.
     pub zone: Option<Zone>,
-    /// The minimum number of tokens to free. Nothing changes if less would be freed.
+    /// The minimum number of tokens to free. Nothing changes if fewer would be freed.
     pub min_gain: u64,
     /// Counts tokens.
     pub counter: MessageCounter,
@@ -191,13 +193,13 @@ pub struct Plan {
     pub report_changes: bool,
     /// Whether a problem in the input is an error.
     pub strict: bool,
-    /// The provider's cache, which must be cold before anything changes.
+    /// The provider's prompt cache, which must be cold before anything changes.
     pub cache: Option<Cache>,
     /// The folder of temporary files.
     pub temp: PathBuf,
 }
 
-/// A provider's cache of the prompt. A change at the beginning of the session invalidates it.
+/// A provider's cache of the prompt. Changing the beginning of a session makes the cache useless.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
     /// How long the provider keeps the cache after a call.
@@ -213,12 +215,12 @@ pub struct Cache {
 pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
     let Some(cache) = cache else { return Some(true) };
     let last = last_call.time().or(cache.last_call)?;
-    // A call in the future has a negative age.
+    // A call in the future has a negative age, so its cache counts as warm.
     let age = (cache.now - last.0).to_std();
     Some(age.is_ok_and(|age| age > cache.ttl))
 }
 
-/// Finds the time of the last call of the model in the records of a session.
+/// Finds the time of the last call to the model in the records of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastCall {
     reply: Option<Time>,
@@ -235,21 +237,22 @@ impl LastCall {
         }
     }
 
-    /// Returns the time of the last reply that has one, or else of the last message that has one.
+    /// Returns the time of the last reply with a time, or otherwise of the last message with a
+    /// time.
     pub fn time(self) -> Option<Time> {
         self.reply.or(self.any)
     }
 }
 
-/// Converts a number of characters or messages. A number that exceeds memory means "all".
+/// Converts a number of characters or messages. A number that is too large means "all".
 pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Returns whether each record is before the window; empty if there is no window.
+/// Returns for each record whether it is before the window; empty if there is no window.
 fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
     let Some(messages) = options.window_messages else { return Vec::new() };
-    // The facts were gathered for options without a window.
+    // The facts have no exchanges if they were gathered for options without a window.
     if facts.exchanges.is_empty() {
         return Vec::new();
     }
@@ -288,7 +291,7 @@ fn extend_to_user(facts: &Facts, before: &mut [bool]) {
     let records = &facts.records;
     let is_first = |at: &usize| !before[*at] && records[*at].is_conversation();
     let Some(first) = (0..records.len()).find(is_first) else { return };
-    // The first record, from 1, of all exchanges that end here or later.
+    // The number, from 1, of the earliest record in any exchange that ends here or later.
     let mut first_of_exchanges = u64::MAX;
     let begins_window = |at: &usize| {
         let exchange = u64::from(facts.exchanges[*at]);
@@ -316,8 +319,8 @@ mod window_tests {
     use crate::prune::facts::{Facts, RecordFacts};
 
     /// Creates records by role: `s`ystem, `u`ser, `a`ssistant, `-` for a line that is not a
-    /// message. Capital letters are kept by the window. A digit is the first record, from 1, of the
-    /// exchange.
+    /// message. The window keeps records with capital letters. A digit is the number, from 1, of
+    /// the first record of the exchange.
     fn facts(records: &[&str]) -> (Facts, Vec<bool>) {
         let mut facts = Facts::default();
         let mut before = Vec::new();

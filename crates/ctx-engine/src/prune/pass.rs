@@ -1,4 +1,4 @@
-//! Prunes one session: its records wait until all facts are known.
+//! Prunes one session, whose records wait until all facts are known.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::session::FirstUnread;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, Result, pins};
 
-/// Takes the records of a session.
+/// Takes the records of a session, and decides after the last one what to prune.
 pub struct PrunePass<'p> {
     waiting: Waiting<'p>,
     zones: ZoneReader,
@@ -99,8 +99,8 @@ impl<'p> PrunePass<'p> {
         Ok(())
     }
 
-    /// Refuses a session to which the rules cannot be applied. In an agent's log, a window would
-    /// remove messages that the agent sends.
+    /// Refuses a session to which the rules cannot be applied. A window would remove messages that
+    /// the agent sends from an agent's log.
     fn refuse_unsupported(&self, line: u64) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();
@@ -114,7 +114,8 @@ impl<'p> PrunePass<'p> {
         rewritable(dialect, done, Some(line)).map(|_| ())
     }
 
-    /// Decides, reports and checks. Nothing changes unless `may` is true.
+    /// Decides what to prune, reports the decisions, and checks the result. Nothing changes unless
+    /// `may` is true.
     pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>> {
         if self.waiting.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
             return Err(ErrorKind::NoZones.into());
@@ -125,7 +126,7 @@ impl<'p> PrunePass<'p> {
     }
 }
 
-/// The report on pruning.
+/// The JSON report on pruning a session.
 #[derive(Serialize)]
 pub struct PruneReport<'a> {
     name: Option<&'a str>,
@@ -136,7 +137,7 @@ pub struct PruneReport<'a> {
     changes: u64,
     freed_tokens: u64,
     rules: Vec<RuleReport>,
-    /// Lines of an agent's log that leave without being part of the context.
+    /// The lines outside the context that leave an agent's log.
     #[serde(rename = "beside")]
     unsent: &'a [Unsent],
 }
@@ -150,7 +151,7 @@ struct RuleReport {
 }
 
 impl Decision<'_> {
-    /// Returns the report on the session `name`. `output` is the file that was written.
+    /// Returns the JSON report on the session `name`. `output` is the file that was written.
     pub fn report<'a>(
         &'a self,
         name: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! Reads the facts about each record, so that everything can be decided and counted without reading
-//! the records again.
+//! Gathers the facts about each record, so that everything can be decided and counted without
+//! reading the records again.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -17,24 +17,24 @@ use crate::message_counter::{ByKind, MessageCounter, result_bytes, saturating_u3
 use crate::placeholder::{is_placeholder, split_handle};
 use crate::zones::ExchangeFinder;
 
-/// Takes the records of a session and decides at the end.
+/// Takes the records of a session, and decides at the end what to prune.
 pub struct Pruner<'p> {
     options: &'p Options,
     counter: MessageCounter,
     count_all: bool,
     pub(super) facts: Facts,
     calls: Latest<CallFacts>,
-    /// The first result with each text, by a faster hash than that of a handle.
+    /// The index of the first result with each text, by a hash that is faster than a handle's.
     first_with: HashMap<u64, usize>,
-    /// The bytes of the originals of shortened texts.
+    /// The lengths in bytes of texts that an earlier run has shortened, before that.
     originals: HashSet<u64>,
-    /// Set if there is a window, because it keeps exchanges whole.
+    /// Finds exchanges if there is a window, because a window keeps them whole.
     exchanges: Option<ExchangeFinder>,
 }
 
 impl<'p> Pruner<'p> {
-    /// With `count_all`, the size of the session is known at the end. Otherwise, only messages that
-    /// may change are counted.
+    /// Creates a pruner. With `count_all`, all messages are counted, so that the size of the
+    /// session is known at the end. Otherwise, only messages that may change are counted.
     pub fn new(options: &'p Options, counter: MessageCounter, count_all: bool) -> Self {
         Self {
             options,
@@ -48,8 +48,8 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a message, which was read from `object`. If `is_fixed`, it must stay unchanged. Returns
-    /// its tokens if everything is counted.
+    /// Adds a message, which was read from `object`. If `is_fixed` is set, the message must stay
+    /// unchanged. Returns the tokens of the message if all messages are counted.
     pub fn message(
         &mut self,
         outline: &Outline<'_>,
@@ -84,7 +84,7 @@ impl<'p> Pruner<'p> {
         self.facts.add_record(RecordFacts { is_tail, ..RecordFacts::default() });
     }
 
-    /// Decides about all records.
+    /// Decides what happens to each record.
     pub fn finish(mut self) -> Verdicts<'p> {
         if let Some(exchanges) = self.exchanges.take() {
             let joined = exchanges.finish();
@@ -126,7 +126,7 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a result. Returns its tokens if everything is counted.
+    /// Adds a result. Returns the tokens of the result if all messages are counted.
     fn add_result(&mut self, result: &ToolResult<'_>, stays: bool) -> u64 {
         let index = self.facts.results.len();
         let call = match self.calls.find(result.id.as_deref()) {
@@ -135,8 +135,8 @@ impl<'p> Pruner<'p> {
             // The forgotten call may have been pinned.
             FoundCall::Forgotten => self.unknown_call(result, true),
         };
-        // A result stays if it has parts other than text, cannot take another text, or has already
-        // been replaced.
+        // A result stays if it has parts other than text, has no place for another text, or has
+        // already been replaced.
         let text = result.text().filter(|text| {
             result.slot.is_some() && !is_placeholder(text, &self.options.references)
         });
@@ -172,7 +172,8 @@ impl<'p> Pruner<'p> {
         self.facts.add_call(tool, None, &name, is_fixed)
     }
 
-    /// Returns the facts about a result that is only text, and its shorter text.
+    /// Returns the facts about a result that consists only of text, and shortens the text if
+    /// possible.
     fn add_text(
         &mut self,
         call: CallFacts,
@@ -213,8 +214,8 @@ impl<'p> Pruner<'p> {
         ResultFacts { hash, is_text: true, has_failed, call, size }
     }
 
-    /// Returns the hash of the text of the next result if a handle may name it, or if another
-    /// result has the same text and so gets the same hash. Most texts need none.
+    /// Returns the hash of the next result's text if a handle may name it, or if another result has
+    /// the same text; that result then gets the same hash. Most texts need no hash.
     fn hash(&mut self, text: &str, is_named: bool) -> Option<ShortHash> {
         if !self.options.drops(Rule::Duplicates) {
             return is_named.then(|| ShortHash::of(text));
@@ -229,7 +230,8 @@ impl<'p> Pruner<'p> {
         hash
     }
 
-    /// Returns the tokens of a message whose results have `results`, or 0 if they are not needed.
+    /// Returns the tokens of a message whose results have `results` tokens, or 0 if they are not
+    /// needed.
     fn tokens(
         &self,
         index: usize,
@@ -251,8 +253,8 @@ impl<'p> Pruner<'p> {
     }
 }
 
-/// The maximum length of an error message. A trimmed text is always longer, so that the answer is
-/// the same before and after trimming.
+/// The maximum length of a result that can be an error message. The original of a trimmed text is
+/// always longer, so the answer is the same before and after trimming.
 fn longest_error(options: &Options) -> u64 {
     const MAX_BYTES: usize = 1_000;
     let trim = options.trim.as_ref();

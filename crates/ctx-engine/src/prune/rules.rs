@@ -1,4 +1,4 @@
-//! The prune rules: what each record becomes, from the facts about all records.
+//! Applies the prune rules: decides what happens to each record, from the facts about all records.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ use crate::message_counter::MessageCounter;
 pub(super) enum Verdict {
     Keep,
     Drop(Rule),
-    /// Some of its results change, or its reasoning or call arguments.
+    /// The record changes: its reasoning, its call arguments, or some of its results.
     Change {
         reasoning: bool,
         arguments: bool,
@@ -28,7 +28,7 @@ pub(super) enum Verdict {
 pub(super) struct Decisions {
     pub(super) records: Vec<Verdict>,
     pub(super) results: Vec<Option<Replacement>>,
-    /// The first of the records at the end that stay unchanged.
+    /// The index of the first of the records at the end that stay unchanged.
     pub(super) protected_from: usize,
 }
 
@@ -47,8 +47,8 @@ impl Decisions {
     }
 }
 
-/// Returns the first of the last `replies` assistant messages. If there are fewer, all records are
-/// protected.
+/// Returns the index of the first of the last `replies` assistant messages. If there are fewer, all
+/// records are protected.
 fn protected_from(facts: &Facts, replies: usize) -> usize {
     let Some(before) = replies.checked_sub(1) else { return facts.records.len() };
     let is_reply = |index: &usize| {
@@ -58,7 +58,7 @@ fn protected_from(facts: &Facts, replies: usize) -> usize {
     (0..facts.records.len()).rev().filter(is_reply).nth(before).unwrap_or(0)
 }
 
-/// Returns the rule that drops a message for what is in it, if one does.
+/// Returns the rule that drops a message because of its content, if there is one.
 pub(super) fn dropping_rule(
     record: &RecordFacts,
     reasoning: Option<&Reasoning>,
@@ -91,8 +91,8 @@ impl Decider<'_> {
         record.is_conversation() && !record.is_fixed && index < self.protected_from
     }
 
-    /// Decides the replacement of each result. The last result is examined first, so that a note
-    /// only refers to later texts that stay.
+    /// Decides the replacement of each result. The results are examined from last to first, so that
+    /// a note only refers to later texts that stay.
     fn replacements(&self) -> Vec<Option<Replacement>> {
         let mut replacements = vec![None; self.facts.results.len()];
         let mut later = LaterResults::new(self.facts, self.options);
@@ -116,7 +116,8 @@ impl Decider<'_> {
         replacements
     }
 
-    /// Returns the first note that makes a result smaller, or else its shortened text.
+    /// Returns the first note that makes a result smaller, or otherwise the result's shortened
+    /// text.
     fn replacement(&self, result: usize, reasons: Reasons) -> Option<Replacement> {
         let size = self.facts.results[result].size;
         let handle = OnceCell::new();
@@ -133,8 +134,8 @@ impl Decider<'_> {
     fn verdicts(&self, replacements: &[Option<Replacement>]) -> Vec<Verdict> {
         let records = &self.facts.records;
         let latest_turn = records.iter().rposition(|record| record.begins_turn);
-        // The first message of the conversation stays, because the API may reject another one in
-        // its place.
+        // The first message of the conversation stays, because the API may reject a conversation
+        // that begins with another message.
         let is_first = |(at, record): (usize, &RecordFacts)| {
             !self.is_before_window(at) && record.is_conversation()
         };
@@ -182,20 +183,20 @@ impl Decider<'_> {
 /// The reasons why a result is not needed, best first.
 type Reasons = [Option<Reason>; 3];
 
-/// The content of later results.
+/// What later results show.
 struct LaterResults<'f> {
     facts: &'f Facts,
     options: &'f Options,
     files: HashMap<&'f str, LaterFile<'f>>,
-    /// The tool, hash and length of each text that stays.
+    /// The tool, hash and length of each later text that stays.
     texts: HashSet<(u32, ShortHash, u64)>,
 }
 
-/// Later changes of a file.
+/// What later calls did with a file.
 #[derive(Default)]
 struct LaterFile<'f> {
     is_written: bool,
-    /// The size in bytes of the largest result, by the part of the file that was read.
+    /// For each part of the file that was read, the bytes of the largest result.
     reads: HashMap<&'f str, u64>,
 }
 
@@ -213,7 +214,7 @@ impl<'f> LaterResults<'f> {
         ]
     }
 
-    /// Returns the key of a text, or `None` if no other result has the text.
+    /// Returns the key of a result's text, or `None` if no other result has the same text.
     fn key(&self, result: usize) -> Option<(u32, ShortHash, u64)> {
         let facts = &self.facts.results[result];
         Some((facts.call.tool, facts.hash?, self.facts.original_bytes(result)))
@@ -233,8 +234,8 @@ impl<'f> LaterResults<'f> {
         reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
     }
 
-    /// Adds a result. `stays` says whether its text will remain. A file is written even if the
-    /// result of the call is replaced.
+    /// Adds a result, whose text remains if `stays` is set. A call that writes a file counts even
+    /// if its result is replaced.
     fn add(&mut self, result: usize, stays: bool) {
         let facts = &self.facts.results[result];
         if !facts.is_text {

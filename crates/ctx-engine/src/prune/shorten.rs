@@ -16,10 +16,10 @@ use super::{Freed, Options, Trim};
 use crate::message_counter::MessageCounter;
 use crate::placeholder::split_handle;
 
-/// Limits the length of the note about rescued lines, and of the numbers in a trimmed text.
+/// The maximum length of the note about rescued lines and of the numbers in a trimmed text.
 const NOTES_CHARS: usize = 127;
 
-/// New arguments of a call.
+/// The shortened arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShorterArguments {
     pub(crate) text: String,
@@ -27,7 +27,8 @@ pub(crate) struct ShorterArguments {
 }
 
 impl TextSize {
-    /// Returns `text` with `handle`, and its size, if that is smaller.
+    /// Returns `text` followed by `handle`, and the size of both, if it is smaller than the
+    /// original.
     pub(super) fn replaced_by(
         self,
         text: &str,
@@ -62,7 +63,7 @@ pub(super) fn shorten(
     }
 }
 
-/// Trims long strings in call arguments, which remain JSON.
+/// Trims long strings in call arguments. The arguments remain JSON.
 pub(crate) fn shorten_arguments(
     arguments: &str,
     max_chars: usize,
@@ -78,12 +79,12 @@ pub(crate) fn shorten_arguments(
         let (body, earlier) = split_handle(text);
         let trimmed = trim.apply(body, earlier.is_some())?;
         let size = TextSize::new(counter.text(text), text.len() as u64);
-        // The handle need not name the call that contains it.
+        // The handle need not name the call, because it is inside the call.
         let handle = earlier.unwrap_or_else(|| Handle::of(text, "", saved));
         size.replaced_by(&trimmed, &handle, counter).map(|(text, _)| text)
     })?;
     let (before, after) = (counter.text(arguments), counter.text(&text));
-    // Escaped line ends and the handle take more tokens in JSON than in the string.
+    // In JSON, escaped line ends and the handle take more tokens than in the plain string.
     let freed = Freed { rule: Rule::Arguments, before, after };
     (after < before).then_some(ShorterArguments { text, freed })
 }
@@ -128,7 +129,7 @@ impl Trim {
         share_of(self.max_chars, self.tail_share).min(self.max_chars - self.head())
     }
 
-    /// Returns the characters for rescued lines: half of those between head and tail.
+    /// Returns how many characters rescued lines may have: half of those between head and tail.
     fn rescue_chars(&self) -> usize {
         (self.max_chars - self.head() - self.tail()) / 2
     }
@@ -149,8 +150,8 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\^_=>78cM])?")
 });
 
-/// Matches lines of base64 as `base64` and PEM wrap them, with a shorter last line, or one long
-/// word.
+/// Matches lines of base64, wrapped as in the output of `base64` and in PEM files, with a shorter
+/// last line; also matches one long word.
 static BASE64: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?:[A-Za-z0-9+/]{60,}\r?\n)+(?:[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9+/]{2,}={1,2})?|[A-Za-z0-9+/]{256,}={0,2}",
@@ -164,16 +165,16 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The shortest line of base64 before others.
+/// The minimum length of a line of base64 that other lines of base64 follow.
 const BASE64_LINE: usize = 60;
 
 /// Shorter runs of base64 stay, because they may be keys, hashes or names.
 const MIN_BASE64: usize = 256;
 
-/// How much of a line is searched for an error, because a line may be megabytes long.
+/// How many characters of a line are searched for an error, because a line may be megabytes long.
 const SEARCHED_CHARS: usize = 1_000;
 
-/// How much of an error line is kept.
+/// How many characters of an error line are kept.
 const ERROR_CHARS: usize = 200;
 
 /// Removes terminal escapes, and replaces each run of base64 with a note.
@@ -189,7 +190,7 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 }
 
 fn without_base64(text: &str) -> Cow<'_, str> {
-    // Any match of the pattern has such a run, and most texts have none.
+    // Every match of `BASE64` contains such a run, and most texts have none.
     if !has_base64_run(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
@@ -203,9 +204,9 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns true if a text has a run of base64 letters as long as a line of it. Each window
-/// of that length is read from its end: the next run can only begin after the last byte that is not
-/// a letter, so most bytes are not looked at.
+/// Returns true if a text has a run of [`BASE64_LINE`] base64 letters. Each window of that length
+/// is searched from its end: a run can only begin after the last byte that is not a letter, so most
+/// bytes are never looked at.
 fn has_base64_run(text: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut rest = text;

@@ -34,11 +34,11 @@ impl<'p> Verdicts<'p> {
         Self { facts, options, counter, count_all, decisions }
     }
 
-    /// Decides again with other options. These must be the same with fewer rules, because no more
-    /// facts are gathered.
+    /// Decides again with other options. These may only have fewer rules than the old options,
+    /// because no further facts are gathered.
     #[must_use]
     pub fn under(self, options: &'p Options) -> Self {
-        // Two lists of decisions would need twice the memory.
+        // The old decisions are dropped first, because two lists would need twice the memory.
         drop(self.decisions);
         Self::new(self.facts, options, self.counter, self.count_all)
     }
@@ -71,7 +71,7 @@ impl<'p> Verdicts<'p> {
         self.freed(record).iter().map(|freed| freed.before.saturating_sub(freed.after)).sum()
     }
 
-    /// Returns the savings of each change of a record, or of dropping it.
+    /// Returns what each change of a record frees, or what dropping the record frees.
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
         match self.decisions.records[record] {
@@ -99,13 +99,13 @@ impl<'p> Verdicts<'p> {
         }
     }
 
-    /// Returns the savings of each rule.
+    /// Returns the tokens that each rule frees.
     pub fn sums(&self) -> Sums {
         (0..self.facts.records.len()).flat_map(|record| self.freed(record)).collect()
     }
 
     /// Returns the tokens of a record's message before pruning. Results that were already counted
-    /// for a decision are not counted again.
+    /// when the decisions were made are not counted again.
     pub(super) fn tokens_before(&self, index: usize, message: &Message<'_>) -> Option<u64> {
         let record = self.facts.records[index];
         record.role?;
@@ -129,7 +129,7 @@ impl<'p> Verdicts<'p> {
         Some(tokens.total())
     }
 
-    /// Returns the tokens that are left of a record. Only valid if everything was counted.
+    /// Returns the tokens of a record after pruning. Only valid if all messages were counted.
     pub fn tokens(&self, record: usize) -> u64 {
         if self.is_dropped(record) {
             return 0;
@@ -139,7 +139,7 @@ impl<'p> Verdicts<'p> {
             before += freed.before;
             after += freed.after;
         }
-        // A change is counted as one text, but several texts are counted separately.
+        // A changed result is counted as one text, but its message counts several texts separately.
         for (result, _) in self.replacements(record) {
             before += u64::from(self.facts.size_in_message(result).tokens);
             after += u64::from(self.facts.results[result].size.tokens);
@@ -147,7 +147,7 @@ impl<'p> Verdicts<'p> {
         after - before
     }
 
-    /// Returns the size of the session that is left. Only valid if everything was counted.
+    /// Returns the size of the session after pruning. Only valid if all messages were counted.
     pub fn size(&self) -> Size {
         let mut size = Size::default();
         for (index, record) in self.facts.records.iter().enumerate() {
@@ -174,8 +174,8 @@ impl<'p> Verdicts<'p> {
     }
 }
 
-/// Returns the edits of a record and its new message, or `None` if it does not change. If a text
-/// changes, its second copy for the agent's screen is cut.
+/// Returns the edits of a record and its new message, or `None` if the record does not change. If a
+/// text changes, its second copy, which is for the agent's screen, is cut.
 pub(crate) fn record_edits<'r>(
     verdicts: &Verdicts<'_>,
     index: usize,
@@ -197,14 +197,14 @@ pub(crate) fn record_edits<'r>(
 }
 
 /// Returns true if the verdict on a record changes the context to which later signed reasoning is
-/// bound. Dropping reasoning does not.
+/// bound. Dropping reasoning does not change that context.
 pub(crate) fn changes_context(verdicts: &Verdicts<'_>, index: usize) -> bool {
     verdicts.freed(index).iter().any(|freed| freed.rule != Rule::Reasoning)
 }
 
 impl Verdicts<'_> {
     /// Returns the edits of the object that a message was read from, and the new message. The parts
-    /// of that message have no positions, because it is not in a record yet.
+    /// of the new message have no positions, because it is not in a record yet.
     pub fn message_edits<'a>(
         &self,
         record: usize,

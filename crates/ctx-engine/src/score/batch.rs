@@ -1,5 +1,5 @@
-//! Scores two batches line by line: how much of each conversation survived in the line with the
-//! same number.
+//! Scores two batches line by line: how much of each conversation in the old batch survived in the
+//! same line of the new batch.
 
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
@@ -20,14 +20,14 @@ pub enum Side {
     After,
 }
 
-/// A result, or an error with the batch it is about.
+/// A result, or an error with the batch that the error is about.
 pub type Sided<T> = Result<T, (Side, PassError)>;
 
-/// Receives the scores with their lines, in the order of the lines.
+/// Receives each score with its line, in the order of the lines.
 pub type TakeScore<'t> = dyn FnMut(u64, Sided<Score>) -> Sided<()> + 't;
 
 /// Scores each conversation of a batch, several at a time. Lines that are blank in both batches are
-/// skipped. Other lines that cannot be scored are reported, and do not stop the rest.
+/// skipped. Any other line that cannot be scored is reported and does not stop the others.
 pub fn score_batch(
     [before, after]: [Box<dyn Read + Send>; 2],
     dialect: Option<&'static dyn Dialect>,
@@ -75,7 +75,7 @@ fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> 
 /// The lines of one batch, whatever they contain.
 struct Lines(Records<Box<dyn Read + Send>>);
 
-/// A line. If it is too long, only its beginning.
+/// A line of a batch, or only its beginning if the line is too long.
 struct Line {
     origin: Origin,
     bytes: Vec<u8>,
@@ -126,11 +126,11 @@ pub struct BatchScore {
     pub scored: u64,
     /// The number of conversations that could not be scored.
     pub failed: u64,
-    /// The line that kept the smallest share of its items, and that share.
+    /// The line of the conversation that kept the smallest share of its items, and that share.
     pub least: Option<(u64, f64)>,
     kept: f64,
     rows: Option<[Row; 8]>,
-    /// The number of conversations in which each class had items.
+    /// For each class, the number of conversations that had items of this class.
     with_items: [u64; 8],
 }
 
@@ -158,7 +158,7 @@ impl BatchScore {
         }
     }
 
-    /// Returns the figures of each class: sums, and the mean of the scores.
+    /// Returns the figures of each class: the sums of the counts, and the mean of the scores.
     pub fn rows(&self) -> [Row; 8] {
         let mut rows = self.rows.unwrap_or_else(|| Score::default().rows());
         for (row, count) in rows.iter_mut().zip(self.with_items) {

@@ -1,5 +1,5 @@
-//! Questions about a session, with quotes as evidence for the answers. Finds which questions the
-//! session can answer, and which its compacted form can.
+//! Examines two sessions with questions, whose answers have quotes as evidence. Finds out which
+//! questions the old session can answer, and which of these the compacted session still can.
 
 use std::collections::HashSet;
 use std::mem::take;
@@ -33,7 +33,7 @@ struct Questions {
     questions: Vec<Question>,
 }
 
-/// Looks for the evidence in the old session and in the new one.
+/// Looks for the evidence in the old session and in the new session.
 #[derive(Debug)]
 pub struct Exam {
     questions: Vec<Question>,
@@ -44,11 +44,11 @@ pub struct Exam {
     after: Side,
 }
 
-/// The content of one session.
+/// What was found in one session.
 #[derive(Debug, Default)]
 struct Side {
     found: HashSet<usize>,
-    /// The digests of system messages, and the quotes in them.
+    /// The digest of each system message, and the quotes that were found in it.
     system: Vec<(u64, Vec<usize>)>,
     /// The message that is being read, which may take several records.
     said: String,
@@ -61,9 +61,9 @@ pub struct Mark<'e> {
     /// The question.
     #[serde(flatten)]
     pub question: &'e Question,
-    /// Whether the old session has the evidence.
+    /// Whether the old session has the evidence for an answer.
     pub answerable: bool,
-    /// Whether the new session has it as well.
+    /// Whether the new session has this evidence as well.
     pub kept: bool,
 }
 
@@ -79,19 +79,19 @@ impl Mark<'_> {
     }
 }
 
-/// The figures of several questions.
+/// The figures of all questions, or of one category.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recall<'e> {
-    /// Their category; `None` for all questions.
+    /// The category of the questions; `None` for all questions.
     #[serde(skip)]
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// How many the old session could answer. The others are not scored.
+    /// The number of questions that the old session could answer. The others are not scored.
     pub answerable: u64,
-    /// How many of these the new session can answer.
+    /// The number of answerable questions that the new session can answer as well.
     pub kept: u64,
-    /// The evidence recall, which is the kept share; `None` if nothing could be answered.
+    /// The evidence recall: `kept` divided by `answerable`; `None` if nothing could be answered.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
@@ -146,7 +146,7 @@ impl Exam {
     }
 }
 
-/// Adds the quotes of a question, and returns their numbers in its groups.
+/// Adds the quotes of a question, and returns their numbers, grouped as in the question.
 fn numbers(question: &Question, quotes: &mut Quotes) -> Result<Vec<Vec<usize>>, ExamError> {
     let id = || question.id.clone();
     if question.evidence.is_empty() || question.evidence.iter().any(Vec::is_empty) {
@@ -168,7 +168,7 @@ impl Side {
         add_said(&mut self.said, message);
     }
 
-    /// Ends a message.
+    /// Ends the current message, and looks for quotes in it.
     fn end(&mut self, quotes: &Quotes) {
         let said = take(&mut self.said);
         if said.is_empty() {

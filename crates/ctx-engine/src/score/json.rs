@@ -1,4 +1,4 @@
-//! The score for programs. The keys are a contract: keys may be added, but none is removed.
+//! The score as JSON. The keys are a contract: keys may be added, but none is removed.
 
 use ctx_summary::ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
@@ -7,7 +7,7 @@ use super::batch::BatchScore;
 use super::exam::{Mark, Recall, recall};
 use super::{Measure, measures};
 
-/// The object of a score.
+/// The JSON object with the score of one session.
 #[derive(Serialize)]
 pub struct ScoreJson<'a> {
     before: Option<&'a str>,
@@ -20,7 +20,7 @@ pub struct ScoreJson<'a> {
     evidence: Option<ExamJson<'a>>,
 }
 
-/// The object of all conversations of a batch.
+/// The JSON object with the score of all conversations of a batch.
 #[derive(Serialize)]
 pub struct BatchScoreJson<'a> {
     before: Option<&'a str>,
@@ -28,13 +28,13 @@ pub struct BatchScoreJson<'a> {
     conversations: u64,
     failed: u64,
     items_kept: f64,
-    /// Null without conversations.
+    /// The smallest share of items that any conversation kept; null without conversations.
     least_kept: Option<f64>,
     least_line: Option<u64>,
     classes: InOrder<'a, Figures>,
 }
 
-/// An object with its members in this order.
+/// A JSON object whose members are written in this order.
 struct InOrder<'a, T>(Vec<(&'a str, T)>);
 
 #[derive(Serialize)]
@@ -53,7 +53,8 @@ struct ExamJson<'a> {
 }
 
 impl<'a> ScoreJson<'a> {
-    /// Creates the score of the session `after`, made from `before`. Stdin has no name.
+    /// Creates the report on the session named `after`, which was made from `before`. Stdin has no
+    /// name.
     pub fn of(
         before: Option<&'a str>,
         after: Option<&'a str>,
@@ -82,7 +83,8 @@ impl<'a> ScoreJson<'a> {
 }
 
 impl<'a> BatchScoreJson<'a> {
-    /// Creates the score of the batch `after`, made from `before`. Stdin has no name.
+    /// Creates the report on the batch named `after`, which was made from `before`. Stdin has no
+    /// name.
     pub fn of(before: Option<&'a str>, after: Option<&'a str>, score: &BatchScore) -> Self {
         Self {
             before,

@@ -23,12 +23,12 @@ pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, Mark, Question, Recall, recall};
 pub use json::{BatchScoreJson, ScoreJson};
 
-/// A longer session is scored only on request, and a longer result is never scored, because its
-/// text is searched in memory.
+/// The maximum length, in bytes, of sessions that are scored. A longer session is scored only on
+/// request, and a longer result is never scored, because its text is searched in memory.
 pub const MOST_SCORED_BYTES: u64 = 64 << 20;
 
-/// Scores how much of the session with this ledger is in `after`. The session is opened again only
-/// if `after` refers to its texts.
+/// Scores how much of the session with this ledger is in `after`. The old session is opened again
+/// only if `after` refers to its texts.
 pub fn score(
     ledger: &Ledger,
     after: &mut Session,
@@ -44,7 +44,7 @@ pub fn score(
     Ok(scorer.finish(ledger))
 }
 
-/// Reads the new session, also for `further` measures.
+/// Reads the new session, and passes its messages to the `further` measures as well.
 pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> Result<After> {
     let mut after = After::default();
     each_message(session, |_, message| {
@@ -57,7 +57,8 @@ pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> R
     Ok(after)
 }
 
-/// Reads the old session, for references in the new one and for `further` measures.
+/// Reads the old session, and returns its ledger. The scorer looks in the messages for texts that
+/// the new session refers to, and the `further` measures get the messages as well.
 pub fn read_before(
     session: &mut Session,
     mut scorer: Option<&mut Scorer>,
@@ -103,7 +104,7 @@ fn each_message(
 /// Additional measures that see each message of both sessions.
 #[derive(Default)]
 pub struct Further {
-    /// The values needed later.
+    /// The values that a continuation of the old session needed.
     pub later: Option<Later>,
     /// The questions with their evidence.
     pub exam: Option<Exam>,
@@ -130,7 +131,7 @@ impl Further {
     }
 }
 
-/// Returns the shortfalls of a score, one sentence each.
+/// Returns a sentence for each figure of a score that is below its minimum.
 pub fn shortfalls(
     score: &Score,
     marks: Option<&[Mark<'_>]>,
@@ -181,7 +182,7 @@ impl Listed {
     }
 }
 
-/// Gathers the messages of the old session, the new one and the continuation.
+/// Gathers the messages of the old session, of the new session, and of the continuation.
 #[derive(Default)]
 pub struct Later {
     future: Future,
@@ -232,7 +233,7 @@ pub struct Measure {
     pub share: Option<f64>,
 }
 
-/// Returns the measures of the values needed later.
+/// Returns the measures of how many values that were needed later were kept.
 pub fn measures(needed: Needed) -> [Measure; 3] {
     let of = |name, key, needed, kept| {
         let share = (needed > 0).then(|| kept as f64 / needed as f64);

@@ -1,5 +1,5 @@
-//! The common part of the passes that summarize. Kept records wait in a spool, the others are
-//! gathered for the summary, and nothing is written before the whole session is checked.
+//! The common part of the passes that summarize. Kept records wait in a spool, the other records
+//! are gathered for the summary, and nothing is written before the whole session has been checked.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::bound_reasoning::BoundReasoning;
 use crate::output_check::OutputCheck;
 use crate::{BadLineOutcome, BadLines, Notes, PassError, Result};
 
-/// A session while it is built.
+/// A session that is being built.
 pub(super) struct Assembly<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
@@ -31,32 +31,32 @@ pub(super) struct Assembly<'p> {
 /// The kept bytes of a session, before and after the position of the summary.
 pub(super) struct Kept {
     spool: Spool,
-    /// The folder for its file, if it needs one.
+    /// The folder for the spool's file, if it needs one.
     temp: PathBuf,
     pub(super) before: usize,
     pub(super) behind: usize,
 }
 
-/// The position of the summary, and its role there.
+/// The form that the summary has at its place in the session.
 pub(super) struct SummaryPlacement {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) role: Role,
     line_end: Vec<u8>,
 }
 
-/// A session that was read completely and checked: the kept part, and the material for a summary of
-/// the rest.
+/// A session that has been read completely and checked: the kept part, and the material for a
+/// summary of the old records.
 pub struct Material<'p> {
     pub(super) plan: &'p Plan,
     pub(super) kept: Kept,
     pub(super) old: OldZone,
-    /// The position of the summary, or `None` if there is nothing to summarize.
+    /// The form of the summary at its place, or `None` if there is nothing to summarize.
     pub(super) place: Option<SummaryPlacement>,
 }
 
 /// A candidate for the summary of the session.
 pub struct Draft {
-    /// The text, and the size of what it replaces.
+    /// The text of the summary, and the size of what it replaces.
     pub summary: Summary,
     /// The record of the summary, including the line end.
     pub record: Vec<u8>,
@@ -104,8 +104,8 @@ impl<'p> Assembly<'p> {
         left_out
     }
 
-    /// Sets the position of the summary, unless it has one. Its record gets the same line end as
-    /// the record at that position.
+    /// Places the summary at this point of the session, unless it already has a place. Its record
+    /// ends with `line_end`.
     pub(super) fn place_summary(&mut self, line_end: &[u8]) {
         let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
         else {
@@ -170,8 +170,8 @@ impl Kept {
         self.spool.push(bytes).map_err(PassError::temporary)
     }
 
-    /// Applies changes in the order of their positions. Each is the index of the first byte, the
-    /// number of bytes to replace, and the new bytes.
+    /// Applies changes in the order of their positions. Each change has the index of its first
+    /// byte, the number of bytes to replace, and the new bytes.
     pub(super) fn change(&mut self, changes: &[((usize, usize), Vec<u8>)]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
@@ -199,7 +199,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Writes the kept bytes with the summary in its position. Can be called again.
+    /// Writes the kept bytes, with the summary at its place. May be called several times.
     fn write(&mut self, draft: Option<&Draft>, out: &mut (impl Write + ?Sized)) -> Result<()> {
         let mut write = || -> io::Result<()> {
             self.spool.copy_to(0, self.before, out)?;
@@ -211,7 +211,7 @@ impl Kept {
 }
 
 impl SummaryPlacement {
-    /// Returns the tokens of the summary's message if it had this text.
+    /// Returns the tokens that the summary's message would have with this text.
     pub(super) fn tokens(&self, text: &str, counter: &MessageCounter) -> u64 {
         let record = self.dialect.summary_record(self.role, text);
         let object = Object::parse(&record).ok();
@@ -252,7 +252,7 @@ impl Material<'_> {
         self.sum_up(place, writer, notes).map(Some)
     }
 
-    /// Writes the summary for its position. The notes include its length.
+    /// Writes the summary for its place in the session, and reports its length.
     pub(super) fn sum_up(
         &self,
         place: &SummaryPlacement,
@@ -264,7 +264,7 @@ impl Material<'_> {
         Ok(place.draft(summary))
     }
 
-    /// Writes the kept records, with a summary if there is one. Can be called again.
+    /// Writes the kept records, with a summary if there is one. May be called several times.
     pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<()> {
         self.kept.write(draft, out)
     }
@@ -276,7 +276,7 @@ impl Material<'_> {
 }
 
 impl NewSession {
-    /// Writes the session. Can be called again.
+    /// Writes the session. May be called several times.
     pub fn write(&mut self, out: &mut (impl Write + ?Sized)) -> Result<()> {
         self.kept.write(self.draft.as_ref(), out)
     }

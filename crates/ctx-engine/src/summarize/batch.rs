@@ -1,4 +1,4 @@
-//! Batch records: one conversation per line, each with its own summary.
+//! Summarizes a batch, which has one conversation per line, each with its own summary.
 
 use ctx_format::{Conversation, Dialect, Frame, Origin, Record, Zone, ZoneReader};
 
@@ -12,14 +12,14 @@ pub struct Batch<'p> {
     plan: &'p Plan,
     writer: &'p Writer,
     dialect: Option<&'static dyn Dialect>,
-    /// The tags so far.
+    /// What the tags say about zones so far.
     pub zones: ZoneReader,
     kept: Kept,
     bad: BadLines,
 }
 
 impl<'p> Batch<'p> {
-    /// Creates a pass.
+    /// Creates a pass over a batch whose conversations are in this dialect.
     pub fn new(plan: &'p Plan, writer: &'p Writer, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             plan,
@@ -85,7 +85,7 @@ impl<'p> Batch<'p> {
         Ok(Some([&untagged[..before], &frame.with(&list)].concat()))
     }
 
-    /// Returns the whole output.
+    /// Returns the whole new batch.
     pub fn finish(self, notes: &mut Notes) -> NewSession {
         self.bad.report(notes);
         NewSession { kept: self.kept, draft: None }
