@@ -122,7 +122,7 @@ fn nothing_old_leaves_the_input_as_it_was() {
         .args(["-v"])
         .stdin(tagged(&[("system", SYSTEM), ("keep", THANKS)]))
         .stdout(format!("{SYSTEM}\n{THANKS}\n"))
-        .stderr("ctx-summarize: <stdin>: nothing to summarize, nothing was changed\n")
+        .stderr("ctx-summarize: <stdin>: nothing to summarize, so nothing was changed\n")
         .run();
 }
 

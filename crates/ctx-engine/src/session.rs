@@ -16,12 +16,12 @@ use crate::{ErrorKind, Notes, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Invalid {
-    /// Keep them in place and count them
+    /// Keep bad lines in place and count them
     #[default]
     Keep,
-    /// Stop at the first one
+    /// Stop at the first bad line
     Fail,
-    /// Leave them out and count them
+    /// Leave bad lines out and count them
     Drop,
 }
 

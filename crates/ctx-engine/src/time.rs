@@ -1,11 +1,11 @@
-//! A moment, as records and users write it.
+//! Points in time, in the forms in which records and users write them.
 
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use ctx_format::Object;
 
-/// A moment, as records and users write it.
+/// A point in time, read from any form in which records and users write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub DateTime<Utc>);
 
@@ -32,14 +32,14 @@ impl Time {
         KEYS.into_iter().find_map(|key| value(key)?.parse().ok())
     }
 
-    /// Returns the day, in UTC.
+    /// Returns the day of this time, in UTC.
     pub fn date(self) -> NaiveDate {
         self.0.date_naive()
     }
 }
 
-/// Interprets a number as seconds, or as milliseconds if it would be thousands of years away as
-/// seconds.
+/// Reads a number as seconds since 1970, or as milliseconds if that many seconds would be thousands
+/// of years.
 #[allow(clippy::cast_possible_truncation)] // Such a time is none, and saturates.
 fn since_epoch(number: f64) -> Option<DateTime<Utc>> {
     const MILLISECONDS_FROM: f64 = 1e11;

@@ -17,7 +17,7 @@ pub(crate) struct WaitingRecords {
 
 /// The position of a record, or of a piece of a line that is too long.
 struct WaitingRecord {
-    /// The end of its bytes in the spool.
+    /// The end of the record's bytes in the spool.
     end: u64,
     line: u32,
     piece: Piece,
@@ -62,7 +62,7 @@ impl WaitingRecords {
         Ok(bytes)
     }
 
-    /// Returns the record with these bytes, which may be new.
+    /// Returns the record with these bytes, which may differ from the stored ones.
     pub(crate) fn record<'b>(&self, index: usize, bytes: &'b [u8]) -> Record<'b> {
         let origin = Origin {
             line: self.line(index),

@@ -1,6 +1,7 @@
-//! Computes figures over all operations: reads events of the audit log, returns sums and rates.
+//! Computes figures over all operations of the tools: reads the events of the audit log, and
+//! returns sums and rates.
 //!
-//! The memory does not grow with the number of events, only with the number of sessions and of
+//! Memory use does not grow with the number of events, only with the number of sessions and of
 //! unfinished operations. A value that was not measured is `None`, never a guess.
 
 pub mod profile;
@@ -17,58 +18,58 @@ use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The figures of a period. The keys are a contract.
+/// The figures of a period. The keys of its JSON are a contract.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
-    /// Records of the log that were read.
+    /// The number of records that were read from the log.
     pub records: u64,
-    /// Compactions that changed a session.
+    /// The number of compactions that changed a session.
     pub compaction_count: u64,
-    /// These compactions by outcome.
+    /// The number of these compactions by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Attempts at a compaction that changed nothing, by outcome.
+    /// The number of attempts at a compaction that changed nothing, by outcome.
     pub without_result: BTreeMap<&'static str, u64>,
-    /// Compactions without an end: they were killed, failed, or are still running.
+    /// The number of compactions without an end: they were killed, failed, or are still running.
     pub unfinished: u64,
     /// The tokens before all compactions that changed a session.
     pub tokens_before_compact: u64,
-    /// The tokens after them.
+    /// The tokens after all compactions that changed a session.
     pub tokens_after_compact: u64,
-    /// Tokens after, divided by tokens before.
+    /// `tokens_after_compact` divided by `tokens_before_compact`.
     pub ratio: Option<f64>,
-    /// The total time of these compactions.
+    /// The total time of all compactions and attempts, in milliseconds.
     pub duration_ms: u64,
-    /// Sessions with an attempt at a compaction.
+    /// The number of sessions with an attempt at a compaction.
     pub sessions: u64,
-    /// Sessions that were still too large after their newest compaction.
+    /// The number of sessions that were still too large after their newest compaction.
     pub overflow_sessions: u64,
-    /// The fraction of sessions that were still too large.
+    /// `overflow_sessions` divided by `sessions`.
     pub overflow_rate: Option<f64>,
     /// The fidelity of the compactions that were scored.
     pub fidelity: ShareHistogram,
-    /// Completed rollbacks.
+    /// The number of completed rollbacks.
     pub rollbacks: u64,
-    /// Rollbacks without an end.
+    /// The number of rollbacks that have started but not ended.
     pub rollbacks_unfinished: u64,
     /// The fraction of rollbacks that were completed.
     pub rollback_success: Option<f64>,
-    /// The requests to models.
+    /// The requests to models, and what they cost.
     #[serde(flatten)]
     pub model: Model,
 }
 
-/// Requests to models.
+/// The figures of requests to models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Model {
-    /// Requests, including retries.
+    /// The number of requests, including retries.
     pub model_calls: u64,
-    /// Input tokens, if reported.
+    /// The total of input tokens, as far as servers reported them.
     pub model_tokens_in: u64,
-    /// Output tokens, if reported.
+    /// The total of output tokens, as far as servers reported them.
     pub model_tokens_out: u64,
-    /// The time spent waiting for answers.
+    /// The time spent waiting for answers, in milliseconds.
     pub model_ms: u64,
-    /// Summaries that code wrote because the model failed.
+    /// The number of summaries that code wrote because the model failed.
     pub fell_back: u64,
 }
 
@@ -77,14 +78,14 @@ pub struct Model {
 pub struct Tally {
     since: Option<DateTime<Utc>>,
     stats: Stats,
-    /// Whether the newest compaction of a session left it too large.
+    /// Whether the newest compaction of each session left it too large.
     overflows: BTreeMap<String, bool>,
-    /// Operations that have started and not ended, and whether each is a compaction.
+    /// The operations that have started but not ended, and whether each of them is a compaction.
     begun: BTreeMap<String, bool>,
 }
 
 impl Tally {
-    /// Counts operations since a time, or all of them.
+    /// Creates a tally of the operations since a time, or of all operations.
     pub fn new(since: Option<DateTime<Utc>>) -> Self {
         Self { since, ..Self::default() }
     }
@@ -116,7 +117,7 @@ impl Tally {
         }
     }
 
-    /// The figures.
+    /// Returns the figures of all events that were added.
     pub fn finish(self) -> Stats {
         let unfinished = self.begun.values().filter(|is_compaction| **is_compaction).count() as u64;
         let rollbacks_unfinished = self.begun.len() as u64 - unfinished;
@@ -170,16 +171,17 @@ fn add(sum: &mut u64, more: Option<u64>) {
     *sum = sum.saturating_add(more.unwrap_or(0));
 }
 
-/// A fraction, to four digits; `None` if the whole is 0.
+/// Returns a fraction, rounded to four digits; `None` if the whole is 0.
 pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| rounded(part as f64 / whole as f64))
 }
 
-/// The fidelity of a compaction, from 0 to 1: the fraction of items that it kept, from the member
-/// `survived` of its record. It is the weighted mean over the classes with items, as in ctx-score;
-/// a retained item counts one, a recoverable one a half, a lost one zero. The record has only
-/// numbers, so all identifiers count the same here, while ctx-score weighs each by the probability
-/// that it is needed. `None` if nothing was scored.
+/// Returns the fidelity of a compaction, from 0 to 1: the fraction of items that it kept, from the
+/// member `survived` of its record in the audit log. Fidelity is the weighted mean over the classes
+/// with items, as in ctx-score; a retained item counts as one, a recoverable item as a half, and a
+/// lost item as zero. The record has only numbers, so all identifiers count the same here, while
+/// ctx-score weighs each by the probability that it is needed. Returns `None` if nothing was
+/// scored.
 pub fn fidelity(survived: &Value) -> Option<f64> {
     let (mut kept, mut all) = (0.0, 0.0);
     for (class, counts) in counts_of(survived) {
@@ -196,7 +198,7 @@ pub fn fidelity(survived: &Value) -> Option<f64> {
     (all > 0.0).then(|| rounded(kept / all))
 }
 
-/// The number of items of each class in the record, without empty classes.
+/// Returns the number of items of each class in the record, without empty classes.
 pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassCounts)> {
     let counts = |class: Class| {
         let row = survived.get(class.as_str())?;
@@ -208,28 +210,29 @@ pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassC
     Class::ALL.into_iter().filter_map(counts)
 }
 
-/// The fraction of sessions that overflow must be below this.
+/// The fraction of sessions that overflow must be below this to be accepted.
 pub const MOST_OVERFLOW: f64 = 0.05;
-/// The mean fidelity must be above this.
+/// The mean fidelity of compactions must be above this to be accepted.
 pub const LEAST_FIDELITY: f64 = 0.8;
 
 /// One criterion of acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Acceptance {
-    /// Its name.
+    /// The name of the criterion.
     pub name: &'static str,
-    /// The measured value, if any.
+    /// The measured value; `None` if nothing was measured.
     pub value: Option<f64>,
-    /// The required value.
+    /// The required value, in words or as a comparison.
     pub wanted: &'static str,
     /// Whether the criterion is met; `None` if that is unknown.
     pub met: Option<bool>,
-    /// The number of sessions, compactions or rollbacks.
+    /// The number of sessions, compactions or rollbacks that the value is based on.
     pub samples: u64,
 }
 
 impl Stats {
-    /// All four criteria. No log shows whether a task succeeded, so that one has no value.
+    /// Returns all four criteria. No log shows whether a task succeeded, so `task_success` has no
+    /// value.
     pub fn acceptance(&self) -> [Acceptance; 4] {
         let judged = |name, wanted, value: Option<f64>, samples, is_met: fn(f64) -> bool| {
             let met = value.map(is_met);
@@ -255,11 +258,11 @@ impl Stats {
 pub struct ShareHistogram {
     /// The number of values.
     pub count: u64,
-    /// The mean, if there are any.
+    /// The mean of the values; `None` if there are none.
     pub mean: Option<f64>,
-    /// The smallest value.
+    /// The smallest value; `None` if there are no values.
     pub min: Option<f64>,
-    /// The largest value.
+    /// The largest value; `None` if there are no values.
     pub max: Option<f64>,
     /// The number of values up to 0.1, above 0.1 and up to 0.2, …, above 0.9.
     pub tenths: [u64; 10],
@@ -285,7 +288,7 @@ impl ShareHistogram {
 mod share_tests {
     use super::ShareHistogram;
 
-    /// Each value is in the tenth whose upper limit it does not exceed.
+    /// Each value is counted in the first tenth whose upper limit it does not exceed.
     #[test]
     fn shares_are_counted_in_tenths() {
         let mut shares = ShareHistogram::default();

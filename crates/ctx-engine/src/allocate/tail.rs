@@ -19,7 +19,7 @@ const LEAST_RESULT: u16 = 36;
 const MUST_SHARE: Share = Share::of_percent(75);
 /// A user message that takes more than this share of the available tokens cannot stay whole.
 const REQUEST_SHARE: Share = Share::of_percent(45);
-/// The approximate tokens of shortened arguments, per call.
+/// The approximate tokens that call arguments have after shortening.
 pub(super) const SHORT_ARGUMENTS: u64 = 70;
 
 /// Chooses where the tail begins and how much its records are shortened.

@@ -24,7 +24,7 @@ pub struct Sum {
     /// The tokens of all texts before the changes.
     #[serde(rename = "tokens_before")]
     pub before: u64,
-    /// The tokens after.
+    /// The tokens of all texts after the changes.
     #[serde(rename = "tokens_after")]
     pub after: u64,
 }

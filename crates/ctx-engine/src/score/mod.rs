@@ -161,7 +161,7 @@ pub enum Listed {
     Retained,
     /// Items that AFTER refers to, or that a snapshot has
     Recoverable,
-    /// Items that are nowhere
+    /// Items that neither AFTER nor a snapshot has
     Lost,
     /// The questions of --evidence: + kept, - lost, ? not in BEFORE either
     Questions,

@@ -230,7 +230,7 @@ impl Material<'_> {
     /// Writes a summary of the old records, or returns `None` if there are none.
     pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>> {
         let Some(place) = &self.place else {
-            notes.info("nothing to summarize, nothing was changed");
+            notes.info("nothing to summarize, so nothing was changed");
             return Ok(None);
         };
         if self.old.other_lines > 0 {
@@ -345,7 +345,7 @@ mod tests {
         let material = assembled(&plan, &[ASK, DONE], &[], &mut notes).expect("it is legal");
         let draft = material.draft(&by_rule(), &mut notes).expect("by code");
         assert!(draft.is_none());
-        assert_eq!(texts(&mut notes), ["nothing to summarize, nothing was changed"]);
+        assert_eq!(texts(&mut notes), ["nothing to summarize, so nothing was changed"]);
         assert_eq!(lines(&mut material.with(None)), [ASK, DONE]);
     }
 

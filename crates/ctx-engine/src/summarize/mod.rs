@@ -54,7 +54,7 @@ pub struct Plan {
     pub temp: PathBuf,
 }
 
-/// Recognizes summaries that begin with `header`, and those of all presets.
+/// Returns a recognizer of summaries that begin with `header`, and of those of all presets.
 pub fn recognizer(header: Option<&str>) -> Recognizer {
     Recognizer::new(header, ctx_policy::headers())
 }
@@ -74,19 +74,19 @@ pub enum TellSizes {
 /// A summary of messages of the session.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// The number of messages that it replaces.
+    /// The number of messages that the summary replaces.
     pub messages: u64,
-    /// The number of those that were already summaries.
+    /// The number of these messages that were already summaries.
     pub earlier: u64,
-    /// The text that replaces them.
+    /// The text of the summary.
     pub text: String,
     /// Whether a model's answer failed its check twice, so that code wrote the text.
     pub failed_check: bool,
     /// The method that wrote the text.
     pub method: Method,
-    /// The number of repairs to a model's answer.
+    /// The number of repairs that were made to a model's answer.
     pub repairs: usize,
-    /// The model's answer, before anything was added.
+    /// The model's answer, before anything was added to it.
     answer: Option<String>,
     /// The number of secrets removed from the source of the text, and from the finished text.
     redacted: usize,
@@ -94,7 +94,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns true if only earlier summaries were summarized.
+    /// Returns true if all summarized messages were already summaries.
     pub fn is_only_earlier(&self) -> bool {
         self.messages == self.earlier
     }
@@ -104,8 +104,8 @@ impl Summary {
 /// input; this is the final check, whichever method wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
-    // Quotes are marked at the start of a line, so no other text may look like a line, and names of
-    // tools or files must not control a terminal.
+    // Quotes are marked at the start of a line, so nothing else may look like the start of a line,
+    // and names of tools or files must not control a terminal.
     let is_control = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
     };

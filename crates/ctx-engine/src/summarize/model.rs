@@ -14,15 +14,15 @@ use crate::Notes;
 
 /// A model, its instructions, and the requirements for its answer.
 pub struct Model {
-    /// The source of its answers.
+    /// The source of the model's answers.
     pub source: ModelSource,
-    /// The prompt.
+    /// The template of the prompt.
     pub template: Template,
-    /// Whether it is the default prompt, which exists in several languages.
+    /// Whether `template` is the default prompt, which exists in several languages.
     pub is_default: bool,
-    /// Instructions on what to emphasize.
+    /// The user's instructions on what the summary should emphasize.
     pub instructions: String,
-    /// The length to request, in tokens.
+    /// The length of the summary to request, in tokens.
     pub target: Option<u64>,
     /// The maximum length of the answer, as a percentage of `target`.
     pub most_percent: u64,
@@ -32,7 +32,7 @@ pub struct Model {
     pub must_answer: bool,
     /// The headings that the summary must have, if the policy checks for them.
     pub headings: Option<Vec<String>>,
-    /// The clock. A server may name the time at which to ask again.
+    /// Returns the current time. A server may name the time at which to ask again.
     pub now: fn() -> DateTime<Utc>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Question<'q> {
 /// The answer of a model.
 pub(super) struct Answer {
     pub(super) summary: ModelSummary,
-    /// The usable part of the answer.
+    /// The answer after its check and repairs, or the reason why it is not usable.
     pub(super) checked: Result<Repaired, Reason>,
     /// Why the answer failed the policy's check, if it did.
     pub(super) flaw: Option<String>,
@@ -116,7 +116,7 @@ impl Model {
         Ok(Answer { summary, checked, flaw })
     }
 
-    /// Returns the prompt for a summary of this length, in the user's language if there is one.
+    /// Returns the prompt for a summary of this length, in the user's language if we have one.
     fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
         let language = input.transcript.language();
         let small = Template::small_in(language, target);
@@ -164,7 +164,7 @@ fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> S
 }
 
 /// Translates the headings of one template into those of another, and omits headings that the other
-/// lacks.
+/// template lacks.
 fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String> {
     let (from, to) = (from.headings(), to.headings());
     let in_other = |heading: &String| match from.iter().position(|known| known == heading) {
@@ -210,7 +210,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
 }
 
-/// Adds notes on what was repaired in the answer.
+/// Adds notes on what was repaired in the model's answer.
 pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let repairs = repaired.repairs.to_string();
     let missing = repaired.missing.join(", ");

@@ -1,4 +1,4 @@
-//! Gathers the old records of a session as they pass, for the summary that replaces them.
+//! Gathers the old records while a session is read, for the summary that replaces them.
 
 use ctx_format::{Message, Zone};
 use ctx_redact::redact;
@@ -32,24 +32,24 @@ pub(super) struct OldZone {
     needs: Needs,
     /// Reads the ledger, if it is needed and the caller does not provide one.
     reader: Option<LedgerReader>,
-    /// Empty unless a ledger is needed.
+    /// The ledger; empty unless a ledger is needed.
     pub(super) ledger: Ledger,
-    /// Gathered only if no ledger is needed.
+    /// The counts for a rule summary; gathered only if no ledger is needed.
     pub(super) rule: RuleSummary,
-    /// Gathered only if a model is asked.
+    /// The input of the model; gathered only if a model is asked.
     pub(super) input: Option<ModelInput>,
-    /// The number of messages.
+    /// The number of messages in the zone.
     pub(super) messages: u64,
-    /// How many of them are summaries of earlier compactions.
+    /// The number of these messages that are summaries of earlier compactions.
     earlier_messages: u64,
-    /// The number of lines that are not messages.
+    /// The number of lines in the zone that are not messages.
     pub(super) other_lines: u64,
-    /// All the text of the messages, up to [`COMPARED`] bytes, with the end of each text.
+    /// The texts of the messages, up to [`COMPARED`] bytes in all; `ends` has the end of each text.
     texts: String,
     ends: Vec<usize>,
     /// The total length of the texts, in bytes.
     bytes: usize,
-    /// Tokens cut from messages that stay. The summary replaces them as well.
+    /// The tokens that were cut from messages that stay. The summary replaces these as well.
     pub(super) shortened: u64,
     pub(super) counter: &'static dyn TokenCounter,
 }
@@ -64,28 +64,28 @@ pub(super) struct ModelInput {
     redacted: usize,
 }
 
-/// The size of a message, which is all that a summary from a known ledger needs of a long zone.
+/// The size of a message. A summary from a known ledger needs nothing else from a long zone.
 #[derive(Clone, Copy)]
 pub(super) struct MessageSize {
-    /// The bytes of its texts.
+    /// The bytes of the message's texts.
     pub(super) bytes: u32,
-    /// Whether it continues the message before it.
+    /// Whether the message continues the message before it.
     pub(super) continues: bool,
-    /// Whether it is a summary of an earlier compaction.
+    /// Whether the message is a summary of an earlier compaction.
     pub(super) is_earlier: bool,
 }
 
 /// Above this many bytes, the tokens of the old records are not counted.
 pub(super) const COMPARED: usize = 1 << 20;
 /// If the old records have this many times the bytes of the summary, they certainly have more
-/// tokens, and counting them would take longer than everything else.
+/// tokens than the summary, and counting these would take longer than everything else.
 const FAR_LONGER: usize = 16;
 
 /// The minimum and maximum length of a summary, in tokens, if no length is requested.
 const DEFAULT_LENGTH: (u64, u64) = (100, 10_000);
 /// The approximate number of bytes per token.
 const BYTES_A_TOKEN: u64 = 4;
-/// Without a requested length, a summary is a fifth of what it replaces.
+/// Without a requested length, a summary has the length of the replaced text divided by this.
 const DEFAULT_SHARE: u64 = 5;
 
 impl OldZone {
@@ -113,7 +113,8 @@ impl OldZone {
         self.reader.is_some() || self.input.is_some()
     }
 
-    /// Adds a message that stays. The summary need not repeat it, but a model's answer may.
+    /// Adds a message that stays. The summary need not repeat it, but a model's answer may refer to
+    /// it.
     pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>, bytes: usize) {
         self.support(message);
         if let Some(reader) = &mut self.reader {
@@ -136,8 +137,8 @@ impl OldZone {
         }
     }
 
-    /// Adds a message of the zone, from a record with this line and length. `earlier` is the
-    /// earlier summary in it, if any.
+    /// Adds a message of the zone, from a record with this line and length. `earlier` is the text
+    /// of the earlier summary in the message, if there is one.
     pub(super) fn push(
         &mut self,
         line: u64,
@@ -168,7 +169,7 @@ impl OldZone {
         }
     }
 
-    /// Adds a message of which only the size matters.
+    /// Adds a message of which only the size is needed.
     pub(super) fn push_size(&mut self, size: MessageSize) {
         self.messages += u64::from(!size.continues);
         self.earlier_messages += u64::from(size.is_earlier);
@@ -189,14 +190,14 @@ impl OldZone {
         }
     }
 
-    /// Finishes reading.
+    /// Ends the input, so that the ledger is complete.
     pub(super) fn finish_reading(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.ledger = reader.finish();
         }
     }
 
-    /// Returns a summary of the zone with this text.
+    /// Returns a summary of the zone whose text is `text`.
     pub(super) fn summary(&self, text: String) -> Summary {
         let (messages, earlier) = (self.messages, self.earlier_messages);
         Summary { messages, earlier, text, ..Summary::default() }
@@ -228,7 +229,7 @@ impl OldZone {
         (self.bytes <= COMPARED).then(|| self.ends.iter().map(tokens).sum())
     }
 
-    /// Returns true if this summary is so much shorter that tokens need not be counted.
+    /// Returns true if the zone is so much longer than this summary that no tokens need be counted.
     pub(super) fn is_far_longer_than(&self, summary: &str) -> bool {
         self.bytes > FAR_LONGER * summary.len()
     }
@@ -355,7 +356,7 @@ mod tests {
         zone.shortened = 7;
         assert_eq!(zone.sizes("12345678"), sizes(100 + 4 + 7, 2 + 4));
         assert!(zone.is_far_longer_than("12345678") && !zone.is_far_longer_than(&line));
-        // Includes the labels that a model is sent.
+        // The labels that are sent to a model count as well.
         assert_eq!(zone.most_tokens(), Some(102 + 4));
         let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
         let zone = old(&plan, LEDGER, &[&long]);

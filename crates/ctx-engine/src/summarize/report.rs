@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::Summary;
 
-/// The method of a summary, and the cost of a model.
+/// How a summary was made, and what the model cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// `none` if there is no summary.
+    /// The method that wrote the summary; `none` if there is no summary.
     pub method: Method,
     /// Whether code wrote the summary instead of a model.
     pub fell_back: bool,
@@ -39,7 +39,7 @@ impl Summing {
     }
 }
 
-/// The report of `ctx-summarize`. The keys are a contract: keys may be added, never removed.
+/// The JSON report of `ctx-summarize`. The keys are a contract: keys may be added, never removed.
 #[derive(Default, Serialize)]
 pub struct Report<'a> {
     /// The session as the user named it; `None` for stdin.
@@ -75,7 +75,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Adds the output file, the session's id in the store, and the file with its summaries.
+    /// Adds the output file, the session's id in the store, and the file there with its summaries.
     #[must_use]
     pub fn written(mut self, output: Option<&Path>, stored: Option<(&'a str, &Path)>) -> Self {
         let path = |path: &Path| path.display().to_string();

@@ -36,8 +36,8 @@ pub(super) struct Limits {
 }
 
 impl Shortener<'_> {
-    /// Shortens each result with more than about this many tokens. `calls` are the calls that the
-    /// results answer. Returns `None` if nothing gets smaller.
+    /// Shortens each result that has more than about as many tokens as `limits` allows. `calls`
+    /// names the calls that the results answer. Returns `None` if nothing gets smaller.
     pub(super) fn shorten(
         &self,
         record: &Record<'_>,
@@ -88,7 +88,8 @@ impl Shortener<'_> {
         let (mut low, mut high) = (0, body.len());
         let mut bytes = share(body.len(), room, whole);
         let mut best: Option<(String, u64)> = None;
-        // The number of bytes per token varies, so each result corrects the next length.
+        // The number of bytes per token varies, so each attempt corrects the length of the next
+        // one.
         for _ in 0..CORRECTIONS {
             let short = handle.behind(&ends(body, bytes));
             let now = self.counter.text(&short);
@@ -100,7 +101,7 @@ impl Shortener<'_> {
                 }
             } else {
                 high = bytes;
-                // A result above its limit is still better than no result.
+                // A shortened text above the limit is still better than the whole text.
                 if best.as_ref().is_none_or(|(_, than)| *than > now) {
                     best = Some((short, now));
                 }
@@ -115,7 +116,8 @@ impl Shortener<'_> {
     }
 }
 
-/// Returns the output of a command in a user message and its position, if no result has it.
+/// Returns the output of a command that is in a user message instead of a tool result, and its
+/// position.
 pub(super) fn observation<'m>(
     record: &Record<'_>,
     message: &'m Message<'_>,
@@ -126,9 +128,9 @@ pub(super) fn observation<'m>(
     (message.role == Role::User && is_observation(text)).then(|| (Slot::text(object, raw), &**text))
 }
 
-/// How many times a length is corrected.
+/// How many times the length of a shortened text is corrected.
 const CORRECTIONS: usize = 4;
-/// A text this many tokens below its limit is long enough.
+/// A text that is at most this many tokens below its limit is long enough.
 const CLOSE: u64 = 8;
 
 /// Returns the beginning and end of a text, in about this many bytes.
@@ -142,7 +144,7 @@ fn ends(body: &str, bytes: usize) -> String {
     format!("{}\n[…]\n{}", body[..head].trim_end(), body[tail..].trim_start())
 }
 
-/// Returns how many of these bytes have `part` tokens, if all of them have `whole`.
+/// Returns how many of these bytes have `part` tokens, if all of them have `whole` tokens.
 fn share(bytes: usize, part: u64, whole: u64) -> usize {
     usize::try_from(bytes as u64 * part / whole.max(1)).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Where the answers of a model come from, and how much it can read.
+//! Where the answers of a model come from, and how much the model can read.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -14,7 +14,7 @@ pub enum ModelSource {
     Server(Client),
     /// A server whose answers are recorded on a tape.
     Recorded(Client, Tape),
-    /// Answers recorded earlier.
+    /// Answers that were recorded earlier; no server is asked.
     Replayed(Tape),
 }
 
@@ -36,7 +36,7 @@ impl ModelSource {
         }
     }
 
-    /// Returns the window that the server reports, or reported when it was recorded.
+    /// Returns the window that the server reports, or reported when the answers were recorded.
     fn window(&self) -> Result<Option<u64>, LlmError> {
         match self {
             Self::Server(client) => Ok(client.window()),
@@ -58,23 +58,23 @@ impl fmt::Display for ModelSource {
 /// The limit for the input and output of a model together, in tokens.
 #[derive(Debug)]
 pub struct Window {
-    /// The window of the model in our list.
+    /// The window that the user gave, or the one that our list has for the model.
     listed: Option<u64>,
-    /// Whether the server may use another window.
+    /// Whether the server may use another window than `listed`.
     may_differ: bool,
-    /// The window that the server reported; it is asked once.
+    /// The window that the server reported. The server is asked only once.
     told: OnceCell<Option<u64>>,
 }
 
-/// Hardly any model has a shorter window, so a request that fits into it needs no lookup.
+/// Hardly any model has a shorter window than this, so a request that fits into it needs no lookup.
 const SHORTEST: u64 = 4_096;
 /// The assumed window of an unknown model.
 const GUESS: u64 = 32_000;
 
 impl Window {
-    /// Uses the given window, or else the listed window of the named model. A server may give a
-    /// model with public weights less than the listed window, and only the server may know the
-    /// window of an unlisted model.
+    /// Uses the given window, or otherwise the listed window of the named model. A server may give
+    /// a model with public weights a smaller window than the listed one, and only the server may
+    /// know the window of an unlisted model.
     pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
         let model = name.and_then(ctx_tokens::model);
         Self {
@@ -84,8 +84,8 @@ impl Window {
         }
     }
 
-    /// Returns the window for a request of `needed` tokens. A server is asked at most once, and
-    /// only if the answer matters.
+    /// Returns the window for a request of `needed` tokens. The server is asked at most once, and
+    /// only if its answer matters.
     pub fn tokens(
         &self,
         source: &ModelSource,

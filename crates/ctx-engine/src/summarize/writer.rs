@@ -1,4 +1,4 @@
-//! Writers of summaries: code, or a model with code as the fallback.
+//! Writes summaries, either with code or with a model and code as the fallback.
 
 use ctx_llm::LlmError;
 use ctx_policy::Method;
@@ -25,27 +25,29 @@ pub struct Writer {
     pub completes: bool,
 }
 
-/// If the whole context has a budget, the percentage of the remaining tokens to request from a
-/// model. The rest is for the latest messages.
+/// If the whole context has a budget, the percentage of the remaining tokens that a model is asked
+/// to use. The other tokens are for the latest messages.
 const MODEL_SHARE: u64 = 60;
-/// Tokens that stay reserved until the model has answered, because other tokenizers count
-/// differently. The latest messages get what the answer does not use.
+/// The percentage of the longest answer that is reserved until the model has answered, because
+/// other tokenizers count differently. The latest messages get what the answer does not use.
 const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
 /// The tokens of the fixed text around a summary.
 const AROUND: u64 = 40;
 /// The minimum length to request from a model, in tokens.
 const LEAST_TARGET: u64 = 64;
-/// Without a requested length, a summary is a tenth of the text it replaces, within limits.
+/// Without a requested length, a summary has the length of the replaced text divided by this,
+/// within the limits `USUAL`.
 const USUAL_SHARE: u64 = 10;
 const USUAL: (u64, u64) = (500, 4_000);
-/// An answer that is too long loses lines at its end, but must keep at least this percentage.
+/// An answer that is too long loses lines at its end, but at least this percentage must remain.
 const LEAST_LEFT: u64 = 50;
-/// The tokens of the items that a model is told to keep.
+/// The maximum tokens of the list of items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
-/// If less space than this is left, it is better used for the latest messages than for a list.
+/// If less space than this is left, the latest messages need it more than a list of missing values.
 const LITTLE_ROOM: u64 = 330;
-/// The share of a list of missing values in a model's answer, within limits.
+/// A list of missing values has the length of the model's answer divided by this, within the limits
+/// `LIST`.
 const LIST_SHARE: u64 = 8;
 const LIST: (u64, u64) = (120, 400);
 /// A list of missing values has at most this many lines, plus one for each `LINE_TOKENS` unused
@@ -53,11 +55,11 @@ const LIST: (u64, u64) = (120, 400);
 const LIST_LINES: usize = 12;
 const LINE_TOKENS: u64 = 8;
 
-/// A summary made for another output of the same session, which keeps more messages. The model is
-/// not asked again.
+/// A summary that was made for one output of a session, for use in another output that keeps more
+/// messages. The model is not asked again.
 pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
-    /// The input of the model.
+    /// The input that the model was asked with.
     pub(super) input: Option<ModelInput>,
     /// Tokens that a list of missing values may have beyond the usual ones.
     pub(super) list: u64,
@@ -84,7 +86,7 @@ impl Writer {
     }
 
     /// Writes the summary of the old records. `room` is the number of tokens that the context has
-    /// left for it.
+    /// left for the summary; `None` if the context has no budget.
     pub(super) fn write(
         &self,
         old: &OldZone,
@@ -110,7 +112,7 @@ impl Writer {
         Ok(Summary { failed_check, ..self.by_code(old, room) })
     }
 
-    /// Writes the summary of the old records without a model. `room` is as above.
+    /// Writes the summary of the old records without a model. `room` is as in `write`.
     pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Summary {
         let within = |room| [self.limit, room].into_iter().flatten().min();
         let (text, redacted) = if self.needs().ledger {
@@ -155,7 +157,7 @@ impl Writer {
         tell(&answer.summary, input, notes);
         let mut repaired = answer.checked.map_err(|reason| none(&reason.to_string()))?;
         if model.is_default {
-            // Empty sections are left out.
+            // With the default prompt, models leave out empty sections.
             repaired.missing.clear();
         }
         if let Some(room) = room {
@@ -183,7 +185,8 @@ impl Writer {
         Ok(self.completed(summary, old, Some(input), (room, has_list, 0)))
     }
 
-    /// Fits the same answer into another output, if possible. `room` is as above.
+    /// Uses the answer of an earlier summary in another output, if it fits. `room` is as in
+    /// `write`.
     pub(super) fn again(&self, given: &ReusedSummary, old: &OldZone, room: u64) -> Option<Summary> {
         let before = &given.summary;
         let Some(answer) = &before.answer else {
@@ -204,9 +207,9 @@ impl Writer {
         fits.then(|| self.completed(summary, old, given.input.as_ref(), list))
     }
 
-    /// Returns a model's answer followed by a short list of the values that it lacks, within
-    /// `room`. `has_list` says whether the list has its usual tokens, and `more` how many it may
-    /// have in addition.
+    /// Returns a model's answer, followed by a short list of the values that it lacks, within
+    /// `room`. `has_list` tells whether the list may have its usual number of tokens, and `more` is
+    /// the number of tokens that it may have in addition.
     fn completed(
         &self,
         mut summary: Summary,
@@ -225,7 +228,7 @@ impl Writer {
             source_of: &source_of,
             counter: old.counter,
         };
-        // Two tokens for the blank line between them.
+        // The blank line between the answer and the list takes two tokens.
         let room = room.saturating_sub(tokens + 2);
         let usual = if has_list { (tokens / LIST_SHARE).clamp(LIST.0, LIST.1) } else { 0 };
         let more_lines = usize::try_from(more / LINE_TOKENS).unwrap_or(usize::MAX);
@@ -259,8 +262,8 @@ fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     room.map(|room| room.saturating_sub(old.counter.count(&line())))
 }
 
-/// Returns the length to request: the given length, or else one that fits the space or the replaced
-/// text.
+/// Returns the length to request from a model: the given length, or otherwise one that fits the
+/// space or the replaced text.
 fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     let Some(room) = room else {
         let usual = largest.map_or(USUAL.1, |most| most / USUAL_SHARE);
@@ -271,8 +274,8 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     model.target.unwrap_or(most).min(most)
 }
 
-/// Returns as many of the first lines of an answer as fit, without a heading at the end. Returns
-/// `None` if less than `least` percent would be left.
+/// Returns as many of the first lines of an answer as fit, and no heading at their end. Returns
+/// `None` if less than `least` percent of the answer would be left.
 fn up_to<'a>(
     answer: &'a str,
     room: u64,
@@ -292,7 +295,7 @@ fn ends_in_heading(text: &str) -> bool {
 }
 
 /// Returns the maximum tokens of a completed summary if the context has no budget: the limit of the
-/// model's answer, but at most half of `largest`, the tokens that it replaces.
+/// model's answer, but at most half of `largest`, the tokens that the summary replaces.
 fn longest(asked: u64, largest: Option<u64>) -> u64 {
     largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
 }

@@ -15,17 +15,17 @@ use crate::{ErrorKind, Notes, Result};
 /// Takes the records of a session together with their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
-    /// The tags so far.
+    /// What the tags say about zones so far.
     pub zones: ZoneReader,
     has_old: bool,
     unread: FirstUnread,
 }
 
-/// The change of a record before it reaches this pass.
+/// The new form of a record that was changed before it reaches this pass.
 pub struct ChangedRecord<'m> {
     /// The new bytes without a tag.
     pub bytes: Vec<u8>,
-    /// The new message.
+    /// The message after the change.
     pub message: Message<'m>,
 }
 
@@ -52,8 +52,8 @@ impl<'p> ZonePass<'p> {
         self.push_in(zone, record, None)
     }
 
-    /// Adds the next record of a session that is known to be understood. The record may have been
-    /// changed before.
+    /// Adds the next record of a session that is known to be understood. `changed` has the new form
+    /// of the record, if it was changed before.
     pub fn push_in(
         &mut self,
         zone: Zone,
@@ -101,7 +101,7 @@ impl<'p> ZonePass<'p> {
         self.assembly.finish(notes)
     }
 
-    /// Checks the whole output and writes the summary, before any byte of it leaves.
+    /// Checks the whole output and writes the summary, before any byte of the output is written.
     pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession> {
         let material = self.gather(notes)?;
         let draft = material.draft(writer, notes)?;
@@ -109,7 +109,7 @@ impl<'p> ZonePass<'p> {
     }
 }
 
-/// Checks that the stream is complete and was split. Sessions whose lines belong together are
+/// Checks that the stream is complete and was split. Sessions whose lines depend on each other are
 /// refused, because the lines that stay need the lines that would leave.
 pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
     if zones.records() > 0 && !zones.zoned() {

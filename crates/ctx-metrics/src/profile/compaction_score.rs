@@ -13,13 +13,14 @@ use serde_json::Value;
 use super::Step;
 use crate::{counts_of, fidelity};
 
-/// The number of lost identifiers to list. There are many of them, and other items tell more.
+/// The maximum number of lost identifiers to list. There are many of them, and other items say
+/// more.
 const MOST_NAMES: usize = 15;
 
-/// The number of lost items to list.
+/// The maximum number of lost items to list.
 pub const MOST_LOST: usize = 50;
 
-/// The result for each class of items.
+/// What a compaction kept and lost, by class of items.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompactionScore {
     /// The numbers of retained, recoverable and lost items for each class that has items.
@@ -32,7 +33,7 @@ pub struct CompactionScore {
 }
 
 impl CompactionScore {
-    /// Takes the result from a score.
+    /// Takes the figures from a score. Returns `None` if the session has no items.
     pub fn of_score(score: &Score) -> Option<Self> {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
         let classes: Vec<(Class, ClassCounts)> = rows
@@ -56,7 +57,7 @@ impl CompactionScore {
         })
     }
 
-    /// Takes the result from the audit log, if the sessions no longer exist.
+    /// Takes the figures from the audit log, if the sessions no longer exist.
     pub fn of_log(survived: &Value) -> Option<Self> {
         Some(Self {
             classes: counts_of(survived).collect(),
@@ -65,7 +66,7 @@ impl CompactionScore {
         })
     }
 
-    /// The sum of all classes.
+    /// Returns the sum of all classes.
     pub fn total(&self) -> ClassCounts {
         let mut total = ClassCounts::default();
         for (_, counts) in &self.classes {
@@ -77,13 +78,13 @@ impl CompactionScore {
     }
 }
 
-/// Scores the last compaction that a session records, as its records are read.
+/// Scores the last compaction that a session records, while its records are read.
 #[derive(Default)]
 pub(super) struct RecordedCompaction {
     before: LedgerReader,
     bytes: u64,
     after: After,
-    /// The ledger at the time of the last summary.
+    /// The ledger of the messages before the last summary.
     ledger: Option<Ledger>,
 }
 
@@ -120,7 +121,7 @@ impl RecordedCompaction {
         }
     }
 
-    /// The result; `None` if the session records no compaction, or was too long before it.
+    /// Returns the score, or `None` if the session records no compaction or was too long before it.
     pub(super) fn finish(self) -> Option<CompactionScore> {
         let ledger = self.ledger.filter(|_| self.bytes <= MOST_SCORED_BYTES)?;
         CompactionScore::of_score(&Scorer::new(self.after).finish(&ledger))

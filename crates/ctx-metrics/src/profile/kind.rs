@@ -1,4 +1,4 @@
-//! The kinds of content in a context, by which a profile shows where the window goes.
+//! The kinds of content in a context. A profile shows how much of the window each kind takes.
 
 use std::ops::AddAssign;
 
@@ -34,12 +34,12 @@ impl ContentKind {
     /// All kinds, in the order in which the chart stacks them.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// The word for it.
+    /// Returns the word for the kind in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// The kind of a message's text.
+    /// Returns the kind of a message's text.
     pub(super) fn of_text(role: Role, is_summary: bool) -> Self {
         match role {
             _ if is_summary => Self::Summary,
@@ -47,12 +47,12 @@ impl ContentKind {
             Role::User => Self::User,
             Role::Assistant => Self::Assistant,
             Role::Tool | Role::Function => Self::Results,
-            // A list of messages that replaces everything before it.
+            // The message is a list of messages that replaces everything before it.
             Role::Other => Self::Summary,
         }
     }
 
-    /// The kind of a part, if the message's text has the kind `text`.
+    /// Returns the kind of a part of a message whose text has the kind `text`.
     fn of_part(part: &Part<'_>, text: Self) -> Self {
         match part {
             _ if text == Self::System => text,
@@ -64,22 +64,22 @@ impl ContentKind {
     }
 }
 
-/// Tokens by kind.
+/// The tokens of each kind of content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensByKind([u64; 7]);
 
 impl TokensByKind {
-    /// The sum of all kinds.
+    /// Returns the sum of all kinds.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The tokens of a kind.
+    /// Returns the tokens of a kind.
     pub fn of(&self, kind: ContentKind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// Each kind with its tokens, in the order of [`ContentKind::ALL`].
+    /// Returns each kind with its tokens, in the order of [`ContentKind::ALL`].
     pub fn rows(&self) -> impl Iterator<Item = (ContentKind, u64)> {
         ContentKind::ALL.iter().copied().zip(self.0)
     }
@@ -99,9 +99,9 @@ impl AddAssign for TokensByKind {
 
 /// A counted message.
 pub(super) struct Counted {
-    /// Its tokens.
+    /// The tokens of the message by kind.
     pub(super) kinds: TokensByKind,
-    /// The kind and the tokens of each of its parts.
+    /// The kind and the tokens of each part of the message.
     pub(super) parts: Vec<(ContentKind, u64)>,
 }
 

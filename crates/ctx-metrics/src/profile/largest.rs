@@ -12,24 +12,24 @@ use serde::Serialize;
 
 use super::kind::{ContentKind, Counted};
 
-/// The number of parts to list.
+/// The maximum number of parts to list.
 pub const MOST_ITEMS: usize = 20;
 
-/// The number of characters of a text to show.
+/// The maximum number of characters of a text to show.
 const SHOWN_CHARS: usize = 120;
 
-/// A part of a message.
+/// One of the largest parts of a context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
-    /// Its kind.
+    /// The kind of the part.
     pub kind: ContentKind,
-    /// The call, or the call that a result answers, in a few words; empty for other kinds.
+    /// The name of the call, or of the call that a result answers; empty for other kinds.
     pub call: String,
     /// The line of the message.
     pub line: u64,
-    /// Its tokens.
+    /// The tokens of the part.
     pub tokens: u64,
-    /// The start of the text, on one line and without secrets.
+    /// The beginning of the part's text, on one line and without secrets.
     pub text: String,
 }
 
@@ -87,8 +87,8 @@ fn beginning(part: &Part<'_>) -> String {
     }
 }
 
-/// The start of a text, on one line and without secrets. Redacts more than is shown, because a
-/// secret that is cut off might not be recognized.
+/// Returns the beginning of a text, on one line and without secrets. More of the text is redacted
+/// than is shown, because a secret that is cut off might not be recognized.
 fn shown(text: &str) -> String {
     let looked_at = first_chars(text, SHOWN_CHARS * 20);
     let line = one_line(&redact(looked_at).0);
@@ -97,10 +97,10 @@ fn shown(text: &str) -> String {
     shown.to_owned() + if is_cut { "…" } else { "" }
 }
 
-/// The number of groups to list. The others are summarized.
+/// The maximum number of groups to list. The others are only counted.
 pub const MOST_GROUPS: usize = 30;
 
-/// What pruning would free.
+/// What pruning a session would free.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Savings {
     /// The savings by rule, as in `ctx-prune -n`.
@@ -116,17 +116,17 @@ pub struct Savings {
 /// Results of similar calls that the same rule removes or shortens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// The rule.
+    /// The rule that removes or shortens these results.
     pub rule: Rule,
-    /// The call, in a few words.
+    /// The name of the calls that these results answer.
     pub call: String,
-    /// The number of results, and their tokens before and after.
+    /// The number of results, and their tokens before and after pruning.
     pub sum: Sum,
     /// The line of the first result.
     pub line: u64,
 }
 
-/// The tools of the results in each line.
+/// The names of the calls that the results in each line answer.
 #[derive(Default)]
 pub(super) struct Calls(HashMap<u64, String>);
 
@@ -142,7 +142,7 @@ impl Calls {
         self.0.insert(line, called);
     }
 
-    /// The savings of a decision.
+    /// Returns what a decision would free.
     pub(super) fn savings(&self, decision: &Decision<'_>) -> Savings {
         let mut groups: BTreeMap<(Rule, &str), (Sum, u64)> = BTreeMap::new();
         for (line, freed) in decision.freed() {
@@ -180,7 +180,8 @@ mod tests {
     use super::{Largest, MOST_ITEMS, shown};
     use ctx_engine::calls::CallNames;
 
-    /// The largest parts come first, earlier ones first among equals. The list fits on a page.
+    /// The largest parts come first, and of equal parts the earlier one. The list has a limited
+    /// length.
     #[test]
     fn the_largest_come_first() {
         let chars = MessageCounter::new(Encoding::Chars4);

@@ -1,7 +1,7 @@
 //! Shows where the window of a session goes: the context over time by kind, what reduced it, its
 //! largest parts, what pruning would free, and what the last compaction kept and lost.
 //!
-//! Reads the session once, in bounded memory except for a name for each result.
+//! The session is read once. Apart from a name for each result, memory use is bounded.
 
 mod compaction_score;
 mod kind;
@@ -30,10 +30,9 @@ pub use timeline::{Cut, MOST_POINTS, Mark, Point, Replaced};
 /// The profile of a session.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The tokens of its context by kind.
+    /// The tokens of the current context, by kind.
     pub context: TokensByKind,
-    /// The tokens by tool, calls and results together, the largest first. Leaves out everything
-    /// else.
+    /// The tokens of calls and their results by tool, the largest first. Other content is left out.
     pub tools: Vec<(String, Share)>,
     /// The context after each record, at the resolution of the chart.
     pub points: Vec<Point>,
@@ -49,19 +48,19 @@ pub struct Profile {
     pub model: Option<String>,
 }
 
-/// Reads the states of a session, oldest first, the current one last.
+/// Reads the successive states of a session, from the oldest to the current one.
 pub struct ProfilePass {
     counter: MessageCounter,
     timeline: Timeline,
 }
 
 impl ProfilePass {
-    /// A new profile.
+    /// Creates a profile of which nothing has been read yet.
     pub fn new(counter: MessageCounter) -> Self {
         Self { counter, timeline: Timeline::default() }
     }
 
-    /// Reads an earlier state; `replaced` says how it came about.
+    /// Reads an earlier state of the session. `replaced` tells how this state came about.
     pub fn earlier(
         &mut self,
         session: &mut Session,
@@ -78,8 +77,8 @@ impl ProfilePass {
         Ok(())
     }
 
-    /// Reads the current state. `replaced` says how it came about, and `plan` is the pruning to
-    /// preview.
+    /// Reads the current state of the session. `replaced` tells how this state came about, and
+    /// `plan` is the pruning to preview.
     pub fn now(
         mut self,
         session: &mut Session,
@@ -124,7 +123,7 @@ fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> 
     step
 }
 
-/// Facts about the current session.
+/// Gathers the facts about the current state of a session.
 struct CurrentSession<'p> {
     /// The walk over the records; `None` if the dialect is unknown.
     walk: Option<Walk>,
@@ -186,28 +185,28 @@ impl CurrentSession<'_> {
     }
 }
 
-/// Reads the records of a session in order.
+/// Follows the context while the records of a session are read in order.
 struct Walk {
     counter: MessageCounter,
     dialect: &'static dyn Dialect,
     /// The context after the last record.
     context: TokensByKind,
-    /// The part of it that the agent would still send at the end of the session.
+    /// The part of the context that the agent would still send at the end of the session.
     inside: TokensByKind,
 }
 
-/// A context without messages. The tokens that start the reply count as the assistant's.
+/// Returns a context without messages. The tokens that prime the reply count as the assistant's.
 fn primed() -> TokensByKind {
     let mut kinds = TokensByKind::default();
     kinds.add(ContentKind::Assistant, PRIMING);
     kinds
 }
 
-/// A record of the current context or an earlier one.
+/// A record that is in the current context or was in an earlier one.
 struct Step<'r> {
     message: Message<'r>,
     is_summary: bool,
-    /// Whether it is still in the context at the end.
+    /// Whether the record is still in the context at the end of the session.
     is_inside: bool,
     counted: Counted,
     /// The context before this record, if the context starts again with it.
@@ -219,16 +218,16 @@ impl Walk {
         Self { counter, dialect, context: primed(), inside: primed() }
     }
 
-    /// What the agent would send at the end of the session.
+    /// Returns what the agent would send at the end of the session, by kind.
     fn finish(self) -> TokensByKind {
-        // A session without messages has no start of a reply either.
+        // A session without messages has no reply to prime.
         if self.inside == primed() {
             return TokensByKind::default();
         }
         self.inside
     }
 
-    /// Adds the next record. Returns `None` for a record that never was in the context.
+    /// Adds the next record. Returns `None` for a record that was never in the context.
     fn push<'r>(&mut self, record: &Record<'r>) -> Option<Step<'r>> {
         let object = record.whole_object()?;
         let dialect = self.dialect;
@@ -245,7 +244,8 @@ impl Walk {
         let text = ContentKind::of_text(outline.role, is_summary);
         let counted = count(&self.counter, &message, text);
         let mut before = None;
-        // In a list of messages, the messages that a summary replaces are gone.
+        // Only a log still has the messages that a summary replaces. In a list of messages, they
+        // are gone.
         if is_summary && record.presence.is_some() {
             before = Some(self.context);
             self.context = if is_inside { self.inside } else { primed() };

@@ -1,8 +1,8 @@
 //! The context over the life of a session: its curve, and what reduced it.
 //!
 //! A session whose file was replaced has several states: the snapshots before each replacement, and
-//! the current file. They follow each other on one curve, where content that a state took over from
-//! the previous one is not counted again.
+//! the current file. All states are on one curve. Content that a state took over from the previous
+//! state is not counted again.
 
 use chrono::{DateTime, Utc};
 use ctx_engine::Time;
@@ -16,16 +16,16 @@ use super::{Step, Walk};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Cut {
-    /// A compaction.
+    /// A compaction replaced old messages by a summary.
     Compaction,
-    /// A rollback.
+    /// A rollback restored an earlier state.
     Rollback,
     /// Another tool replaced the file by its output.
     Replacement,
 }
 
 impl Cut {
-    /// The word for it.
+    /// Returns the word for the cause in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -34,53 +34,53 @@ impl Cut {
 /// A reduction of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Its cause.
+    /// What reduced the context.
     pub cut: Cut,
-    /// The tool; `None` if the session itself records it.
+    /// The tool that reduced the context; `None` if the session itself records the reduction.
     pub tool: Option<String>,
-    /// The number of the record on the curve.
+    /// The number, on the curve, of the record at which the context was reduced.
     pub at: u64,
     /// The line of the summary, if the session itself records the reduction.
     pub line: Option<u64>,
     /// The time of the reduction.
     pub time: Option<DateTime<Utc>>,
-    /// The tokens before; `None` if unknown.
+    /// The tokens before the reduction; `None` if unknown.
     pub before: Option<u64>,
-    /// The tokens after it.
+    /// The tokens after the reduction.
     pub after: u64,
 }
 
-/// The number of reductions to list, the newest ones.
+/// The maximum number of reductions to list. Older ones are left out.
 const MOST_MARKS: usize = 100;
 
-/// How a state of the session came about.
+/// How a state of a session came about by replacing the file.
 #[derive(Clone, Debug)]
 pub struct Replaced {
-    /// Its cause.
+    /// Why the file was replaced.
     pub cut: Cut,
-    /// The tool.
+    /// The tool that replaced the file.
     pub tool: String,
     /// The time of the replacement.
     pub time: DateTime<Utc>,
-    /// The number of bytes that the replacement wrote. `None` if the log does not say so; then it
-    /// wrote the whole file.
+    /// The number of bytes that the replacement wrote; `None` if the audit log does not say how
+    /// many, because the replacement then wrote the whole file.
     pub bytes: Option<u64>,
 }
 
-/// The curve so far.
+/// The curve and the reductions so far.
 #[derive(Default)]
 pub(super) struct Timeline {
     series: Series,
     marks: Vec<Mark>,
     at: u64,
-    /// How the current state came about, until its first new record.
+    /// How the current state came about; `None` after its first new record.
     pending: Option<Replaced>,
-    /// The last record that was taken over.
+    /// The last record that the current state took over from the previous state.
     taken_over: Option<Point>,
 }
 
 impl Timeline {
-    /// Begins a new state.
+    /// Begins a new state of the session.
     pub(super) fn begin(&mut self, replaced: Option<Replaced>) {
         self.pending = replaced;
         self.taken_over = None;
@@ -171,7 +171,7 @@ impl Timeline {
 /// The maximum number of points of a curve, which is as many as a screen can show.
 pub const MOST_POINTS: usize = 600;
 
-/// The number of points at which the context starts again and that are always kept.
+/// If the context starts again at more points than this, not all of these points are kept.
 const MOST_KEPT: usize = 100;
 
 /// The context after a record.
@@ -181,9 +181,9 @@ pub struct Point {
     pub at: u64,
     /// The line of the record in its session.
     pub line: u64,
-    /// Its time, if recorded.
+    /// The time of the record, if it has one.
     pub time: Option<DateTime<Utc>>,
-    /// The tokens.
+    /// The tokens of the context by kind.
     pub kinds: TokensByKind,
     /// The tokens that the API counted for the request that this record answers, if recorded.
     pub recorded: Option<u64>,
@@ -191,11 +191,11 @@ pub struct Point {
     pub anew: bool,
 }
 
-/// Points in order. If there are too many, the later one of two neighbours stays.
+/// Points in order. If there are too many, only the later of two neighbouring points stays.
 #[derive(Debug, Default)]
 struct Series {
     points: Vec<Point>,
-    /// The number of records for each point.
+    /// The number of records that share one point.
     stride: u64,
 }
 

@@ -29,11 +29,11 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
-/// The share of the latest messages in the tokens that the system messages leave. At the same cost,
-/// a summary of the older messages is worth more than more of the latest ones.
+/// The share that the latest messages get of the tokens that the system messages leave. For the
+/// same number of tokens, a summary of older messages says more than additional recent messages.
 const TAIL: Share = Share::of_percent(35);
-/// In a dialogue, important facts can be anywhere. Its latest messages get as many tokens as the
-/// current topic needs, plus this percentage.
+/// In a dialogue, important facts can be anywhere, so the latest messages get only this percentage,
+/// but at least `LATEST_WORDS` tokens, which the current topic needs.
 const TALK_TAIL: u64 = 15;
 const LATEST_WORDS: u64 = 80;
 
@@ -42,7 +42,7 @@ const LATEST_WORDS: u64 = 80;
 pub struct BudgetRequest {
     /// The maximum size of the whole output, in tokens.
     pub tokens: u64,
-    /// The minimum that is kept.
+    /// How much of the session is kept at least.
     pub keep: Keep,
     /// The records that always stay.
     pub pins: Vec<Pin>,
@@ -51,18 +51,18 @@ pub struct BudgetRequest {
 /// Takes the records of a session. All of them wait for the decision.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
-    /// Can be replaced by another writer that needs no more input.
+    /// Writes the summary. May be replaced by another writer that needs no more input.
     pub(crate) writer: &'p Writer,
     request: BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
-    /// The tags so far.
+    /// What the tags say about zones so far.
     pub zones: ZoneReader,
     records: WaitingRecords,
     entries: Entries,
-    /// `None` once all records have been read.
+    /// Finds exchanges; `None` once all records have been read.
     exchanges: Option<ExchangeFinder>,
     reader: Option<LedgerReader>,
-    /// The size of each message; `None` for a record that is not one.
+    /// The size of each message; `None` for a record that is not a message.
     sizes: Vec<Option<MessageSize>>,
     checks: Option<Validator>,
     problems: Vec<Problem>,
@@ -72,7 +72,7 @@ pub struct BudgetPass<'p> {
 }
 
 impl<'p> BudgetPass<'p> {
-    /// Creates a pass.
+    /// Creates a pass over a session in this dialect.
     pub fn new(
         plan: &'p Plan,
         writer: &'p Writer,
@@ -176,8 +176,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// Returns the share of the latest messages. They get more if a summary would not need all the
-    /// remaining tokens.
+    /// Returns the share of the tokens that the latest messages get. They get more than usual if a
+    /// summary would not need all the remaining tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
@@ -215,16 +215,16 @@ impl<'p> BudgetPass<'p> {
         Budget { tokens, frame: PRIMING, tail: TAIL, spare: 0, cuts_oldest: false }
     }
 
-    /// Decides, then builds and checks the whole output before any byte of it is written. Returns
-    /// the output, and the zone of each input record.
+    /// Decides which records stay, and builds and checks the whole output before any byte of it is
+    /// written. Returns the output, and the zone of each input record.
     pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>)> {
         self.watch = notes.watch().clone();
         self.pin(self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
         self.problems = self.checks.take().map_or_else(Vec::new, Validator::finish);
         let mut budget = Self::budget_of(self.request.tokens);
-        // A summary is written first to find out how large it is. If all records fit, none is
-        // needed.
+        // If all records fit, no summary is needed. Otherwise, the length that a summary needs
+        // decides how many of the latest messages stay.
         if !budget.holds(&self.entries) {
             self.unread.refuse("summarized")?;
             budget.tail = self.tail(ledger.as_ref());
@@ -241,7 +241,7 @@ impl<'p> BudgetPass<'p> {
     }
 
     /// Adds as many more of the latest messages as the summary leaves space for. A model is asked
-    /// only once: its summary covers the messages that it was sent, some of which may stay.
+    /// only once, so its summary may cover messages that stay in the end.
     fn filled(&mut self, mut made: SummedUp<'p>, budget: &mut Budget) -> Result<SummedUp<'p>> {
         let mut given = None;
         for _ in 0..ROUNDS {
@@ -251,7 +251,7 @@ impl<'p> BudgetPass<'p> {
             }
             if self.writer.needs().model {
                 given = given.or_else(|| made.given());
-                // All the space that a summary of this size leaves.
+                // The latest messages may use all the space that a summary of this size leaves.
                 let system = self.entries.tokens_of(RecordKind::System);
                 let room = budget.tokens.saturating_sub(budget.frame + system);
                 budget.tail = LEAST_TAIL;
@@ -261,7 +261,7 @@ impl<'p> BudgetPass<'p> {
                 budget.spare += free;
             }
             let decision = decide(&self.entries, budget).map_err(ErrorKind::TooSmall)?;
-            // A model's text describes messages that leave or are shortened.
+            // A model's summary is only of use if messages leave or are shortened.
             let stands = decision.verdicts.contains(&Verdict::Old) || self.writer.needs().ledger;
             if decision == made.decision || given.is_some() && !stands {
                 break;
@@ -279,18 +279,18 @@ impl<'p> BudgetPass<'p> {
         Ok(made)
     }
 
-    /// Builds the output again with more messages in it. Returns false if they do not fit.
+    /// Builds the output again from this decision. Returns false if the records do not fit.
     fn again(
         &mut self,
         made: &mut SummedUp<'p>,
         decision: Decision,
         given: Option<&ReusedSummary>,
     ) -> Result<bool> {
-        // The summary still covers the same messages.
+        // The summary still covers the same messages, so the ledger is used again.
         let ledger = std::mem::take(&mut made.material.old.ledger);
         let mut more = match self.made(decision, ledger, given) {
             Ok(more) => more,
-            // Record sizes are estimates, and may have been too low.
+            // The sizes of shortened records are estimates, which may have been too low.
             Err(PassError { kind: ErrorKind::TooSmall(_), .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
@@ -345,18 +345,18 @@ fn rest(tokens: u64, room: u64) -> u8 {
     u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1)
 }
 
-/// The share of the latest messages in a dialogue.
+/// Returns the share of the tokens that the latest messages of a dialogue get.
 fn talk_tail(room: u64) -> Share {
     let percent = (LATEST_WORDS * 100).div_ceil(room.max(1)).max(TALK_TAIL);
     u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35))).min(TAIL)
 }
 
-/// A share too small to matter.
+/// A share of the tokens that is too small to matter.
 const LEAST_TAIL: Share = Share::of_percent(1);
 
 /// How many times to try to keep more of the latest messages.
 const ROUNDS: usize = 3;
-/// An unused share of the budget below this is not worth another try.
+/// If less than this share of the budget is unused, no further try is made.
 const SPARE: Share = Share::of_percent(2);
 
 /// Returns true if no message leaves and at least one is shortened.

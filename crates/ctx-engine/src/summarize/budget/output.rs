@@ -15,11 +15,11 @@ use crate::calls::CallNames;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// The minimum space, in tokens, for a summary that only covers text cut from results. With less
-/// space, only the handles say what was cut.
+/// The minimum space, in tokens, for a summary that only covers text cut from results. If less
+/// space is left, only the handles say what was cut.
 const LEAST_OF_CUT: u64 = 60;
 
-/// Takes the records together with the verdicts on them.
+/// Builds the output from records and the verdicts on them.
 pub(super) struct Output<'p> {
     pub(super) assembly: Assembly<'p>,
     pub(super) writer: &'p Writer,
@@ -28,17 +28,17 @@ pub(super) struct Output<'p> {
     /// Whether all messages stay and only results are shortened. If there is space, a summary
     /// before the first message then says what the results lost.
     pub(super) cut_only: bool,
-    /// Tokens of the records that stay.
+    /// The tokens of the records that stay.
     pub(super) used: u64,
-    /// The shortened records.
+    /// The records that stay in shortened form.
     pub(super) cuts: Vec<Cut>,
     /// The names of calls, for the handles of results.
     pub(super) calls: CallNames,
 }
 
 impl<'p> Output<'p> {
-    /// Removes a message of which only the size matters. Returns false if its record is needed,
-    /// because the summary will be in its place.
+    /// Removes a message of which only the size is needed. Returns false if the record itself is
+    /// needed, because the summary will take its place.
     pub(super) fn leave(&mut self, size: MessageSize) -> bool {
         let has_place = self.assembly.place.is_some();
         if has_place {
@@ -99,7 +99,7 @@ impl<'p> Output<'p> {
         self.assembly.stay(record, outline, &short)
     }
 
-    /// Counts the tokens of a record that stays, and adds the record to the ledger.
+    /// Counts the tokens of a record that stays, and marks its message as kept in the ledger.
     fn count(&mut self, record: &Record<'_>) {
         if let Some(message) = record.message(self.assembly.dialect) {
             self.used += self.assembly.plan.counter.message(&message).total();
@@ -107,8 +107,8 @@ impl<'p> Output<'p> {
         }
     }
 
-    /// Checks the whole output and writes the summary. `decision` is the decision that the records
-    /// followed.
+    /// Checks the whole output and writes the summary. `decision` has the verdicts that the records
+    /// were added with.
     pub(super) fn sum_up(
         self,
         decision: Decision,
@@ -134,13 +134,13 @@ impl<'p> Output<'p> {
     }
 }
 
-/// An output with its summary, before the unused tokens of the budget are given back.
+/// An output with its summary, before shortened records get the unused tokens of the budget.
 pub(super) struct SummedUp<'p> {
     pub(super) decision: Decision,
     pub(super) notes: Notes,
     /// The tokens of the summary.
     pub(super) summary: u64,
-    /// Unused tokens of the budget.
+    /// The tokens of the budget that are unused.
     pub(super) free: u64,
     dialect: Option<&'static dyn Dialect>,
     pub(super) material: Material<'p>,
@@ -189,12 +189,12 @@ fn shortener<'p>(plan: &'p Plan, dialect: &'p dyn Dialect) -> Shortener<'p> {
     Shortener { dialect, counter: &plan.counter, saved: plan.saved }
 }
 
-/// The space for a summary next to the records that stay.
+/// The space that the records that stay leave for a summary.
 struct SummaryBudget<'p> {
     writer: &'p Writer,
     budget: u64,
     used: u64,
-    /// The summary from another output of the same session.
+    /// The summary of another output of the same session, to be used again.
     given: Option<&'p ReusedSummary>,
 }
 
@@ -217,7 +217,7 @@ impl SummaryBudget<'_> {
         Ok((!says_nothing).then_some(draft))
     }
 
-    /// Returns a summary that fits next to the records that stay, and its tokens.
+    /// Returns a summary that fits into the space that the records leave, and its tokens.
     fn fitted(
         &self,
         material: &Material<'_>,
@@ -247,8 +247,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // The text is a few tokens too long, or cannot be short enough. The model is not asked
-            // again for that.
+            // The text is a few tokens too long, or cannot be made short enough. The model is not
+            // asked again because of that.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,
@@ -267,8 +267,8 @@ impl SummaryBudget<'_> {
     }
 }
 
-/// Returns the fixed text of the shortest summary. The extractive summary states itself that it is
-/// a record.
+/// Returns the fixed text around a summary, without the line that marks it as a record. The
+/// extractive summary contains that line itself.
 fn around(plan: &Plan) -> String {
     let summary = format!("{RECORD_HEADING}\n");
     plan.recognizer.compose(&summary).replace(RECORD_HEADING, "").trim_end().to_owned()

@@ -8,20 +8,20 @@ use super::super::shorten::{Limits, Shortener};
 use crate::Result;
 use crate::waiting::WaitingRecords;
 
-/// With fewer additional tokens, a text says hardly more than before.
+/// The minimum number of tokens to give back. With fewer, a text says hardly more than before.
 const LEAST_GAIN: u64 = 32;
-/// How many times a limit is lowered if its result is too long.
+/// How many times a limit is lowered if the record is still too long.
 const TRIES: usize = 3;
 
 /// A record that stays in shortened form.
 pub(super) struct Cut {
-    /// Its index among the original records.
+    /// The index of the record among the original records.
     pub(super) index: usize,
-    /// Its position and its length among the kept bytes.
+    /// The position and the length of the record among the kept bytes.
     pub(super) place: (usize, usize),
-    /// The limits by which it was shortened.
+    /// The limits to which the record was shortened.
     pub(super) limits: Limits,
-    /// The calls that its results answer.
+    /// The names of the calls that the results in the record answer.
     pub(super) calls: Vec<String>,
     /// The tokens of the record, original and current.
     pub(super) tokens: (u64, u64),
@@ -57,7 +57,7 @@ impl Cut {
         self.tokens.0.saturating_sub(self.tokens.1)
     }
 
-    /// Returns the record with at most `more` additional tokens, and its tokens.
+    /// Returns the record with at most `more` additional tokens, and how many tokens it then has.
     fn given(
         &self,
         records: &mut WaitingRecords,
@@ -74,7 +74,7 @@ impl Cut {
     }
 
     /// Shortens the original record again, to at most `more` tokens above its current size. Returns
-    /// the record and its tokens, or `None` if it does not get longer.
+    /// the new record and its tokens, or `None` if the record does not get longer.
     fn longer(
         &self,
         record: &Record<'_>,
@@ -103,8 +103,8 @@ impl Cut {
     }
 }
 
-/// Returns the highest limit that adds at most `more` tokens to these results compared with
-/// `limit`.
+/// Returns the highest limit at which these results have at most `more` tokens in addition to those
+/// that they have at `limit`.
 fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
     let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
     let most = under(limit) + more;
