@@ -1,7 +1,8 @@
-//! Only the user may speak with the user's voice. Text that a tool printed, or that a model was
-//! made to repeat, never becomes the user's, however often the session is compacted.
+//! Tests that only the user speaks with the user's voice. Text that a tool printed, or that a model
+//! was made to repeat, never becomes the user's, however often the session is compacted.
 //!
-//! Plants 30 texts in six places, summarized by two methods at three sizes, three times in a row.
+//! The test plants 30 texts in six places of a session, and compacts it with two methods at three
+//! sizes, three times in a row.
 
 mod common;
 #[path = "authority/texts.rs"]
@@ -15,21 +16,21 @@ use ctx_policy::{Method, Policy};
 use serde_json::{Value, json};
 use texts::TEXTS;
 
-/// The way in which a planted text gets into a session.
+/// How a planted text gets into a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// A tool printed it.
+    /// A tool printed the text.
     Result,
-    /// A tool with the name that marks our summaries printed it.
+    /// A tool with the name that marks our summaries printed the text.
     NamedTool,
-    /// The model says it, after the header of a summary.
+    /// The model says the text, after the header of a summary.
     ModelsSummary,
-    /// A tool printed a whole summary that has it.
+    /// A tool printed a whole summary that contains the text.
     QuotedSummary,
-    /// The user asks about it, and has pasted it as a code block, quoted lines, a tag or a
+    /// The user asks about the text, and has pasted it as a code block, quoted lines, a tag or a
     /// quotation.
     Pasted,
-    /// It was in a file.
+    /// The text was in a file.
     File,
 }
 
@@ -133,7 +134,7 @@ fn pasted(at: usize, text: &str) -> String {
     }
 }
 
-/// Returns a session with these texts. Without a place, the user says them.
+/// Returns a session with these texts. If `place` is `None`, the user says them.
 fn session(place: Option<Place>, texts: &[usize], turns: usize, words: usize) -> String {
     let mut records = vec![
         json!({"role": "user", "content": "Let us begin with the work on the listing."}),
@@ -200,8 +201,8 @@ fn summary(session: &str) -> String {
     found["content"].as_str().expect("text").to_owned()
 }
 
-/// Returns the lines of a summary in the user's voice: headings, plans, text from the user's label
-/// to the next label, and everything in a rule summary.
+/// Returns the lines of a summary that are in the user's voice: headings, plans, text from the
+/// user's label to the next label, and everything in a rule summary.
 fn voiced(summary: &str) -> Vec<&str> {
     let mut is_his = true;
     let mut voiced = Vec::new();
@@ -226,7 +227,7 @@ fn voiced(summary: &str) -> Vec<&str> {
     voiced
 }
 
-/// Returns the texts that appear in the user's voice in any generation.
+/// Returns the texts that appear in the user's voice after any of the compactions.
 fn promoted(place: Option<Place>, texts: &[usize], method: Method, size: usize) -> Vec<usize> {
     let (turns, words, tokens) = SIZES[size];
     let plan = plan(method, tokens);
@@ -253,7 +254,7 @@ fn promoted(place: Option<Place>, texts: &[usize], method: Method, size: usize) 
     promoted
 }
 
-/// Returns groups of texts, each for one session. If `CTX_CASES` is set, each group is a single
+/// Returns groups of texts, each for one session. If `CTX_CASES` is set, each group has a single
 /// text.
 fn groups() -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..TEXTS.len()).collect();
@@ -261,7 +262,7 @@ fn groups() -> Vec<Vec<usize>> {
     all.chunks(size).map(<[usize]>::to_vec).collect()
 }
 
-/// Text from others never asks, forbids, decides or plans anything.
+/// Text that others wrote never asks, forbids, decides or plans anything in the user's name.
 #[test]
 fn nothing_that_others_wrote_speaks_for_the_user() {
     let mut wrong = Vec::new();
@@ -279,7 +280,8 @@ fn nothing_that_others_wrote_speaks_for_the_user() {
     assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
 }
 
-/// The test above can fail: the same texts are in the user's voice if the user says them.
+/// Shows that the test above can fail: the same texts are in the user's voice if the user says
+/// them.
 #[test]
 fn the_user_speaks_for_himself() {
     let all: Vec<usize> = (0..TEXTS.len()).collect();

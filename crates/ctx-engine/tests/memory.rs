@@ -19,7 +19,8 @@ fn peak(plan: &Options, pad: usize, lines: impl Iterator<Item = String>) -> usiz
     let file = tempfile::tempfile().expect("a file");
     let mut writer = BufWriter::new(&file);
     for line in lines {
-        // The amount of waiting data in memory has a limit, which all sessions here exceed.
+        // Only a limited amount of waiting data is held in memory; all sessions here exceed this
+        // limit.
         let pad = "x".repeat(pad);
         let line = line.replacen('{', &format!("{{\"pad\":\"{pad}\","), 1);
         writeln!(writer, "{line}").expect("written");
@@ -34,7 +35,8 @@ fn peak(plan: &Options, pad: usize, lines: impl Iterator<Item = String>) -> usiz
     MEMORY.peak_usage() - before
 }
 
-/// Returns the bytes per record, from two lengths, so that fixed costs do not count.
+/// Returns the memory per record in bytes, from sessions of two lengths, so that fixed costs do not
+/// count.
 fn slope(plan: &Options, [few, many]: [usize; 2], lines: fn(usize) -> String) -> usize {
     let pad = (20 << 20) / few;
     let [less, more] = [few, many].map(|count| peak(plan, pad, (0..count).map(lines)));
@@ -70,19 +72,19 @@ fn logged(number: usize) -> String {
     )
 }
 
-/// Ten million messages used to take 1.1 GB, or 110 bytes each.
+/// A compaction of ten million messages used to take 1.1 GB, or 110 bytes for each.
 #[test]
 fn of_a_record_few_bytes_stay_in_memory() {
     let mut policy = preset("default").expect("a preset");
-    // A ledger has a separate limit, and its threads hold further data.
+    // A ledger has a limit of its own, and its threads hold further data.
     policy.summary.method = Method::Rule;
     policy.keep.messages = Some(20);
     policy.keep.turns = None;
     let by_zones = common::options(policy);
     let log = by_zones.clone();
     let within_budget = Options { budget: Some(20_000), ..by_zones.clone() };
-    // A record takes twelve or twenty bytes, a result about forty, and half as much again while a
-    // table grows. Within a budget, some tables stop growing at 65,536 records.
+    // In memory, a record takes twelve or twenty bytes and a result about forty, and half as much
+    // again while a table grows. Within a budget, some tables stop growing at 65,536 records.
     let shorter = [1 << 14, 1 << 16];
     let longer = [1 << 16, 1 << 17];
     for (plan, lengths, most) in [(by_zones, shorter, 32), (within_budget, longer, 64)] {
@@ -93,7 +95,7 @@ fn of_a_record_few_bytes_stay_in_memory() {
     of_a_log_no_line_stays_in_memory(&log);
 }
 
-/// A log of 400 MB used to be held completely. The lines here have 8 kB.
+/// A log of 400 MB used to be held in memory completely. The lines here have 8 kB.
 fn of_a_log_no_line_stays_in_memory(plan: &Options) {
     let [few, many] = [1 << 12, 1 << 13];
     let [less, more] = [few, many].map(|count| peak(plan, 8_000, (0..count).map(logged)));

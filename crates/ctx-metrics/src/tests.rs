@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{Stats, Tally};
 
-/// An event with the common members and `more`.
+/// Returns an event with the members that all events have, and with `more`.
 #[allow(clippy::needless_pass_by_value)] // For literals.
 fn event(op: &str, phase: &str, operation: u64, more: Value) -> Event {
     let mut record = json!({
@@ -33,7 +33,7 @@ fn compacted(operation: u64, session: &str, outcome: &str, before: u64, after: u
     event("compact", phase, operation, more)
 }
 
-/// Without events, there is no rate, and no value is invented.
+/// Without events, rates are `None`, and no value is invented.
 #[test]
 fn of_nothing_all_is_zero_and_no_rate_is_known() {
     let stats = stats(&[]);
@@ -115,8 +115,8 @@ fn rollbacks_that_did_not_end_are_no_success() {
     assert_eq!(stats.rollback_success, Some(0.75));
 }
 
-/// Requests to models include those for summaries outside of compactions. None counts twice,
-/// although both records of an operation may have them.
+/// Requests to models include those for summaries outside of compactions. No request counts twice,
+/// although both records of an operation may have its figures.
 #[test]
 fn requests_to_models_are_summed_once() {
     let asked = json!({"model_calls": 2, "model_tokens_in": 900, "model_tokens_out": null, "model_ms": 1500, "fell_back": true});
@@ -130,7 +130,7 @@ fn requests_to_models_are_summed_once() {
     assert_eq!((model.model_tokens_out, model.model_ms, model.fell_back), (0, 3000, 2));
 }
 
-/// Events before the start time are left out, to the microsecond.
+/// Events are left out if they are before the start time, even by a microsecond.
 #[test]
 fn what_was_before_is_left_out() {
     let events = [compacted(1, "a", "compacted", 9, 5), compacted(2, "b", "compacted", 7, 3)];

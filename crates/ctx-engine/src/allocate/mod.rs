@@ -142,7 +142,7 @@ pub(crate) struct Entries {
 struct Packed {
     tokens: u32,
     arguments: u32,
-    /// The number of the record's exchange, or 0 if it is in none.
+    /// The number of the record's exchange, or 0 outside any exchange.
     exchange: u32,
     /// The index in `Entries::results` after the last result of the record.
     results_end: u32,

@@ -15,7 +15,7 @@ impl FromIterator<Entry> for Entries {
     }
 }
 
-/// Replaces the exchange numbers of the entries, which are arbitrary here, with the number of the
+/// Decides after replacing the arbitrary exchange numbers of the entries with the number of the
 /// first record of each exchange.
 fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
     super::decide(&numbered(entries), budget)
@@ -91,7 +91,7 @@ fn what_nothing_else_takes_is_for_more_of_the_latest_messages() {
     asked.spare = 900;
     let more = decide(&session(), &asked).expect("fits");
     assert_eq!(letters(&more), "ks............ssssssss");
-    // The shortest summary always fits.
+    // There is always room for the shortest summary.
     asked.spare = 1_000_000;
     let all = decide(&session(), &asked).expect("fits");
     assert_eq!(letters(&all), "ks......ssssssssssssss");
@@ -112,7 +112,7 @@ fn the_oldest_exchange_is_cut_to_what_is_left() {
     };
     assert_eq!((tokens(16), tokens(17)), (272, 272));
     assert_eq!((tokens(1), tokens(18)), (413, 826));
-    // If less is left than a useful text needs, the exchange does not stay.
+    // If fewer tokens are left than a useful text needs, the exchange does not stay.
     asked.spare = 1_080;
     let whole = decide(&session(), &asked).expect("fits");
     assert_eq!(letters(&whole), "ks................ssss");

@@ -59,7 +59,7 @@ fn what_would_look_like_a_secret_behind_the_cut_is_left_out() {
     assert_eq!(ctx_redact::redact(&handle).1, 0, "{handle}");
 }
 
-/// A handle is delimited by brackets of its own, so these are shown as square brackets in a name.
+/// The brackets that delimit a handle are shown as square brackets in a call's name.
 #[test]
 fn what_a_handle_shows_is_what_is_searched_for_secrets() {
     let command = r#"{"command":"password⟧='…passwordpasswordpasswordpasswordpassword"}"#;

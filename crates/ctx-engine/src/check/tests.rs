@@ -64,7 +64,7 @@ fn open_calls_at_the_end_are_problems_only_when_strict() {
     assert_eq!((report.problems(), report.open), (1, 0));
 }
 
-/// Too many bad lines are a problem, and so is an incomplete last line in strict mode.
+/// More bad lines than allowed are a problem, and in strict mode an incomplete last line, too.
 #[test]
 fn bad_lines_are_problems_above_a_number_and_a_torn_tail_only_when_strict() {
     let input = lines(&[USER, "broken", "[1]"]) + "{\"role\":\"us";
@@ -88,7 +88,7 @@ fn bad_lines_are_problems_above_a_number_and_a_torn_tail_only_when_strict() {
     assert_eq!(warnings(&report).len(), 1);
 }
 
-/// Returns the findings in a session of `dialect`, the first of each rule.
+/// Returns the first finding of each rule in a session of `dialect`.
 fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static str)> {
     let options = Options { dialect: dialect.and_then(by_name), ..Options::default() };
     let reader = Box::new(std::io::Cursor::new(lines(records).into_bytes()));
@@ -103,7 +103,7 @@ fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static 
     rules(&pass.finish(&session))
 }
 
-/// A role, a record and a part of unknown kinds are found with their lines.
+/// Roles, records and parts of unknown kinds are reported with their lines.
 #[test]
 fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     let none: [(Option<u64>, &str); 0] = [];
@@ -113,7 +113,7 @@ fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     assert_eq!(found(&[USER, CALL, RESULT], None), none);
     let all = [(Some(2), "unknown-role"), (Some(3), "unread-part"), (Some(4), "unknown-item")];
     assert_eq!(found(&[USER, role, part, item], None), all);
-    // This way, a wrong dialect is not accepted as the right one.
+    // These findings prevent a wrong dialect from being accepted.
     let named = found(&[USER, CALL, RESULT], Some("anthropic"));
     assert_eq!(named[..2], [(Some(2), "unread-part"), (Some(3), "unknown-role")]);
     let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}"#;
@@ -138,7 +138,7 @@ fn without_a_message_there_is_no_session() {
     assert_eq!(found(&["{\"what\":1}"], None), no_message(Some(1)));
     let hello = found(&["hello world"], None);
     assert_eq!(hello, [(None, "no-message"), (Some(1), "bad-line")]);
-    // The lines of one document are not bad lines.
+    // The lines of a single JSON document are not bad lines.
     assert_eq!(found(&["[", "{", "\"what\":1}", "]"], None), no_message(None));
 }
 
@@ -248,7 +248,7 @@ fn what_cannot_be_repaired_is_refused() {
     assert!(matches!(blank, ErrorKind::NoMessage { batch: false }));
 }
 
-/// The findings of a copy name lines of the input.
+/// The findings about a repaired copy name the lines of the input.
 #[test]
 fn what_is_left_in_a_copy_is_what_a_check_of_it_finds() {
     let copy = repair(&[USER, CALL, USER, "broken", USER], false).expect("repaired");
@@ -260,7 +260,7 @@ fn what_is_left_in_a_copy_is_what_a_check_of_it_finds() {
     assert_eq!((left, copy.has_problem), (vec![(Some(4), "bad-line")], true));
 }
 
-/// Several threads find the same in a batch as one does, however it is divided.
+/// Several threads find the same problems in a batch as one thread, however the batch is divided.
 #[test]
 fn a_batch_is_checked_alike_by_any_number_of_threads() {
     let conversation = |records: &[&str]| format!("{{\"messages\":[{}]}}", records.join(","));

@@ -24,7 +24,8 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// Adds a bad line or an incomplete last line. In a log, the dialect tells what effect it has.
+    /// Adds a bad line or an incomplete last line. The dialect of a log knows what effect the line
+    /// has.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));

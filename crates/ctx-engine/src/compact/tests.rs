@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{ErrorKind, Invalid, Notes};
 
-/// The options of a compaction, and its environment.
+/// The options and the environment of a compaction.
 pub(super) struct Setup {
     options: Options,
     pub(super) environment: Environment,
@@ -47,7 +47,7 @@ impl Setup {
     }
 }
 
-/// The built-in policy, with the last `turns` kept.
+/// Returns the built-in policy, changed so that it keeps the last `turns`.
 pub(super) fn plan(turns: u64) -> Setup {
     let mut policy = Policy::default();
     policy.keep.turns = Some(turns);
@@ -103,7 +103,7 @@ pub(super) fn session(turns: u64, words: usize) -> String {
     SYSTEM.to_owned() + &turns.concat()
 }
 
-/// Compacts a session, and also returns the texts passed to the memory.
+/// Compacts a session. Also returns the texts that were passed to the memory.
 fn compact(setup: &Setup, session: &str) -> (Report, Option<Compacted>, Texts) {
     let mut notes = Notes::new();
     let source = setup.source(content(session), &mut notes);
@@ -268,7 +268,7 @@ fn a_flush_takes_all_of_the_session() {
     let text: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
     let text = text.concat();
     assert!(text.contains("file_1") && text.contains("file_4") && !text.contains("Answer in one"));
-    // The survey passes them on as soon as the session is due, be it with the last message.
+    // The survey passes messages on once the session is due, even if that is at the last message.
     for trigger in [0, 7, 15] {
         assert_eq!(flushed(Some(trigger)), all);
     }

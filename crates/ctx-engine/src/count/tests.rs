@@ -60,7 +60,7 @@ fn messages_records_and_bytes_are_counted() {
     assert_eq!((counts.records, counts.tally.messages), (3, 2));
     assert_eq!(counts.bytes, input.len() as u64);
     assert_eq!(counts.tally.conversations, 1);
-    // 3 for the reply, 4 for each frame, and 13 and 4 characters.
+    // 3 tokens for the reply, 4 as the overhead of each message, and texts of 13 and 4 characters.
     assert_eq!(counts.tally.tokens.total(), 3 + 4 + 4 + 4 + 1);
     let [bad] = &warnings(&counts)[..] else {
         panic!("one warning");
@@ -148,7 +148,7 @@ fn a_stream_that_ended_early_stays_so() {
     };
     assert!(!annotate(&tagged("")).0.contains("\"end\""));
     assert!(annotate(&tagged(",\"end\":1")).0.contains("\"end\":1"));
-    // A bad line that is left out was among the announced records.
+    // The announced number of records includes a bad line that is left out.
     let (output, _) = annotate(&format!("broken\n{}", tagged(",\"end\":2")));
     assert!(output.contains("\"end\":1"), "{output}");
 }

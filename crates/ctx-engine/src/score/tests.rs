@@ -27,13 +27,13 @@ fn session(text: &str) -> Session {
     open(text).expect("from memory")
 }
 
-/// Reads the ledger first, as in a compaction.
+/// Scores by reading the ledger of the old session first, as in a compaction.
 fn ledger_first(before: &str, after: &str) -> Score {
     let ledger = read_before(&mut session(before), None, None).expect("a ledger");
     score(&ledger, &mut session(after), || open(before)).expect("a score")
 }
 
-/// Reads the new session first, as in `ctx-score`.
+/// Scores by reading the new session first, as in `ctx-score`.
 fn after_first(before: &str, after: &str) -> Score {
     let mut scorer = Scorer::new(read_after(&mut session(after), None).expect("read"));
     let ledger = read_before(&mut session(before), Some(&mut scorer), None).expect("a ledger");
@@ -102,12 +102,13 @@ fn a_record_of_an_unknown_format_is_named() {
         let kind = error.kind;
         assert!(matches!(kind, ErrorKind::NoFormat), "{kind}");
     }
-    // Without any object, nothing can be found.
+    // Without any object, there is no format to refuse, and nothing is found.
     let ledger = read_before(&mut session("\nnot JSON\n"), None, None).expect("a ledger");
     assert!(ledger.items().is_empty());
 }
 
-/// Returns how many of the values needed later the whole session has, or the line where it differs.
+/// Returns the number of needed values and how many the session in `after` has, or the line where
+/// the full session differs.
 fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> {
     let mut further = Further { later: Some(Later::default()), exam: None };
     read_after(&mut session(after), Some(&mut further)).expect("read");

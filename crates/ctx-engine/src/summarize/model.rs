@@ -193,7 +193,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
         ));
     }
     if summary.thinned {
-        let what = "too many messages for one model: some of their text was left out";
+        let what = "there are too many messages for the model, so some of their text was left out";
         notes.warn(what);
     }
     if summary.excerpts > 0 {
@@ -204,8 +204,8 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
     if summary.cut {
         notes.warn(
-            "the model reached its limit: the end of the summary is missing; \
-             --summary-tokens gives it more",
+            "the model reached its limit, so the end of the summary is missing; \
+             --summary-tokens allows a longer one",
         );
     }
 }

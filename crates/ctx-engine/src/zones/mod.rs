@@ -37,7 +37,7 @@ pub enum Reason {
     Exchange,
     /// The record is old, because no other reason applies.
     Old,
-    /// The record is not a message, so it goes with the record before it.
+    /// The record is not a message, so it is in the zone of the record before it.
     Follows,
     /// The record is an incomplete last line.
     Tail,

@@ -237,7 +237,7 @@ proptest! {
         let zones = |verdicts: &[Verdict]| verdicts.iter().map(|v| (v.zone, v.exchange)).collect::<Vec<_>>();
         prop_assert_eq!(zones(&early), zones(&late));
     }
-    /// A session that was read before is split in the same way as one that is read once.
+    /// A session that has been read before is split like one that is read for the first time.
     #[test]
     fn what_is_known_decides_alike(
         records in records(),
@@ -257,7 +257,7 @@ proptest! {
         let expected: Vec<_> = verdicts.iter().map(|verdict| verdict.exchange).collect();
         prop_assert_eq!(&exchanges, &expected);
 
-        // Numbers may have gaps, because records may be left out.
+        // Record numbers may have gaps, because records may be left out.
         let facts = |(at, text): (usize, &&str)| match outline(text.trim_end_matches('!')) {
             Some(outline) => KnownFacts::Message(MessageFacts {
                 is_system: outline.role == Role::System,

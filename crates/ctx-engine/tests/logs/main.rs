@@ -88,7 +88,7 @@ fn holds(
         Err(error) => return Err(TestCaseError::fail(format!("{error}\n{log}"))),
     };
     prop_assert_eq!(context(&after, dialect), context(log, dialect), "{}", log);
-    // Other lines may have become unnecessary, but they are not sent either.
+    // Pruning again may remove further lines that have become unnecessary, but none that are sent.
     if let Ok(again) = pruned(&after, dialect, drop) {
         prop_assert_eq!(context(&again, dialect), context(log, dialect), "{}", after);
     }

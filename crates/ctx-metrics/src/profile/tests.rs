@@ -17,7 +17,7 @@ fn open(text: &str) -> Session {
     Session::open(reader, &ReadOptions::default(), Invalid::Keep).expect("from memory")
 }
 
-/// The profile of a session whose file had these earlier states.
+/// Returns the profile of a session whose file had these earlier states.
 fn profile(
     earlier: &[(&str, Option<Replaced>)],
     now: (&str, Option<Replaced>),
@@ -49,7 +49,7 @@ fn says(role: &str, words: &str) -> String {
     format!("{{\"role\":\"{role}\",\"content\":\"{words}\"}}\n")
 }
 
-/// A reply that reads a file, and its result.
+/// Returns a reply that reads a file, and the result of that call.
 fn reads(id: u32, path: &str, result: &str) -> String {
     format!(
         "{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{id}\",\"type\":\"function\",\"function\":{{\"name\":\"read\",\"arguments\":\"{{\\\"path\\\":\\\"{path}\\\"}}\"}}}}]}}\n{{\"role\":\"tool\",\"tool_call_id\":\"c{id}\",\"content\":\"{result}\"}}\n"
@@ -70,7 +70,7 @@ fn totals(profile: &Profile) -> Vec<(u64, bool)> {
     points.map(|point| (point.kinds.total(), point.anew)).collect()
 }
 
-/// The kinds add up to the count of ctx-count, and the curve ends there.
+/// The tokens of all kinds add up to the count of `ctx-count`, and the curve ends at that count.
 #[test]
 fn the_kinds_add_up_to_the_count() {
     let text = says("system", "be brief")
@@ -94,8 +94,8 @@ fn the_kinds_add_up_to_the_count() {
 }
 
 proptest! {
-    /// The same is true for any session. The curve has as many points as a reader can distinguish,
-    /// in order, and ends at the context; the largest items are parts of it.
+    /// For any session, the kinds add up to the count. The curve has as many points as a reader can
+    /// distinguish, in order, and ends at the current context; the largest items are parts of it.
     #[test]
     fn of_any_session_the_kinds_add_up(text in chat_session()) {
         let profile = alone(&text);
@@ -120,7 +120,7 @@ fn of_nothing_there_is_nothing() {
     assert!(matches!(error.kind, ErrorKind::NoMessage { .. }));
 }
 
-/// What pruning would free equals what the rules free in total, and names the calls concerned.
+/// The savings are the sum of what the rules free, and name the calls that are affected.
 #[test]
 fn savings_are_by_rule_and_by_call() {
     let long = "word ".repeat(200);
@@ -140,8 +140,8 @@ fn savings_are_by_rule_and_by_call() {
     assert_eq!(savings.rules.len(), 1);
 }
 
-/// States of a file follow each other. The result of a compaction is the first point of the next
-/// state, and what was taken over is not counted again.
+/// Successive states of a file are on one curve. A compaction's result is the first point of the
+/// next state, and content that was taken over is not counted again.
 #[test]
 fn a_replaced_file_goes_on_where_it_was() {
     let old = says("user", &"old ".repeat(100)) + &says("assistant", "yes");
@@ -166,7 +166,7 @@ fn a_replaced_file_goes_on_where_it_was() {
     );
 }
 
-/// A line of Claude Code's log.
+/// Returns a line of a Claude Code log.
 fn line(id: u32, parent: u32, rest: &str) -> String {
     let parent = if parent == 0 { "null".to_owned() } else { format!("\"{parent}\"") };
     format!(
@@ -178,8 +178,8 @@ fn user(words: &str) -> String {
     format!("\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{words}\"}}")
 }
 
-/// A log records its own compactions. The context falls there, the curve keeps the part before, and
-/// what the summary lost is listed.
+/// A log records its own compactions. The context falls at each, the curve keeps what was before,
+/// and the items that the summary lost are listed.
 #[test]
 fn a_log_tells_of_its_own_compaction() {
     let ask = "Never write to the table accounts_2031, please. ".repeat(8);

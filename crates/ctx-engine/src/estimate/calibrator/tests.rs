@@ -10,7 +10,8 @@ fn learn(calibrator: &mut Calibrator, counted: u64, prompt: u64) {
     calibrator.learn(&Request { counted, prompt, model: CLAUDE, as_sent: true });
 }
 
-/// A session whose system prompt has 20,000 tokens. Its model has 5 tokens for 4 of ours.
+/// Returns what is learned from a session with a system prompt of 20,000 tokens and a model that
+/// counts 5 tokens for 4 of ours.
 fn session(requests: u64) -> Calibrator {
     let mut calibrator = Calibrator::new(Encoding::O200kBase);
     for number in 0..requests {
@@ -92,7 +93,7 @@ fn numbers_that_cannot_be_are_survived() {
     }
 }
 
-/// The usage of the last reply was corrected by a tool, as `ctx-prune` does.
+/// A tool such as `ctx-prune` has corrected the usage of the last reply.
 #[test]
 fn a_prompt_that_has_fallen_is_in_doubt_until_the_next_one() {
     let mut learned = session(80);
@@ -102,7 +103,7 @@ fn a_prompt_that_has_fallen_is_in_doubt_until_the_next_one() {
     let doubtful = learned.estimate(30_000).expect("told");
     assert!(doubtful.holds(66_000) && doubtful.holds(54_000));
     assert!(!doubtful.holds(122_000), "{doubtful:?}");
-    // Neither the fall nor the next request says anything about the factor.
+    // Neither the smaller prompt nor the next request says anything about the factor.
     learn(&mut learned, 31_000, 66_000);
     assert!((learned.factor() - factor).abs() < f64::EPSILON);
     let estimate = learned.estimate(32_000).expect("told");
@@ -135,7 +136,7 @@ fn what_is_taken_out_of_the_last_request_is_reckoned_by_the_factor() {
     assert_eq!(learned.without(0), Some(prompt));
     let rest = learned.without(40_000).expect("told");
     assert!((71_500..73_500).contains(&rest), "{rest}");
-    // At least the messages that remain count, and never more than before.
+    // The result is at least our count of the remaining messages, and at most the old prompt.
     let mut wrong = session(0);
     learn(&mut wrong, 50_000, 51_000);
     assert_eq!(wrong.without(49_000), Some(1_000));

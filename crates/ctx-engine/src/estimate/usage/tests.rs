@@ -23,7 +23,7 @@ fn calibrate(lines: &[String]) -> Calibration {
     pass.finish()
 }
 
-/// Returns the line, our count and the prompt of each request.
+/// Returns the line of each request, our count of it, and its prompt as the API counted it.
 fn requests(lines: &[String]) -> Vec<(u64, u64, u64)> {
     let calibration = calibrate(lines);
     let replies = calibration.replies.iter();
@@ -106,7 +106,7 @@ fn behind_a_compaction_the_count_begins_anew() {
     let calibration = calibrate(&lines);
     assert_eq!(calibration.replies.len(), 2);
     assert_eq!(calibration.counted, 15 + PER_MESSAGE + PRIMING);
-    // No request shows it yet, so the base is the earlier one plus an allowance.
+    // No request has followed the compaction, so the base is the earlier one plus an allowance.
     let estimate = calibration.estimate.expect("a base");
     assert!(estimate.holds(5_000 + 20) && estimate.high > 6_000, "{estimate:?}");
     lines.push(user("6", "5", 5));
@@ -195,7 +195,7 @@ fn without_usage_nothing_is_known() {
     assert_eq!(calibrate(&[]).counted, 0);
 }
 
-/// A hundred requests to a model that has 5 tokens for 4 of ours.
+/// Tests a hundred requests to a model that counts 5 tokens for 4 of ours.
 #[test]
 fn a_long_session_is_foretold() {
     let mut lines = vec![user("u0", "", 100)];
@@ -246,12 +246,12 @@ fn pruned(left: &str, prompt: u64) -> Vec<String> {
 }
 
 /// Pruning corrects only the usage of the last reply, and the file no longer has what the other
-/// replies were sent. None of that may affect the factor.
+/// replies were sent. Neither may affect the factor.
 #[test]
 fn what_was_pruned_since_tells_nothing() {
     for left in [r"[Old]\n⟦ctx:d5bbfc802054 4000 bytes 1000 tokens⟧", "Tool result is at: /x/y"]
     {
-        // The usage of the last reply was corrected, or it was not and the next prompt falls.
+        // Either the usage of the last reply was corrected, or the next prompt is smaller.
         for prompt in [21_000, 45_000] {
             let calibration = calibrate(&pruned(left, prompt));
             let factor = calibration.factor;
@@ -263,7 +263,7 @@ fn what_was_pruned_since_tells_nothing() {
             assert_eq!(foretold.count(), 2);
         }
     }
-    // A text that the user wrote may end the same way without having been pruned.
+    // A text that the user wrote may end like a pruned one.
     let as_sent = pruned("[Old] tokens", 45_000);
     let foretold = calibrate(&as_sent).foretold();
     assert_eq!(foretold.0, 22);

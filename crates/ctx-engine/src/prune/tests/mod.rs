@@ -1,4 +1,4 @@
-//! Tests how a session is read, decided and written.
+//! Tests how a session is read, what is decided about it, and how it is written.
 
 mod properties;
 mod rules;

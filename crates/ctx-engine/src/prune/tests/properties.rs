@@ -1,5 +1,5 @@
-//! Properties of every session: the numbers are correct, the changed messages match the changed
-//! records, and pruning twice equals pruning once. [`pruned`] checks the first two.
+//! Tests properties of every session: all numbers are correct, the changed messages match the
+//! changed records, and pruning twice equals pruning once. [`pruned`] checks the first two.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::rules::pruned;
 use crate::prune::{Options, Trim};
 use ctx_policy::{Rule, ToolFilter};
 
-/// Texts of several kinds, some with a handle left by an earlier run.
+/// Returns texts of several kinds, some of them with a handle from an earlier run.
 fn text() -> impl Strategy<Value = String> {
     let plain = prop_oneof![
         3 => "[a-z ,.é中\"\\\\]{0,12}",
@@ -26,7 +26,7 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|(text, handle)| text + &handle)
 }
 
-/// Reasoning is never empty, so that each change frees something.
+/// Returns reasoning that is never empty, so that dropping it always frees tokens.
 fn thought() -> impl Strategy<Value = String> {
     text().prop_map(|text| format!("hm {text}"))
 }
@@ -124,7 +124,7 @@ fn policy() -> impl Strategy<Value = Options> {
     let drop = proptest::sample::subsequence(rules.to_vec(), 0..=rules.len());
     let clear = proptest::option::of(Just("[gone]".to_owned()));
     let trim = proptest::option::of(trim);
-    // With fewer characters, a shortened call would have a different name.
+    // If fewer characters stayed, a shortened call would have a different name.
     let argument_chars = proptest::option::of(200_usize..260);
     (trim, clear, drop, argument_chars, 0_usize..3).prop_map(
         |(trim, clear, drop, argument_chars, protect_last)| Options {
@@ -154,7 +154,7 @@ fn by_name(name: &str) -> &'static dyn Dialect {
 
 fn once_is_enough(name: &str, policy: &Options, messages: &[Value]) -> Result<(), TestCaseError> {
     let (left, freed) = pruned(by_name(name), policy, &lines(messages), &[]);
-    // Each string in the arguments gets shorter, but together and escaped as JSON they may not.
+    // Each string in the arguments gets shorter, but the arguments as JSON may not.
     let mut texts = freed.iter().filter(|freed| freed.rule != Rule::Arguments);
     prop_assert!(texts.all(|freed| freed.after < freed.before), "{freed:?}");
     let left: Vec<String> = left.into_iter().flatten().collect();

@@ -45,7 +45,7 @@ fn anthropic() -> &'static dyn Dialect {
     dialect::by_name("anthropic").expect("anthropic")
 }
 
-/// Returns the new text of each line, with the rules that changed it. Lines in `fixed` must stay.
+/// Returns the new text of each line, and the rules that changed it. Lines in `fixed` must stay.
 fn prune_with(
     dialect: &dyn Dialect,
     options: &Options,
@@ -57,7 +57,7 @@ fn prune_with(
     (left, freed.iter().map(|freed| freed.rule).collect())
 }
 
-/// Returns the new text of each line, and the savings of the changes. Checks all predicted numbers.
+/// Returns the new text of each line, and what the changes free. Checks all predicted numbers.
 pub(super) fn pruned(
     dialect: &dyn Dialect,
     options: &Options,
@@ -100,8 +100,8 @@ pub(super) fn pruned(
     (left, changes)
 }
 
-/// Checks that an unchanged message has the same tokens whether everything was counted or only what
-/// may change.
+/// Checks that an unchanged message has the same tokens whether all messages were counted or only
+/// those that may change.
 fn counts_as_it_came(dialect: &dyn Dialect, verdicts: &[&Verdicts<'_>], index: usize, line: &str) {
     let object = Object::parse(line).expect("an object");
     let Some(message) = dialect.message(&object) else { return };
@@ -133,7 +133,7 @@ fn decided<'p>(
     pruner.finish()
 }
 
-/// Returns the changed line, and checks that it has the changed message.
+/// Returns the changed line, and checks that reading it gives the changed message.
 fn changed(dialect: &dyn Dialect, verdicts: &Verdicts<'_>, index: usize, line: &str) -> String {
     let object = Object::parse(line).expect("an object");
     let message = dialect.message(&object).expect("a message");
@@ -158,7 +158,8 @@ fn without_places(mut message: Message<'_>) -> Message<'_> {
     message
 }
 
-/// Returns the content of each remaining line, and checks that pruning twice equals pruning once.
+/// Returns the content of each remaining line. Checks that pruning twice gives the same as pruning
+/// once.
 fn prune(options: &Options, session: &Session) -> Vec<String> {
     let (left, _) = prune_with(chat(), options, &session.0, &[]);
     let left: Vec<String> = left.into_iter().flatten().collect();
@@ -402,7 +403,7 @@ fn reasoning_goes_before_the_latest_turn_only() {
     let left: Vec<_> = left.iter().map(Option::as_deref).collect();
     let plain = "{\"role\":\"assistant\",\"content\":\"so\"}";
     let user = |at: usize| Some(session.0[at].as_str());
-    // The first message stays, so that the second does not become the first.
+    // The first message stays, because otherwise the second would become the first.
     let expected = [Some(only), user(1), Some(plain), None, user(4), Some(thought), Some(only)];
     assert_eq!(left, expected);
 }

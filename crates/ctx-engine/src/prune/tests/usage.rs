@@ -50,7 +50,7 @@ fn session() -> Vec<(&'static str, &'static str, String)> {
     ]
 }
 
-/// Returns the changed lines, before and after, and the notes on usage.
+/// Returns each changed line before and after pruning, and the notes on usage.
 fn changed(session: &[String]) -> (Vec<(String, String)>, Vec<String>) {
     let (written, notes) = pass(&trims(), &session.join("\n")).expect("no failure");
     let pairs = session.iter().zip(written.lines());
@@ -60,7 +60,7 @@ fn changed(session: &[String]) -> (Vec<(String, String)>, Vec<String>) {
     (changed.collect(), notes.collect())
 }
 
-/// 1.2 tokens of the API for each of the 969 that are freed.
+/// The API counts 1.2 tokens for each of the 969 tokens that are freed.
 const NOTE: &str = "recorded usage of the last reply: 21259 tokens, now 20096";
 
 #[test]
@@ -90,7 +90,7 @@ fn what_was_not_sent_yet_is_not_taken_off() {
     assert!(!notes.iter().any(|note| note.contains("usage")));
 }
 
-/// Claude Code ignores the usage of replies that a compaction keeps.
+/// Claude Code ignores the usage of replies from before a compaction.
 #[test]
 fn behind_a_compaction_no_reply_tells() {
     let mut lines = claude(&session());
@@ -101,7 +101,7 @@ fn behind_a_compaction_no_reply_tells() {
     assert_eq!((changed.len(), notes.len()), (1, 0), "{changed:?}");
 }
 
-/// The same numbers are repeated when the limits of the user's plan change.
+/// Codex repeats the same numbers when the limits of the user's plan change.
 #[test]
 fn of_codex_each_event_of_the_last_reply() {
     let line = |kind: &str, payload: &str| {

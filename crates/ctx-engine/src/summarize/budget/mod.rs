@@ -196,7 +196,8 @@ impl<'p> BudgetPass<'p> {
     }
 
     /// Checks whether the records that must stay fit into `tokens` if at least `keep` stays. On
-    /// success, these become the budget of the request. Call it after all records have been pushed.
+    /// success, the request gets these two values. Must be called after all records have been
+    /// pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
         decide(&self.entries, &Self::budget_of(tokens))?;

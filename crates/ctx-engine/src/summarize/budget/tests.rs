@@ -50,7 +50,7 @@ fn what_does_not_fit_is_old_and_lines_go_with_the_record_before_them() {
     assert_eq!(zones[2..], [Zone::Old, Zone::Old, Zone::Keep, Zone::Keep]);
 }
 
-/// Returns the tokens of the output, counted as a budget counts them.
+/// Returns the tokens of the output, counted in the way that a budget counts them.
 fn tokens(new: &[String]) -> u64 {
     let new: Vec<&str> = new.iter().map(String::as_str).collect();
     let mut tokens = crate::message_counter::PRIMING;
@@ -73,7 +73,7 @@ fn what_a_summary_does_not_need_makes_results_longer_and_never_too_long() {
         let used = tokens(&new);
         assert!(used <= budget && used > budget * 97 / 100, "{budget}: {used}");
     }
-    // The last result is complete before the one before it gets any longer.
+    // The last result becomes complete before an earlier result gets any longer.
     let (new, _) = pass(9_000, Some(&Chat), &session).expect("the rest fits");
     assert!(new.contains(&last) && !new.contains(&first));
 }
@@ -146,7 +146,7 @@ fn what_cannot_be_shared_out_is_an_error() {
     assert_eq!((new, zones), (vec!["no JSON".to_owned()], vec![Zone::System]));
 }
 
-/// Messages that fit stay whole. Before anything is removed, all of the session must be understood.
+/// Messages that fit stay whole. Before anything is removed, the whole session must be understood.
 #[test]
 fn what_is_not_understood_is_not_summed_up() {
     let part = r#"{"role":"user","content":[{"type":"smell","of":"roses"}]}"#;
