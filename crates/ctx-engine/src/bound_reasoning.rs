@@ -8,7 +8,8 @@ use ctx_format::{Dialect, Record, counted};
 
 use crate::Notes;
 
-/// The first version of each model family that binds its reasoning. Claude refuses a block after a
+/// For each model family, the first version that binds its reasoning. Claude refuses a block after
+/// a
 /// change (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops it
 /// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
 const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
@@ -90,7 +91,7 @@ fn binds(model: &str) -> bool {
         let Some((_, version)) = model.split_once(family) else { return false };
         let numbers = version.split(|c: char| !c.is_ascii_alphanumeric());
         let numbers = numbers.map_while(|number| number.parse().ok());
-        // A release date is not a version.
+        // A number this large is a release date and not part of a version.
         let mut numbers = numbers.filter(|number: &u64| *number < 1000);
         let mut next = || numbers.next().unwrap_or(0);
         [next(), next()] >= *since

@@ -92,7 +92,7 @@ pub enum ErrorKind {
         "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]
     ChangedContext,
-    /// A record has an exchange of another dialect than the session.
+    /// A record has an exchange in a dialect other than that of the session.
     #[error("the exchange has the format {found}, but the session has the format {known}")]
     TwoFormats {
         /// The dialect of the session.
@@ -157,7 +157,7 @@ pub enum ErrorKind {
     /// The dialect of the session is unknown, so it cannot be scored.
     #[error("the format is not known")]
     NoFormat,
-    /// The full session does not begin with the old one.
+    /// The full session does not begin with the messages of the old session.
     #[error("the session does not begin with the messages of BEFORE")]
     OtherBeginning,
     /// The questions for a score cannot be used.
@@ -249,7 +249,7 @@ impl PassError {
         self
     }
 
-    /// Adds the recognized format to an error that the dialect is unknown.
+    /// Adds the recognized format to an error which says that the dialect is unknown.
     #[must_use]
     pub fn named(self, foreign: Option<Foreign>) -> Self {
         let done = match &self.kind {

@@ -117,7 +117,7 @@ impl std::iter::Sum for ByKind {
     }
 }
 
-/// Counts messages with one encoding. It is cheap to create and to copy.
+/// Counts messages with one encoding. A counter is cheap to create and to copy.
 #[derive(Clone, Copy)]
 pub struct MessageCounter {
     encoding: Encoding,
@@ -190,8 +190,8 @@ impl MessageCounter {
         sealed + self.text(&text.join("\""))
     }
 
-    /// Returns the tokens of a result. Text in it counts as a result, not as text of the
-    /// conversation.
+    /// Returns the tokens of a tool result. Text in the result counts as a result, not as text of
+    /// the conversation.
     pub fn result(&self, result: &ToolResult<'_>) -> ByKind {
         let inner: ByKind = result.parts.iter().map(|part| self.part(part)).sum();
         ByKind {
@@ -223,8 +223,8 @@ pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
     (message.sealed / SEALED).saturating_sub(said)
 }
 
-/// Stores a count or an index in half the memory. No session has more than four billion of
-/// anything.
+/// Converts a count or an index to a type of half the size. No session has more than four billion
+/// of anything.
 pub(crate) fn saturating_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -267,7 +267,7 @@ pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
 /// its size.
 const LOOK_AT: usize = 128 << 10;
 
-/// The longest edge and the most patches of an image that Claude does not reduce.
+/// The longest edge and the largest number of patches of an image that Claude does not scale down.
 const LONGEST: u64 = 1_568;
 const MOST_PATCHES: u64 = 1_568;
 const PATCH: u64 = 28;
@@ -357,7 +357,7 @@ mod tests {
         Message::new(role, parts)
     }
 
-    /// The example of the cookbook, which gives the API's counts for gpt-3.5-turbo, gpt-4 and
+    /// The example in OpenAI's cookbook, which gives the API's counts for gpt-3.5-turbo, gpt-4 and
     /// gpt-4o: 129, 129 and 124.
     #[test]
     fn the_published_example_has_the_published_count() {
@@ -609,7 +609,7 @@ mod image_tests {
         }
     }
 
-    /// Sizes and charges from the vendors' pages and from measurements by others.
+    /// The sizes and charges are from the vendors' pages and from measurements by others.
     #[test]
     fn what_is_published_is_what_is_counted() {
         for (width, height, expected) in [

@@ -124,7 +124,7 @@ pub struct Template {
     matcher: Regex,
 }
 
-/// The placeholders of a template.
+/// Matches the placeholders in a template.
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{(?:path|call|sha256|tokens|bytes)\}").expect("a pattern of our own")
 });
@@ -294,7 +294,7 @@ impl Reading {
         messages.truncate(first.unwrap_or(0));
     }
 
-    /// Refuses a change after which different calls and results would pair.
+    /// Refuses a change that would alter which calls and results belong together.
     fn check(
         &self,
         dialect: &dyn Dialect,

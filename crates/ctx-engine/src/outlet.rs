@@ -19,7 +19,7 @@ pub(crate) struct Outlet<W> {
 /// The number of records announced by the tags of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Announced {
-    /// Whether there are any tags.
+    /// Whether the stream has any tags.
     tagged: bool,
     records: Option<u64>,
 }
@@ -34,7 +34,7 @@ impl Announced {
 
 impl<W: Write> Outlet<W> {
     /// Creates an outlet that writes to `output` and keeps waiting records in `temp`. `announced`
-    /// is what the tags of records announce that will not be written.
+    /// has the announcements of tags whose records will not be written.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
     }
@@ -223,7 +223,7 @@ mod tagged_tests {
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
         let mut writer = TaggedWriter::new(Vec::new(), Path::new("/tmp"));
         while let Some(record) = records.next().expect("from memory") {
-            // The end marker of the input must not stay.
+            // The end marker of the input must not be kept.
             let tag = Tag { line: Some(record.line), end: Some(99), ..Tag::default() };
             let tagged = record.splice().map(|splice| (splice, tag));
             writer.write(record.untagged().into_owned(), tagged).expect("to memory");

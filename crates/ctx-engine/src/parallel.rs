@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Result as Ended, Scope};
 
-/// The bytes of the items in progress, per thread. A long item in front delays the results after
-/// it, but not the work on them.
+/// The bytes of the items in progress, per thread. A long item delays the results of later items,
+/// but not the work on them.
 const WINDOW: usize = 4 << 20;
 /// The approximate overhead of an item, in bytes.
 const FRAME: usize = 512;
@@ -207,8 +207,8 @@ pub(crate) struct InTurn<W: Work> {
     bytes: usize,
 }
 
-/// The threads that do the work. They give the portions back, because a thread that frees the memory
-/// of another has to wait for its allocator.
+/// The threads that do the work. They give the portions back, because a thread that frees memory of
+/// another thread has to wait for that thread's allocator.
 struct Threads<I> {
     portions: SyncSender<Numbered<Vec<I>>>,
     finished: Receiver<Vec<I>>,
@@ -300,7 +300,7 @@ impl<I: Send + 'static> Threads<I> {
             let worker = move || {
                 run(&waiting, |number, portion: Vec<I>| {
                     let is_sent = done.send((number, work.work(&portion))).is_ok();
-                    // Nobody waits for the last portions.
+                    // The receiver of the last portions may be gone already.
                     let _ = back.send(portion);
                     is_sent
                 });
@@ -454,7 +454,7 @@ mod tests {
             },
         );
         assert_eq!((ended, finished), (Ok(()), 100));
-        // Two items in the window, and the one that is about to be sent.
+        // Two items are in the window, and a third is about to be sent.
         assert!(most.into_inner() <= 3);
     }
 

@@ -137,7 +137,7 @@ impl Session {
         }
     }
 
-    /// Warns that a document has more than its messages.
+    /// Warns if a document has members other than its messages, because these are left out.
     pub fn tell_of_document(&self, notes: &mut Notes) {
         if let Some(others @ 1..) = self.records.document_members_beside() {
             notes.warn(format_args!(
@@ -268,11 +268,11 @@ impl FirstUnread {
     }
 }
 
-/// Returns true if the record has, in the context, a summary written by the vendor's server. The
+/// Returns true if a record in the context has a summary that the vendor's server wrote. The
 /// summary is understood, but would leave with the messages that it replaces.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
-    // Few records have the word, and searching for it is cheaper than reading each record again.
+    // Few records have this word, and searching for it is cheaper than reading each record again.
     object.is_some_and(|object| {
         object.text().contains("compaction") && dialect.sealed(object).has_summary
     })
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(lines(&mut named.expect("from memory")).expect("read"), [1, 2, 3, 4]);
     }
 
-    /// An exchange after the look-ahead stops the reading.
+    /// An exchange in another format that comes after the look-ahead is an error.
     #[test]
     fn an_exchange_later_than_could_be_looked_at_is_refused() {
         let long = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "word ".repeat(60_000));

@@ -50,7 +50,7 @@ struct Waiting {
     tag: Tag,
 }
 
-/// The bytes of a long line that are in memory at a time.
+/// How many bytes of a long line are in memory at a time.
 const CHUNK: usize = 1 << 20;
 
 impl<'p, W: Write> SplitPass<'p, W> {

@@ -44,7 +44,7 @@ const PLACES: [Place; 6] = [
 ];
 
 const METHODS: [Method; 2] = [Method::Extractive, Method::Rule];
-/// The number of turns, the words of each result, and the tokens of the summary.
+/// The sizes of sessions: the number of turns, the words of each result, and the summary's tokens.
 const SIZES: [(usize, usize, u64); 3] = [(4, 100, 1_200), (12, 150, 2_500), (30, 200, 8_000)];
 const GENERATIONS: usize = 3;
 

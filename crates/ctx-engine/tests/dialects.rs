@@ -1,4 +1,4 @@
-//! A new dialect whose file is a tree needs no change in the passes.
+//! Tests that a new dialect whose file is a tree needs no change in the passes.
 
 #[path = "../../ctx-format/tests/dialects/tree.rs"]
 mod tree;

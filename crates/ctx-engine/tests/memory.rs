@@ -1,5 +1,5 @@
 //! Measures how much memory a compaction holds per record, in bytes, so a busy machine does not
-//! affect the result. It must be the only test in its program, because all allocations count.
+//! affect the result. This must be the only test in its program, because all allocations count.
 
 mod common;
 

@@ -199,7 +199,7 @@ impl Entries {
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    /// Gives exchanges that turned out to be one the same number.
+    /// Gives the same number to exchanges that turned out to be a single exchange.
     pub(crate) fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
             entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));

@@ -189,8 +189,8 @@ impl<'e> Choice<'e> {
             let verdict = Verdict::Shorten { tokens, arguments };
             self.musts().map(|at| self.cost(at, verdict)).sum()
         };
-        // If space is tight, results are shortened until half of it is left for the summary, which
-        // has to cover all other records.
+        // If space is tight, results are shortened until half of the space is left for the summary,
+        // which has to cover all other records.
         if needed(2 * whole, false) <= room / 2 {
             return Ok((whole, false));
         }
@@ -241,8 +241,8 @@ impl<'e> Choice<'e> {
     }
 }
 
-/// Returns the indices at which a tail may begin, from last to first: those of messages, but not of
-/// messages in the middle of an exchange.
+/// Returns the indices at which a tail may begin, from last to first: those of all messages that
+/// are not in the middle of an exchange.
 fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut begins = Vec::new();
     // The number, from 1, of the earliest record in any exchange that includes this record or a

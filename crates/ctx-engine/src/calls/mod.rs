@@ -135,7 +135,7 @@ fn clean(text: &str) -> Cow<'_, str> {
     redact(piece(text)).0
 }
 
-/// The latest call with each id. Ids are only compared, so their hashes are enough.
+/// Remembers the latest call with each id. Ids are only compared, so their hashes are enough.
 #[derive(Debug, Default)]
 pub struct Latest<T> {
     recent: HashMap<u64, T>,

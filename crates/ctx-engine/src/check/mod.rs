@@ -68,7 +68,7 @@ impl ConversationCheck {
         Self { validator: Validator::new(dialect.rules()), size: Size::default() }
     }
 
-    /// Adds a message. Returns its tokens if they are needed.
+    /// Adds a message, and returns the tokens of the message if they are needed.
     fn push<'m>(
         &mut self,
         line: u64,

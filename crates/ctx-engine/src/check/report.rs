@@ -166,7 +166,8 @@ pub struct DueJson<'a> {
 }
 
 impl Report {
-    /// Returns the JSON report on the file `name`, with the first problem, or with `all` of them.
+    /// Returns the JSON report on the file `name`. It lists the first problem, or with `all` every
+    /// one.
     pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
         let remarks = self.remarks.iter();
         CheckJson {

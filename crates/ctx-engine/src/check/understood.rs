@@ -57,8 +57,8 @@ impl<'p> Understood<'p> {
         }
     }
 
-    /// Adds a complete record of a session. `is_message` says whether it is a message in the
-    /// context.
+    /// Adds a complete record of a session. `is_message` tells whether the record is a message in
+    /// the context.
     pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
         let Some(object) = record.whole_object() else { return };
         self.first.get_or_insert(record.line);

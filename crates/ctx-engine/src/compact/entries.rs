@@ -33,7 +33,7 @@ pub(super) struct Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum EntryKind {
     System,
-    /// Any other message.
+    /// A message that is not a system message.
     Message,
     /// A line that is not a message.
     #[default]

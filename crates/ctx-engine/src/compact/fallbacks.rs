@@ -13,7 +13,7 @@ impl Attempts<'_> {
     /// result is, keeps as much of what the policy keeps as the target has room for.
     pub(super) fn try_in_turn(&mut self, notes: &mut Notes) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
-        // Less than what the policy keeps is only kept if the session is due or above its target.
+        // Only a session that is due or above its target may keep less than the policy says.
         let in_need = self.due || !plan.limits.fits(before);
         // Attempts that cannot reach the target even at their minimum sizes are skipped.
         let can_share =

@@ -21,7 +21,7 @@ pub struct Forecast {
 pub struct ZoneCount {
     /// The name of the zone.
     pub zone: &'static str,
-    /// The number of records.
+    /// The number of records in the zone.
     pub records: u64,
     /// The number of messages among these records.
     pub messages: u64,
@@ -34,17 +34,17 @@ pub struct ZoneCount {
 /// How many records would be removed, by kind. A record of several kinds counts once for each kind.
 #[derive(Debug, Default, Serialize)]
 pub struct Leaving {
-    /// User messages.
+    /// The number of user messages.
     pub user_messages: u64,
-    /// Model messages.
+    /// The number of messages by the model.
     pub model_messages: u64,
-    /// Tool results.
+    /// The number of tool results.
     pub tool_results: u64,
-    /// Lines that are not messages, and records that pruning drops before the summary.
+    /// The number of lines that are not messages, plus the records that pruning drops beforehand.
     pub other_lines: u64,
-    /// Earlier summaries whose text goes into the new summary.
+    /// The number of earlier summaries whose text is carried over into the new summary.
     pub carried_over: u64,
-    /// Records that could be restored from the snapshot.
+    /// The number of records that could be restored from the snapshot.
     pub recoverable: u64,
 }
 

@@ -209,7 +209,7 @@ fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     least
 }
 
-/// One part in this many of a budget stays free if the API's count is an estimate.
+/// If the API's count is only estimated, the budget divided by this number of tokens stays free.
 const MARGIN: u64 = 64;
 
 fn least_anyway(least: u64, after: &Calibrator) -> String {
@@ -312,7 +312,7 @@ impl<'a> Plan<'a> {
         let length = self.options.summary_tokens;
         let mut writer = self.by_model(length, notes)?;
         let model = writer.as_mut().and_then(|writer| writer.model.as_mut());
-        // Models cannot count tokens, so the budget limits the summary, not the policy's factor.
+        // Models cannot count tokens, so the budget and not the policy's factor limits the summary.
         if let Some(model) = model {
             model.most_percent = model.most_percent.max(USUAL_PERCENT);
         }

@@ -37,7 +37,7 @@ pub(super) struct Survey<'p> {
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
-    /// The counts of the records.
+    /// The counts of the session's lines.
     pub(super) tally: Tally,
     /// The first message that is not understood. For a log, see `Content::unread`.
     pub(super) unread: FirstUnread,

@@ -42,7 +42,7 @@ impl Reach {
         }
         let outside = self.outside(record, dialect, object);
         let around = bytes.saturating_sub(sent + copies + outside);
-        // In a list of messages, these bytes are line ends.
+        // In a list of messages, the bytes around a message are its line end, which counts as sent.
         if record.presence.is_some() {
             self.add("around what is sent", count, around);
         } else {

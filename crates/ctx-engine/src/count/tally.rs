@@ -30,7 +30,7 @@ pub(super) struct OfRole {
     pub(super) tokens: ByKind,
 }
 
-/// The counts of the messages of some conversations.
+/// The counts of the messages in one or more conversations.
 ///
 /// However the tokens are divided (by role, by kind, by tool), they add up to [`Tally::tokens`].
 #[derive(Clone, Debug, Default)]

@@ -6,10 +6,10 @@
 //!
 //! `prompt = earlier prompt + factor × (counted - counted then) + extra`
 //!
-//! Here, `extra` is what the agent adds to each request without recording it. `factor` and `extra`
-//! are medians over the latest replies, so a single unusual reply does not move them. The range of
-//! an estimate is as wide as the errors that the formula made for these replies. Each reply is
-//! compared with its estimate before it is learned from.
+//! Here, `extra` counts the tokens that the agent adds to each request without recording them.
+//! `factor` and `extra` are medians over the latest replies, so a single unusual reply does not
+//! move them. The range of an estimate is as wide as the errors that the formula made for these
+//! replies. Each reply is compared with its estimate before the calibrator learns from it.
 //!
 //! If a tool has pruned the session, the file no longer has what was sent, and says nothing about
 //! the factor. The tool may also have corrected the recorded size of the last request
@@ -26,11 +26,11 @@ use serde::Serialize;
 /// An estimate of the tokens that the API counts for a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Estimate {
-    /// The lower bound.
+    /// The lower bound of the number of tokens.
     pub low: u64,
     /// The likely number of tokens.
     pub tokens: u64,
-    /// The upper bound, which budgets use.
+    /// The upper bound of the number of tokens.
     pub high: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct Request<'a> {
     pub prompt: u64,
     /// The model that the request was sent to.
     pub model: Option<&'a str>,
-    /// Whether the file still has everything that was added since the last request, unpruned.
+    /// Whether nothing that was added since the last request has been pruned.
     pub as_sent: bool,
 }
 
@@ -72,14 +72,14 @@ struct Point {
     prompt: f64,
 }
 
-/// The API's tokens per token by our count, likely and at most, for models whose encoding is not
-/// published. Claude's sessions range from 1.08 to 1.27 (docs/tokens.md), and the newest models
-/// reach up to 1.53.
+/// The likely and the largest number of the API's tokens per token by our count, for models whose
+/// encoding is not published. Claude's sessions range from 1.08 to 1.27 (docs/tokens.md), and the
+/// newest models reach up to 1.53.
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
-/// By which factor the tokens besides the messages grow with a compaction, likely and at most.
-/// Agents add files and notes to a summary without recording them.
+/// The likely and the largest factor by which a compaction increases the tokens besides the
+/// messages. Agents add files and notes to a summary without recording them.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
@@ -207,7 +207,7 @@ impl Calibrator {
     /// since the last compaction.
     pub fn without(&self, freed: u64) -> Option<u64> {
         let last = self.last?;
-        // The API counts at least as many tokens as we do.
+        // The API counts at least as many tokens for a text as we do.
         let messages = (last.counted - freed as f64).max(0.0);
         let rest = last.prompt - self.fit.factor * freed as f64;
         Some(whole(rest.max(messages).min(last.prompt).round()))

@@ -158,7 +158,7 @@ struct Run {
     goes_on: bool,
 }
 
-/// Identifies a reply. The number tells replies apart whose records have no id.
+/// Identifies a reply. The number distinguishes replies whose records have no id.
 type Key = (UsageOf, u64);
 
 impl CalibrationPass {
@@ -188,7 +188,7 @@ impl CalibrationPass {
         let was_sent = record.presence == Some(Presence::Outside(Outside::BeforeCompaction));
         let is_inside = !record.is_outside();
         if !is_inside && !not_sent && !was_sent {
-            // The record is off the path.
+            // The record is off the path, so it was never part of a request.
             let outline = dialect.outline(object);
             if outline.is_some_and(|outline| outline.role == Role::Assistant) {
                 self.run.before = None;
@@ -201,7 +201,7 @@ impl CalibrationPass {
         }
         let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
         if not_sent {
-            // The record itself was not sent, but it may have the usage of what was.
+            // The record itself was not sent, but it may record the usage of an earlier request.
             if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
                 self.usage(&usage, record.line);
             }

@@ -111,9 +111,9 @@ pub(super) struct Replacement {
 pub(super) enum Reason {
     /// The result is old.
     Old,
-    /// The file in the result was read again later.
+    /// The file that the result shows was read again later.
     ReadAgain,
-    /// The file in the result was written later.
+    /// The file that the result shows was written later.
     Written,
     /// A later result has the same text.
     Repeated,

@@ -2,7 +2,7 @@
 //!
 //! Some rules drop lines that are not sent to a model. A line in the context leaves only if the
 //! verdict on its message says so. Lines that remaining lines need stay. Before a pruned log is
-//! written, it is checked that the agent would read the same context from it, except for the
+//! written, a check makes sure that the agent would read the same context from it, except for the
 //! changes that were decided.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -190,8 +190,8 @@ impl LogLines {
         }
     }
 
-    /// Keeps an ancestor of each context line that has a parent, because some agents read a line
-    /// without a parent as another beginning.
+    /// Keeps an ancestor of each context line that has a parent, because some agents take a line
+    /// without a parent for another beginning of the session.
     fn keep_parents_of_context(
         &self,
         lines_by_id: &HashMap<usize, usize>,
@@ -233,7 +233,7 @@ impl LogLines {
                 parents.insert(id, line.parent);
             }
         }
-        // Of two lines with the same id, one may remain, and then the id remains.
+        // An id stays if any line with this id remains.
         for (line, rule) in lines() {
             if let (Some(id), None) = (line.id, rule) {
                 parents.remove(&id);
@@ -288,7 +288,7 @@ impl Leaving {
         self.dropped.iter().all(Option::is_none)
     }
 
-    /// Adds edits to a remaining line, so that its links to lines that leave name their ancestors.
+    /// Edits a remaining line, so that its links to lines that leave point to remaining ancestors.
     pub(super) fn relink(
         &self,
         log: &LogLines,
@@ -343,7 +343,7 @@ pub(super) struct LogCheck {
 }
 
 impl LogCheck {
-    /// Returns `None` if the format is not an agent's log.
+    /// Creates the check, or returns `None` if the format is not an agent's log.
     pub(super) fn new(dialect: &dyn Dialect) -> Option<Self> {
         Some(Self { view: dialect.log()?.view_builder(), records: Vec::new() })
     }
@@ -357,8 +357,8 @@ impl LogCheck {
         }
     }
 
-    /// Compares the new context with the old one. The old log has `count` records with the
-    /// presences `before`; the records that have left are not expected.
+    /// Compares the new context with the old one, without the records that left. The old log has
+    /// `count` records with the presences `before`.
     pub(super) fn finish(
         self,
         before: &Presences,

@@ -210,8 +210,8 @@ pub struct Cache {
     pub now: DateTime<Utc>,
 }
 
-/// Returns true if pruning cannot waste a warm cache, or `None` if the time of the last call is
-/// unknown.
+/// Returns true if pruning would not waste a prompt cache that is still warm, or `None` if the time
+/// of the last call is unknown.
 pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
     let Some(cache) = cache else { return Some(true) };
     let last = last_call.time().or(cache.last_call)?;
@@ -285,8 +285,8 @@ fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {
     }
 }
 
-/// Keeps more records, so that the conversation begins with a message of the user. Exchanges stay
-/// whole.
+/// Keeps more records than the window, so that the conversation begins with a message of the user.
+/// Exchanges stay whole.
 fn extend_to_user(facts: &Facts, before: &mut [bool]) {
     let records = &facts.records;
     let is_first = |at: &usize| !before[*at] && records[*at].is_conversation();
@@ -344,7 +344,7 @@ mod window_tests {
         (facts, before)
     }
 
-    /// Returns the records that stay, from 1, if the user must be first.
+    /// Returns the numbers of the records that stay, from 1, if the user must be first.
     fn kept(records: &[&str]) -> Vec<usize> {
         let (facts, mut before) = facts(records);
         extend_to_user(&facts, &mut before);

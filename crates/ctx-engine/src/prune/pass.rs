@@ -46,8 +46,8 @@ impl<'p> PrunePass<'p> {
         }
     }
 
-    /// Returns true if pruning cannot waste a warm cache, or `None` if the time of the last call is
-    /// unknown.
+    /// Returns true if pruning would not waste a prompt cache that is still warm, or `None` if the
+    /// time of the last call is unknown.
     pub fn is_cold(&self) -> Option<bool> {
         is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
     }
@@ -99,8 +99,8 @@ impl<'p> PrunePass<'p> {
         Ok(())
     }
 
-    /// Refuses a session to which the rules cannot be applied. A window would remove messages that
-    /// the agent sends from an agent's log.
+    /// Refuses a session to which the rules cannot be applied. An agent's log cannot be cut to a
+    /// window, because that would remove messages that the agent sends.
     fn refuse_unsupported(&self, line: u64) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();
@@ -132,7 +132,7 @@ pub struct PruneReport<'a> {
     name: Option<&'a str>,
     output: Option<String>,
     dry_run: bool,
-    /// Whether anything changed, or would change.
+    /// Whether pruning changed anything, or would without `dry_run`.
     pruned: bool,
     changes: u64,
     freed_tokens: u64,

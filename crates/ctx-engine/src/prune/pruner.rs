@@ -26,7 +26,7 @@ pub struct Pruner<'p> {
     calls: Latest<CallFacts>,
     /// The index of the first result with each text, by a hash that is faster than a handle's.
     first_with: HashMap<u64, usize>,
-    /// The lengths in bytes of texts that an earlier run has shortened, before that.
+    /// The original lengths, in bytes, of texts that an earlier run has shortened.
     originals: HashSet<u64>,
     /// Finds exchanges if there is a window, because a window keeps them whole.
     exchanges: Option<ExchangeFinder>,
@@ -132,7 +132,7 @@ impl<'p> Pruner<'p> {
         let call = match self.calls.find(result.id.as_deref()) {
             FoundCall::Call(call) => *call,
             FoundCall::None => self.unknown_call(result, false),
-            // The forgotten call may have been pinned.
+            // The call has been forgotten and may have been pinned, so its result stays.
             FoundCall::Forgotten => self.unknown_call(result, true),
         };
         // A result stays if it has parts other than text, has no place for another text, or has

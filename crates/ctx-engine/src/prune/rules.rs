@@ -16,7 +16,7 @@ use crate::message_counter::MessageCounter;
 pub(super) enum Verdict {
     Keep,
     Drop(Rule),
-    /// The record changes: its reasoning, its call arguments, or some of its results.
+    /// Parts of the record change: its reasoning, its call arguments, or some of its results.
     Change {
         reasoning: bool,
         arguments: bool,
@@ -183,7 +183,7 @@ impl Decider<'_> {
 /// The reasons why a result is not needed, best first.
 type Reasons = [Option<Reason>; 3];
 
-/// What later results show.
+/// What is known about the results after the current one.
 struct LaterResults<'f> {
     facts: &'f Facts,
     options: &'f Options,

@@ -91,7 +91,7 @@ pub(crate) fn shorten_arguments(
 
 impl Trim {
     /// Trims a text that is longer than the limit. A text that `was_shortened` is trimmed only if
-    /// it is longer than any trimmed text, so that trimming twice equals trimming once.
+    /// it is longer than any trimmed text, so that trimming twice gives the same as trimming once.
     fn apply(&self, text: &str, was_shortened: bool) -> Option<String> {
         let limit = if was_shortened { self.max_chars.max(self.longest()) } else { self.max_chars };
         // A text with at most this many bytes cannot have more characters.

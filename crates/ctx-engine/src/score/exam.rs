@@ -44,7 +44,7 @@ pub struct Exam {
     after: Side,
 }
 
-/// What was found in one session.
+/// The evidence that was found in one session.
 #[derive(Debug, Default)]
 struct Side {
     found: HashSet<usize>,
@@ -130,7 +130,7 @@ impl Exam {
         self.before.end(&self.quotes);
         self.after.end(&self.quotes);
         // A compaction gets no credit for text that system messages have always had. But some tools
-        // put their summary into a system message, so new ones count.
+        // put their summary into a system message, so new system messages count.
         let old: HashSet<u64> = self.before.system.iter().map(|(digest, _)| *digest).collect();
         for (digest, found) in take(&mut self.after.system) {
             if !old.contains(&digest) {

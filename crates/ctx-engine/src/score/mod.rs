@@ -27,8 +27,8 @@ pub use json::{BatchScoreJson, ScoreJson};
 /// request, and a longer result is never scored, because its text is searched in memory.
 pub const MOST_SCORED_BYTES: u64 = 64 << 20;
 
-/// Scores how much of the session with this ledger is in `after`. The old session is opened again
-/// only if `after` refers to its texts.
+/// Scores how much of the old session, which has this ledger, survived in `after`. The old session
+/// is opened again only if `after` refers to its texts.
 pub fn score(
     ledger: &Ledger,
     after: &mut Session,
@@ -218,22 +218,22 @@ impl Later {
 /// How many of the values needed later were kept, by one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measure {
-    /// The name for people.
+    /// The name of the measure, for people.
     #[serde(skip)]
     pub name: &'static str,
-    /// The key for programs.
+    /// The key of the measure, for programs.
     #[serde(skip)]
     pub key: &'static str,
     /// The number of needed values.
     pub needed: u64,
-    /// The number of these that are kept.
+    /// The number of needed values that were kept.
     pub kept: u64,
-    /// The kept share; `None` if nothing was needed.
+    /// `kept` divided by `needed`; `None` if nothing was needed.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
 
-/// Returns the measures of how many values that were needed later were kept.
+/// Returns, by each measure, how many of the values that were needed later were kept.
 pub fn measures(needed: Needed) -> [Measure; 3] {
     let of = |name, key, needed, kept| {
         let share = (needed > 0).then(|| kept as f64 / needed as f64);

@@ -384,7 +384,8 @@ mod tests {
         let plan = plan();
         let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::new()).expect("legal");
         let place = material.place.expect("the first record is old");
-        // Eight letters, the name of the message, and the overhead of both messages.
+        // The tokens are those of eight letters and of the message's name, and the overhead of
+        // both.
         let name = plan.counter.text("ctx_summary") + 1;
         assert_eq!(place.tokens("12345678", &plan.counter), 2 + name + 4);
         let draft = place.draft(material.old.summary("12345678".to_owned()));

@@ -63,11 +63,11 @@ pub fn recognizer(header: Option<&str>) -> Recognizer {
 /// time, so it is optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TellSizes {
-    /// Never.
+    /// The lengths are never compared.
     Never,
-    /// Only if the summary is not shorter.
+    /// The lengths are compared only if the summary might not be shorter.
     WhenLonger,
-    /// Always.
+    /// The lengths are always compared.
     Always,
 }
 

@@ -64,7 +64,7 @@ pub(super) struct ModelInput {
     redacted: usize,
 }
 
-/// The size of a message. A summary from a known ledger needs nothing else from a long zone.
+/// The size of a message. If the ledger is known, the summary of a long zone needs nothing else.
 #[derive(Clone, Copy)]
 pub(super) struct MessageSize {
     /// The bytes of the message's texts.
@@ -218,7 +218,7 @@ impl OldZone {
         Some(self.text_tokens()?.max(sent) + PER_MESSAGE * self.messages)
     }
 
-    /// Returns the tokens of the texts, or `None` if they are too long to count.
+    /// Returns the tokens of the texts, or `None` if there is too much text to count.
     fn text_tokens(&self) -> Option<u64> {
         let mut start = 0;
         let tokens = |end: &usize| {

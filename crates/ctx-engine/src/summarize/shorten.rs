@@ -7,7 +7,7 @@ use crate::prune::shorten_arguments;
 use ctx_format::{Dialect, Edits, Handle, Message, Part, Record, Role, Saved, Slot};
 use ctx_summary::ledger::{is_observation, without_reminders};
 
-/// The tokens of the mark at a cut.
+/// The tokens of the `[…]` at a cut.
 const MARK: u64 = 4;
 /// The minimum number of tokens to keep of a text.
 const LEAST_TEXT: u64 = 8;

@@ -10,7 +10,7 @@ use crate::Notes;
 
 /// The source of a model's answers.
 pub enum ModelSource {
-    /// A server.
+    /// A server, which is asked.
     Server(Client),
     /// A server whose answers are recorded on a tape.
     Recorded(Client, Tape),

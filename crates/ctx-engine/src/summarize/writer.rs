@@ -59,9 +59,9 @@ const LINE_TOKENS: u64 = 8;
 /// messages. The model is not asked again.
 pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
-    /// The input that the model was asked with.
+    /// The input that the model was given.
     pub(super) input: Option<ModelInput>,
-    /// Tokens that a list of missing values may have beyond the usual ones.
+    /// The tokens that a list of missing values may have in addition to the usual number.
     pub(super) list: u64,
 }
 
@@ -162,7 +162,7 @@ impl Writer {
         }
         if let Some(room) = room {
             let over = none("the answer is too long for the budget");
-            // Only our own template puts the most important parts first.
+            // Only the default template puts the most important parts first.
             let ordered = model.is_default && model.headings.is_none();
             let least = if ordered { LEAST_LEFT } else { 100 };
             let text = up_to(&repaired.text, room, least, old.counter).ok_or(over)?;
@@ -415,7 +415,7 @@ mod tests {
         let answer = "## Goal\nShip order W8123 today.\n\n## Places\nsrc/ship.rs";
         let kept = |room, least| up_to(answer, room, least, counter);
         assert_eq!(kept(100, 100), Some(answer));
-        // A heading without lines is also removed.
+        // A heading without lines below it is removed, too.
         let first = "## Goal\nShip order W8123 today.";
         assert_eq!(kept(12, 50), Some(first));
         assert_eq!(kept(8, 50), Some(first));

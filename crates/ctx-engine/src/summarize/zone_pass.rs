@@ -46,7 +46,7 @@ impl<'p> ZonePass<'p> {
         self.push_to(zone, record)
     }
 
-    /// Adds the next record with this zone.
+    /// Adds the next record, which is in this zone.
     pub(super) fn push_to(&mut self, zone: Zone, record: &Record<'_>) -> Result<()> {
         self.unread.look_at(record, self.assembly.dialect.map(|it| it as &dyn Dialect));
         self.push_in(zone, record, None)

@@ -21,7 +21,8 @@ pub(super) struct Exchange {
     pub(super) last_user: Option<u64>,
     /// Whether any record of the exchange is pinned.
     pub(super) pinned: bool,
-    /// The number of calls that may still be answered, plus that of messages still incomplete.
+    /// The number of calls that may still be answered, plus the number of messages that are still
+    /// incomplete.
     open: u64,
     /// The number of records in the exchange that have no verdict yet.
     undecided: u64,
@@ -64,8 +65,8 @@ impl Exchanges {
         let mut joined = self.joined;
         let mut gone: Vec<u64> = joined.keys().copied().collect();
         gone.sort_unstable();
-        // In ascending order, an earlier exchange that was itself joined has its final target by
-        // the time a later exchange refers to it.
+        // The ids are updated in ascending order, so the target of an earlier exchange is final
+        // before a later exchange refers to it.
         for id in gone {
             if let Some(last) = joined.get(&joined[&id]).copied() {
                 joined.insert(id, last);
@@ -167,7 +168,7 @@ impl Exchanges {
         }
     }
 
-    /// Returns the exchange whose call `id` this result answers.
+    /// Returns the exchange with the call that a result with this id answers.
     fn answer(&mut self, id: &str) -> Option<u64> {
         let (exchange, waiting) = self.calls.get_mut(id)?;
         let exchange = *exchange;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{OF_LINES, context, holds, pruned};
 
-/// A log while it is built.
+/// A log that is being built.
 #[derive(Default)]
 struct Log {
     text: String,
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// A reply of reasoning and text, before the last turn.
+/// Prunes a reply of reasoning and text that comes before the last turn.
 #[test]
 fn a_line_that_is_only_a_thought_leaves_and_its_children_move_up() {
     let mut log = Log::default();

@@ -1,5 +1,6 @@
-//! Lines leave an agent's own file. Whatever its tree looks like, the agent reads the same context,
-//! and the remaining lines keep their bytes except for references to removed lines.
+//! Tests how lines leave an agent's own file. Whatever the tree in the file looks like, the agent
+//! reads the same context, and the remaining lines keep their bytes except for references to
+//! removed lines.
 
 mod claude_code;
 mod pi;

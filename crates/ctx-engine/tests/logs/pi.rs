@@ -76,7 +76,7 @@ fn version_1_loses_no_line() {
     assert_eq!(after, session);
 }
 
-/// Lines may be children of later lines, or of each other. The timestamps follow their numbers.
+/// Lines may be children of later lines, or of each other. Timestamps follow the line numbers.
 #[test]
 fn lines_in_any_order_take_no_longer() {
     let mut session = HEADER.to_owned();

@@ -1,4 +1,5 @@
-//! However messages are cut and grouped, their tokens add up to the same total.
+//! Tests that the tokens of messages add up to the same total, however messages are cut and
+//! grouped.
 
 use ctx_engine::count::{Share, Tally};
 use ctx_engine::message_counter::{ByKind, MessageCounter, PRIMING};

@@ -1,4 +1,4 @@
-//! A new dialect needs no change in the code that decides about records.
+//! Tests that a new dialect needs no change in the code that decides about records.
 
 #[path = "../../../ctx-format/tests/dialects/items.rs"]
 mod items;

@@ -1,4 +1,4 @@
-//! Shows what the last compaction kept and lost, by the score of `ctx-score`.
+//! Shows what the last compaction kept and lost, measured with the score of `ctx-score`.
 
 use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
@@ -121,7 +121,7 @@ impl RecordedCompaction {
         }
     }
 
-    /// Returns the score, or `None` if the session records no compaction or was too long before it.
+    /// Returns the score; `None` if the session records no compaction or was too long to be scored.
     pub(super) fn finish(self) -> Option<CompactionScore> {
         let ledger = self.ledger.filter(|_| self.bytes <= MOST_SCORED_BYTES)?;
         CompactionScore::of_score(&Scorer::new(self.after).finish(&ledger))

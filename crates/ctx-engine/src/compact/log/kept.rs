@@ -111,8 +111,8 @@ impl LogRecords {
     }
 
     /// Returns the new text of a record of the log, and whether it has changed. `before` has the
-    /// lowered records that the record gave, and `after` has what the compaction left of them.
-    /// Returns `None` if nothing of the record is left.
+    /// records that it was lowered to, and `after` has what the compaction left of these. Returns
+    /// `None` if nothing of the record is left.
     pub(super) fn text_of(
         &self,
         (log, lowered): (&Content, &Content),

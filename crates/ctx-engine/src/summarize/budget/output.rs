@@ -199,7 +199,7 @@ struct SummaryBudget<'p> {
 }
 
 impl SummaryBudget<'_> {
-    /// Returns a summary and its tokens, or `None` if none is needed.
+    /// Returns a summary and its tokens, or `None` if no summary is needed.
     fn draft(
         &self,
         material: &Material<'_>,
@@ -207,7 +207,7 @@ impl SummaryBudget<'_> {
         notes: &mut Notes,
     ) -> Result<Option<(Draft, u64)>> {
         let Some(place) = &material.place else { return Ok(None) };
-        // The tokens of a summary without text.
+        // The tokens of a summary that has no text.
         let frame = place.tokens(&around(material.plan), &material.plan.counter);
         if cut_only && self.used + frame + LEAST_OF_CUT > self.budget {
             return Ok(None);
