@@ -120,10 +120,10 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
 /// Input without any message is not a session.
 #[test]
 fn a_file_without_a_message_is_a_problem() {
-    let none = "<stdin>: no-message: there is no message in it\n";
+    let none = "<stdin>: no-message: the input has no message\n";
     says(&[], none, 1);
     says(&["\n \n"], none, 1);
-    let hello = "<stdin>: no-message: there is no message in it (the first of 2 problems; --all shows each)\n";
+    let hello = "<stdin>: no-message: the input has no message (the first of 2 problems; --all shows each)\n";
     says(&["hello world\n"], hello, 1);
     check()
         .stdin("{\"role\":\"us")
@@ -351,7 +351,7 @@ fn what_is_not_understood_is_shown_to_ci() {
         .stdout(concat!(
             "::error file=a.jsonl,line=2,title=bad-line::not JSON: expected value at line 1 column 1\n",
             "::error file=a.jsonl,line=3,title=unknown-role::the role \"critic\" is not known in chat\n",
-            "::error file=b.jsonl,title=no-message::there is no message in it\n",
+            "::error file=b.jsonl,title=no-message::the input has no message\n",
         ))
         .run();
     case("junit")
@@ -364,7 +364,7 @@ fn what_is_not_understood_is_shown_to_ci() {
             "a.jsonl:3: unknown-role: the role &quot;critic&quot; is not known in chat</failure>\n",
             "    </testcase>\n",
             "    <testcase classname=\"ctx-check\" name=\"b.jsonl\">\n",
-            "      <failure type=\"no-message\" message=\"there is no message in it\">b.jsonl: no-message: there is no message in it</failure>\n",
+            "      <failure type=\"no-message\" message=\"the input has no message\">b.jsonl: no-message: the input has no message</failure>\n",
             "    </testcase>\n",
             "  </testsuite>\n",
             "</testsuites>\n",

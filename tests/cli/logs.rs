@@ -101,7 +101,7 @@ fn nothing_is_taken_out_of_items_either() {
     case("ctx-prune")
         .args(["--drop", "reasoning", "i.jsonl"])
         .code(2)
-        .stderr_has("a session of responses cannot be pruned of whole messages, because its lines depend on each other")
+        .stderr_has("a session of responses cannot be pruned by whole messages, because its lines depend on each other")
         .run();
     // A change within an item separates nothing.
     case("ctx-prune").args(["--clear", "i.jsonl"]).stdout(items).run();

@@ -155,7 +155,7 @@ fn too_little_evidence_is_no() {
         .args(["--list", "lost", "--min-evidence", "0.5"])
         .args(["before.jsonl", "after.jsonl"])
         .stdout_any()
-        .stderr("ctx-score: warning: the evidence recall of 0.400 is below 0.5\n")
+        .stderr("ctx-score: warning: the evidence recall is 0.400, which is below 0.5\n")
         .code(1)
         .run();
     score()

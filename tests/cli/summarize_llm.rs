@@ -61,7 +61,7 @@ fn the_model_writes_the_summary() {
         ))
         .stderr(
             "ctx-summarize: <stdin>: secrets removed from the request: 1\n\
-             ctx-summarize: <stdin>: in the model's answer: sections missing: 已完成, 关键决策, 待处理\n\
+             ctx-summarize: <stdin>: in the model's answer: missing sections: 已完成, 关键决策, 待处理\n\
              ctx-summarize: <stdin>: 3 messages summarized: 49 tokens, now 21\n",
         )
         .run();

@@ -65,7 +65,7 @@ fn a_server_says_its_window_and_the_record_is_cut_to_it() {
         .stdin(tagged(&session()))
         .stdout_has("Make the report of the month.")
         .stderr(
-            "ctx-summarize: <stdin>: results and arguments of tools cut to fit the model's window: 1\n\
+            "ctx-summarize: <stdin>: tool results and arguments that were cut to fit the model's window: 1\n\
              ctx-summarize: <stdin>: 4 messages summarized: 6050 tokens, now 24\n",
         )
         .run();

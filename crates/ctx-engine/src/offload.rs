@@ -186,9 +186,7 @@ impl FromStr for Template {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.matches("{path}").count() != 1 {
-            return Err(
-                "expected {path} exactly once; without it, the file cannot be found".to_owned()
-            );
+            return Err("expected {path} once; otherwise the file cannot be found".to_owned());
         }
         let mut pattern = "^".to_owned();
         let mut end = 0;

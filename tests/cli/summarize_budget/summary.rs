@@ -156,7 +156,7 @@ fn the_request_is_quoted_where_it_is_too_long_to_stay() {
     let done = case(1_200)
         .stdin(before)
         .stdout_any()
-        .stderr_has("the latest user message is too long for the budget: the summary quotes it")
+        .stderr_has("the latest user message is too long for the budget; the summary quotes it")
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     let (_, summary) = parts(&after);

@@ -212,7 +212,7 @@ impl Checking {
         let mut report = Report::default();
         let no_message = |what: &str| Finding::problem(Some(line), "no-message", what.to_owned());
         let Some(conversation) = Conversation::of(object) else {
-            report.add(no_message("no list of messages"), &self.plan);
+            report.add(no_message("the record has no list of messages"), &self.plan);
             return report;
         };
         let mut checked = ConversationCheck::new(self.dialect);
@@ -229,7 +229,7 @@ impl Checking {
             }
         }
         if !has_message {
-            report.add(no_message("a conversation without a message"), &self.plan);
+            report.add(no_message("the conversation has no message"), &self.plan);
         }
         checked.close(Some(line), &self.plan, &mut report);
         report

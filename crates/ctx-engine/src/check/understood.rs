@@ -89,7 +89,7 @@ impl<'p> Understood<'p> {
         let mut what = match self.dialect {
             Some(dialect) => format!("no message of {}", dialect.name()),
             None if self.first.is_none() && session.foreign().is_none() => {
-                "there is no message in it".to_owned()
+                "the input has no message".to_owned()
             }
             None => "no message of a known format".to_owned(),
         };
@@ -161,7 +161,7 @@ pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, Str
         class => class,
     };
     let said = dialect.log().and_then(|log| log.on_damage(class));
-    let passed_over = "its agent skips the line";
+    let passed_over = "the agent skips the line";
     let (effect, what) = said.unwrap_or((Effect::Lost, passed_over));
     if effect != Effect::Lost {
         return (effect, what.to_owned());

@@ -215,7 +215,7 @@ impl<'c> Compaction<'c> {
         self.report.measure(notes.usage(), (self.source.plan.environment.now)());
         let compacted = ended.ok();
         if let (true, Some(compacted)) = (self.scores, &compacted) {
-            notes.watch().stage("scoring what is left");
+            notes.watch().stage("scoring the new session");
             self.score(&compacted.content);
         }
         Ok(compacted)

@@ -129,7 +129,7 @@ impl<'p> Decision<'p> {
         let count = (0..records.len()).filter(is_dropped_line).count();
         if count > 0 {
             notes.info(format_args!(
-                "{} without a message removed before the window",
+                "removed before the window: {} without a message",
                 counted(count, "line")
             ));
         }

@@ -108,7 +108,7 @@ impl<'p> PrunePass<'p> {
         let done = match dialect {
             None => "pruned",
             Some(_) if has_window => "cut to a window",
-            Some(_) if drops_messages && log.is_none() => "pruned of whole messages",
+            Some(_) if drops_messages && log.is_none() => "pruned by whole messages",
             Some(_) => return Ok(()),
         };
         rewritable(dialect, done, Some(line)).map(|_| ())

@@ -145,7 +145,7 @@ pub fn shortfalls(
     ];
     let shortfall = |(what, share, min): (&str, Option<f64>, Option<f64>)| match (share, min?) {
         (Some(share), min) if share < min => {
-            Some(format!("the {what} of {share:.3} is below {min}"))
+            Some(format!("the {what} is {share:.3}, which is below {min}"))
         }
         (Some(_), _) => None,
         (None, _) => Some("BEFORE can answer none of the questions".to_owned()),
@@ -280,7 +280,7 @@ mod least_tests {
         assert_eq!(
             shortfalls(&score, Some(&[]), Some(1.5), Some(0.5)),
             [
-                "the share of items kept of 1.000 is below 1.5",
+                "the share of items kept is 1.000, which is below 1.5",
                 "BEFORE can answer none of the questions"
             ]
         );

@@ -235,7 +235,7 @@ impl Material<'_> {
         };
         if self.old.other_lines > 0 {
             notes.info(format_args!(
-                "{} without a message removed with the summarized part",
+                "removed with the summarized part: {} without a message",
                 counted(self.old.other_lines, "line")
             ));
         }

@@ -66,7 +66,7 @@ impl Model {
     ) -> Result<Answer, LlmError> {
         let answer = self.ask_once(question, "", notes)?;
         let Some(flaw) = &answer.flaw else { return Ok(answer) };
-        notes.info(format_args!("the summary failed its check: {flaw}; asked again"));
+        notes.info(format_args!("the summary failed its check: {flaw}; the model is asked again"));
         self.ask_once(question, flaw, notes)
     }
 
@@ -182,13 +182,13 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
     if summary.parts > 1 {
         notes.info(format_args!(
-            "summarized in {} parts, {} answers",
+            "summarized in {} parts with {} answers",
             summary.parts, summary.answers
         ));
     }
     if summary.cuts > 0 {
         notes.info(format_args!(
-            "results and arguments of tools cut to fit the model's window: {}",
+            "tool results and arguments that were cut to fit the model's window: {}",
             summary.cuts
         ));
     }
@@ -214,7 +214,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
 pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let repairs = repaired.repairs.to_string();
     let missing = repaired.missing.join(", ");
-    let missing = (!missing.is_empty()).then(|| format!("sections missing: {missing}"));
+    let missing = (!missing.is_empty()).then(|| format!("missing sections: {missing}"));
     let what = [Some(repairs).filter(|repairs| !repairs.is_empty()), missing];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let what = what.join(", ");
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(answer.flaw.as_deref(), Some(flaw));
         assert_eq!(
             texts(&mut notes),
-            [format!("the summary failed its check: {flaw}; asked again")]
+            [format!("the summary failed its check: {flaw}; the model is asked again")]
         );
         let asked: Vec<bool> = server.requests().iter().map(|r| r.contains(flaw)).collect();
         assert_eq!(asked, [false, true]);
@@ -357,8 +357,8 @@ mod tests {
             told[..3],
             [
                 "secrets removed from the request: 1",
-                "summarized in 2 parts, 3 answers",
-                "results and arguments of tools cut to fit the model's window: 4",
+                "summarized in 2 parts with 3 answers",
+                "tool results and arguments that were cut to fit the model's window: 4",
             ]
         );
         assert_eq!(told.len(), 6);
@@ -380,9 +380,9 @@ mod tests {
         assert_eq!(
             texts(&mut notes),
             [
-                "in the model's answer: sections missing: Goal",
+                "in the model's answer: missing sections: Goal",
                 "the model's answer was repaired: lines of conversation removed: 1, \
-                 marked as unverified: 2, sections missing: Goal",
+                 marked as unverified: 2, missing sections: Goal",
             ]
         );
     }

@@ -106,7 +106,7 @@ impl Writer {
             return Err(error.into());
         }
         let failed_check = matches!(error, ErrorKind::FailedCheck(_));
-        let less = if failed_check { ", and less is kept" } else { "" };
+        let less = if failed_check { ", and fewer messages are kept" } else { "" };
         let offline = self.offline;
         notes.warn(format_args!("{error}; the {offline} summary is used{less}"));
         Ok(Summary { failed_check, ..self.by_code(old, room) })
@@ -151,7 +151,7 @@ impl Writer {
         })?;
         if let Some(flaw) = answer.flaw {
             let source = &model.source;
-            let what = format!("the summary of {source} failed its check twice: {flaw}");
+            let what = format!("the summary from {source} failed its check twice: {flaw}");
             return Err(ErrorKind::FailedCheck(what));
         }
         tell(&answer.summary, input, notes);
@@ -378,7 +378,7 @@ mod tests {
         assert!(summary.failed_check);
         let told = texts(&mut notes).concat();
         assert!(told.contains("failed its check twice"), "{told}");
-        assert!(told.ends_with("is used, and less is kept"), "{told}");
+        assert!(told.ends_with("is used, and fewer messages are kept"), "{told}");
     }
 
     #[test]

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(lines(&mut new).len(), 2);
         assert_eq!(
             texts(&mut notes),
-            ["1 line without a message removed with the summarized part"]
+            ["removed with the summarized part: 1 line without a message"]
         );
     }
 

@@ -237,7 +237,7 @@ fn lines_before_the_window_go_with_it_and_are_counted() {
     let expected = [
         "window: 1 change: 5 tokens, now 0",
         "in all: 1 change: 5 tokens, now 0",
-        "2 lines without a message removed before the window",
+        "removed before the window: 2 lines without a message",
     ];
     assert_eq!(notes, expected);
 }

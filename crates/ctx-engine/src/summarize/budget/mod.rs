@@ -232,7 +232,7 @@ impl<'p> BudgetPass<'p> {
         }
         let decision = decide(&self.entries, &budget).map_err(ErrorKind::TooSmall)?;
         if decision.latest_request_is_old {
-            notes.warn("the latest user message is too long for the budget: the summary quotes it");
+            notes.warn("the latest user message is too long for the budget; the summary quotes it");
         }
         let made = self.made(decision, ledger.unwrap_or_default(), None)?;
         let mut made = self.filled(made, &mut budget)?;
