@@ -17,7 +17,7 @@ pub type Result<T, E = PassError> = std::result::Result<T, E>;
 #[error("{}{kind}", within(lines))]
 pub struct PassError {
     /// The lines that the error is about, outermost first: the line of the record and, in a batch,
-    /// of the message within the record. Empty if the error is about the whole session.
+    /// of the message within the record; empty if the error is about the whole session.
     pub lines: Vec<u64>,
     /// The kind of error.
     #[source]

@@ -22,7 +22,7 @@ pub struct Note {
     /// The importance of the note.
     pub level: Level,
     /// The lines that the note is about, outermost first: the line of the record and, in a batch,
-    /// of the message within the record. Empty if the note is about the whole session.
+    /// of the message within the record; empty if the note is about the whole session.
     pub lines: Vec<u64>,
     /// The text of the note.
     pub text: String,

@@ -35,7 +35,7 @@ struct Waiting {
 }
 
 impl<C: Change> ChangePass<C> {
-    /// Creates a pass whose output waits in the folder `temp`. Without a folder, there is no
+    /// Creates a pass whose output waits in the folder `temp`. If `temp` is `None`, there is no
     /// output.
     pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
         Self {

@@ -207,8 +207,8 @@ pub(crate) struct InTurn<W: Work> {
     bytes: usize,
 }
 
-/// The threads that do the work. They give the portions back, because a thread that frees memory of
-/// another thread has to wait for that thread's allocator.
+/// The threads that do the work. Worker threads give the portions back, because a thread that frees
+/// memory of another thread has to wait for that thread's allocator.
 struct Threads<I> {
     portions: SyncSender<Numbered<Vec<I>>>,
     finished: Receiver<Vec<I>>,
@@ -228,7 +228,8 @@ impl<W: Work> InTurn<W> {
         Self::start_on(threads, work, state)
     }
 
-    /// Starts this many threads, or as many as are available. One thread is the caller's own.
+    /// Starts this many threads, or as many as are available. With one thread, the caller does the
+    /// work.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         Self::start_with(Builder::new, threads, work, state)
     }

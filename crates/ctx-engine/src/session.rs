@@ -1,6 +1,6 @@
 //! Reads a session record by record, and keeps track of bad lines and of parts that are not
-//! understood. Nothing is removed from a session that has such parts, because they may depend on
-//! what is removed.
+//! understood. Nothing is removed from a session with parts that are not understood, because such
+//! parts may depend on what is removed.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -124,8 +124,8 @@ impl Session {
         &self.bad
     }
 
-    /// Refuses a document with an agent's whole session. Its records would be written as lines,
-    /// which the agent cannot load.
+    /// Refuses a document with an agent's whole session, because its records would be written as
+    /// lines, which the agent cannot load.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
@@ -251,8 +251,8 @@ impl FirstUnread {
         let unread = record.unread(dialect);
         if let Some(unread) = unread.or_else(|| is_summary().then(Unread::vendor_summary)) {
             let foreign = Foreign::of(object, Some(dialect));
-            // An unknown line in a list of messages may leave with the lines around it. It is only
-            // counted.
+            // An unknown line in a list of messages may leave with the lines around it, so it is
+            // only counted.
             let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked();
             if !is_line || foreign.is_some() {
                 self.0 = Some((record.line, unread, foreign));

@@ -253,7 +253,7 @@ impl Stats {
     }
 }
 
-/// A histogram of values from 0 to 1 in tenths. Its size does not depend on the number of values.
+/// A histogram of values from 0 to 1 in tenths, whose size does not depend on the number of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
     /// The number of values.

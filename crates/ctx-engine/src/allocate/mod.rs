@@ -75,8 +75,8 @@ pub(crate) struct Budget {
 pub(crate) enum Verdict {
     /// The record stays unchanged.
     Keep,
-    /// The record stays, with its tool results shortened to this many tokens each. With
-    /// `arguments`, long strings in its calls are shortened as well.
+    /// The record stays, with its tool results shortened to this many tokens each and, if
+    /// `arguments` is set, long strings in its calls shortened as well.
     Shorten {
         /// The maximum tokens of each result.
         tokens: u16,

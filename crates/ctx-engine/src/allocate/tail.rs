@@ -28,8 +28,8 @@ pub(super) struct Choice<'e> {
     budget: &'e Budget,
     /// The tokens available for everything except the system messages.
     room: u64,
-    /// The indices at which the tail may begin without cutting an exchange, from last to first.
-    /// Empty if not even the last exchange stays.
+    /// The indices at which the tail may begin without cutting an exchange, from last to first;
+    /// empty if not even the last exchange stays.
     begins: Vec<u32>,
     must: Vec<bool>,
     /// The index of the latest user message, if that message is too long to stay.

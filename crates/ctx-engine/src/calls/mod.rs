@@ -13,13 +13,13 @@ use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
 use ctx_text::{first_chars, hash, last_chars, plain_line};
 
-/// The maximum lengths of a tool's name, a command and a path in a handle, in characters. They are
-/// small because a handle costs tokens each time the session is sent.
+/// The maximum lengths of a tool's name, a command and a path in a handle, in characters. These
+/// limits are low because a handle costs tokens each time the session is sent.
 const TOOL_CHARS: usize = 32;
 const WHAT_CHARS: usize = 36;
 const PATH_CHARS: usize = 28;
-/// The maximum length of a path, in bytes. A longer text is not a path. It may also have been
-/// shortened, so its end is not used as a name.
+/// The maximum length of a path, in bytes. A longer text is not a path, and its end is not used as
+/// a name because the text may have been shortened.
 const LONGEST_PATH: usize = 200;
 
 /// The names of arguments that contain the command to run.

@@ -85,8 +85,8 @@ struct ActionJson<'a> {
 }
 
 impl RepairPass {
-    /// Creates a repair of a session in this dialect. Without a dialect, there is nothing to
-    /// repair.
+    /// Creates a repair of a session in this dialect. A session without a dialect cannot be
+    /// repaired.
     pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             dialect,

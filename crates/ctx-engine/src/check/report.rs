@@ -60,8 +60,8 @@ impl Report {
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
     }
 
-    /// Adds a problem, or only counts it if its rule is allowed or already listed. There may be as
-    /// many problems as lines, so they are not all stored.
+    /// Adds a problem, or only counts it if its rule is allowed or already listed. Problems are not
+    /// all stored, because a session may have as many as it has lines.
     pub(super) fn add(&mut self, finding: Finding, plan: &Plan) {
         let rule = finding.rule;
         if plan.allow.iter().any(|allowed| allowed.name == rule) {
@@ -101,8 +101,8 @@ impl Report {
         self.size.tool_bytes += other.size.tool_bytes;
     }
 
-    /// Returns the findings to show. Without `all`, that is the first problem and every exceeded
-    /// limit.
+    /// Returns the findings to show: the first problem and every exceeded limit, or with `all`
+    /// every finding.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
         let problems = self.count(Fault::Problem);
         let shown = move |at: usize| all || at == 0 || at >= problems;
@@ -166,8 +166,8 @@ pub struct DueJson<'a> {
 }
 
 impl Report {
-    /// Returns the JSON report on the file `name`. It lists the first problem, or with `all` every
-    /// one.
+    /// Returns the JSON report on the file `name`. The report lists the first problem, or with
+    /// `all` every problem.
     pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
         let remarks = self.remarks.iter();
         CheckJson {

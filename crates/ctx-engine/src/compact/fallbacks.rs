@@ -96,7 +96,7 @@ impl Attempts<'_> {
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
             Fallback::Smaller => Some(AttemptKind::Smaller),
             Fallback::Prune => Some(AttemptKind::Pruned),
-            // These fallbacks change who writes the summary. They are not further attempts.
+            // These fallbacks change who writes the summary, so they are not further attempts.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
         let less = summary.safeguard.then_some(AttemptKind::LessKept);

@@ -45,8 +45,8 @@ pub struct Offloaded<'a> {
     /// The session without these results, and whether it is now small enough. `None` if no result
     /// was large enough to offload.
     pub left: Option<(&'a Content, bool)>,
-    /// Restores the results, including those that earlier runs offloaded. Set if the policy wants
-    /// them to be summarized.
+    /// Restores the results, including those that earlier runs offloaded; `None` unless the policy
+    /// wants offloaded results to be summarized.
     pub originals: Option<&'a dyn Originals>,
     /// The paths of the files to which results were offloaded.
     pub paths: &'a [String],

@@ -30,8 +30,8 @@ pub struct Options {
     pub force: bool,
     /// Whether this is a preview, which writes nothing and asks no model.
     pub dry_run: bool,
-    /// Whether to score how much of the session survives. With `None`, a session is scored unless
-    /// it is very large.
+    /// Whether to score how much of the session survives. If this is `None`, a session is scored
+    /// unless it is very large.
     pub score: Option<bool>,
     /// The maximum tokens of the whole context, shared by the summary and the latest messages.
     pub budget: Option<u64>,

@@ -36,8 +36,8 @@ impl Attempts<'_> {
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
         let (plan, before) = (self.session.plan, self.before.size.tokens);
-        // A session may be due below its target because the model refused it. It must then become
-        // clearly smaller.
+        // A session that is due below its target must become clearly smaller, because the model
+        // refused it.
         let target = plan.limits.target.filter(|target| *target < before);
         let tokens = target.unwrap_or(before / 2);
         let keeps = plan.smaller_keeps(self.before);
@@ -93,7 +93,7 @@ impl Attempts<'_> {
     }
 
     /// Returns true if the attempt is a gain: the session is smaller, and messages were summarized
-    /// or the target is reached. Without this condition, shortening only the earlier summary could
+    /// or the target is reached. Otherwise, an attempt that shortens only the earlier summary could
     /// be repeated forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;

@@ -41,7 +41,7 @@ impl Slice {
 }
 
 impl Counts {
-    /// Returns the tokens of each slice. They add up to the total.
+    /// Returns the tokens of each slice, which add up to the total.
     pub fn slices(&self) -> Vec<(Slice, u64)> {
         let mut slices: Vec<(Slice, u64)> =
             Slice::VARIANTS.iter().map(|slice| (*slice, 0)).collect();

@@ -143,8 +143,8 @@ struct Open {
     pruned: u64,
 }
 
-/// The model's messages since the last message of another role. They become a reply once usage
-/// follows.
+/// The model's messages since the last message of another role. These messages become a reply once
+/// usage follows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     number: u64,

@@ -1,5 +1,5 @@
-//! Holds the decisions about a session. They are reported and checked, and then applied while the
-//! session is written.
+//! Holds the decisions about a session, which are reported, checked, and applied while the session
+//! is written.
 
 use std::io::Write;
 

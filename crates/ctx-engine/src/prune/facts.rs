@@ -1,5 +1,5 @@
-//! The facts about a session that decisions need. They are compact, because a session may have a
-//! million records; facts that apply to few records are stored separately.
+//! The facts about a session that decisions need. The facts are compact, because a session may have
+//! a million records; facts that apply to few records are stored separately.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(super) struct Facts {
     /// The reasoning of each record, if a rule drops reasoning.
     pub(super) reasoning: BTreeMap<usize, Reasoning>,
     /// For each record, the number, from 1, of the first record of its exchange, or 0 outside
-    /// exchanges. Empty if there is no window.
+    /// exchanges; empty if there is no window.
     pub(super) exchanges: Vec<u32>,
     /// The handle of each result whose text an earlier run has shortened.
     pub(super) handles: BTreeMap<usize, Handle>,

@@ -142,9 +142,9 @@ impl LogLines {
         dropped
     }
 
-    /// Keeps lines in formats that refer to lines by their position. There, lines may only leave
-    /// before a line that replaces everything before it. Returns how many lines stay, and the
-    /// reason.
+    /// Keeps lines in formats that refer to lines by their position. In such a format, lines may
+    /// only leave before a line that replaces everything before it. Returns how many lines stay,
+    /// and the reason.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,

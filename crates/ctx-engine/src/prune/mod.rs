@@ -185,7 +185,7 @@ pub struct Plan {
     pub pins: Vec<Pin>,
     /// If set, only records of this zone change.
     pub zone: Option<Zone>,
-    /// The minimum number of tokens to free. Nothing changes if fewer would be freed.
+    /// The minimum number of tokens to free. If fewer would be freed, nothing changes.
     pub min_gain: u64,
     /// Counts tokens.
     pub counter: MessageCounter,

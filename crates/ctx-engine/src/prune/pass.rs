@@ -26,7 +26,7 @@ pub struct PrunePass<'p> {
 }
 
 impl<'p> PrunePass<'p> {
-    /// Creates a pass. With `dry_run`, nothing will be written.
+    /// Creates a pass. If `dry_run` is set, nothing will be written.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, dry_run: bool) -> Self {
         let is_log = dialect.is_some_and(Dialect::is_log);
         Self {

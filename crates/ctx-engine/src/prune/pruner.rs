@@ -33,8 +33,8 @@ pub struct Pruner<'p> {
 }
 
 impl<'p> Pruner<'p> {
-    /// Creates a pruner. With `count_all`, all messages are counted, so that the size of the
-    /// session is known at the end. Otherwise, only messages that may change are counted.
+    /// Creates a pruner. If `count_all` is set, all messages are counted, so that the size of the
+    /// session is known at the end; otherwise, only messages that may change are counted.
     pub fn new(options: &'p Options, counter: MessageCounter, count_all: bool) -> Self {
         Self {
             options,
@@ -78,7 +78,7 @@ impl<'p> Pruner<'p> {
         tokens
     }
 
-    /// Adds a record that is not a message. It may be an incomplete last line.
+    /// Adds a record that is not a message, such as an incomplete last line.
     pub fn line(&mut self, is_tail: bool) {
         self.add_exchange(None);
         self.facts.add_record(RecordFacts { is_tail, ..RecordFacts::default() });

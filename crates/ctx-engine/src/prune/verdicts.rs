@@ -34,8 +34,8 @@ impl<'p> Verdicts<'p> {
         Self { facts, options, counter, count_all, decisions }
     }
 
-    /// Decides again with other options. These may only have fewer rules than the old options,
-    /// because no further facts are gathered.
+    /// Decides again with other options. The other options may only have fewer rules than the old
+    /// ones, because no further facts are gathered.
     #[must_use]
     pub fn under(self, options: &'p Options) -> Self {
         // The old decisions are dropped first, because two lists would need twice the memory.
@@ -129,7 +129,8 @@ impl<'p> Verdicts<'p> {
         Some(tokens.total())
     }
 
-    /// Returns the tokens of a record after pruning. Only valid if all messages were counted.
+    /// Returns the tokens of a record after pruning, which is only possible if all messages were
+    /// counted.
     pub fn tokens(&self, record: usize) -> u64 {
         if self.is_dropped(record) {
             return 0;
@@ -147,7 +148,7 @@ impl<'p> Verdicts<'p> {
         after - before
     }
 
-    /// Returns the size of the session after pruning. Only valid if all messages were counted.
+    /// Returns the size of the session after pruning, which needs all messages to be counted.
     pub fn size(&self) -> Size {
         let mut size = Size::default();
         for (index, record) in self.facts.records.iter().enumerate() {

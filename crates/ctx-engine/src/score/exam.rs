@@ -87,7 +87,7 @@ pub struct Recall<'e> {
     pub category: Option<&'e str>,
     /// The number of questions.
     pub questions: u64,
-    /// The number of questions that the old session could answer. The others are not scored.
+    /// The number of questions that the old session could answer. Other questions are not scored.
     pub answerable: u64,
     /// The number of answerable questions that the new session can answer as well.
     pub kept: u64,

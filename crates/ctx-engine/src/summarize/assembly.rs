@@ -104,8 +104,8 @@ impl<'p> Assembly<'p> {
         left_out
     }
 
-    /// Places the summary at this point of the session, unless it already has a place. Its record
-    /// ends with `line_end`.
+    /// Places the summary at this point of the session, unless it already has a place. The record
+    /// of the summary ends with `line_end`.
     pub(super) fn place_summary(&mut self, line_end: &[u8]) {
         let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
         else {

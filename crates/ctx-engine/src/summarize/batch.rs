@@ -7,7 +7,7 @@ use super::{NewSession, Plan, Writer, ZonePass};
 use crate::error::rewritable;
 use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, Result};
 
-/// Takes batch records. They wait in a spool until the input ends.
+/// Takes batch records, which wait in a spool until the input ends.
 pub struct Batch<'p> {
     plan: &'p Plan,
     writer: &'p Writer,

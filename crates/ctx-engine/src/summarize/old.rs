@@ -14,7 +14,7 @@ use crate::message_counter::PER_MESSAGE;
 /// The data that a writer needs about the old records before it can write their summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The ledger. Without it, the counts for a rule summary are gathered.
+    /// The ledger. If no ledger is needed, the counts for a rule summary are gathered instead.
     pub ledger: bool,
     /// The input of a model, and the source for checking its answer.
     pub model: bool,

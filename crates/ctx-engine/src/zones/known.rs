@@ -1,6 +1,6 @@
-//! Finds the zones of a session that has been read before. Its exchanges are already known, so no
-//! record has to wait for later ones. Only the beginning of the tail, and the few exchanges that
-//! reach across it, are stored.
+//! Finds the zones of a session that has been read before. The exchanges of the session are already
+//! known, so no record has to wait for later ones. Only the beginning of the tail, and the few
+//! exchanges that reach across it, are stored.
 
 use std::collections::{HashMap, HashSet};
 

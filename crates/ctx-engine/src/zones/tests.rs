@@ -117,8 +117,8 @@ fn adjacent_replies_are_one_while_calls_wait() {
 
 #[test]
 fn an_answer_to_an_earlier_reply_does_not_end_the_results_of_the_latest() {
-    // The second `t.2` answers nothing. It is among the results of the latest reply, so a summary
-    // in its place would separate `t.1` from its call.
+    // The second `t.2` answers nothing. The line is among the results of the latest reply, so a
+    // summary in its place would separate `t.1` from its call.
     let records = ["a.2", "u", "a.3.1", "t.2!", "t.2", "t.1"];
     assert_eq!(zones(&records, messages(1)), "kkkkkk");
     let records = ["a.2.3", "u", "a.1", "t.2!", "t.3", "t.2", "t.1!"];

@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::Step;
 use crate::{counts_of, fidelity};
 
-/// The maximum number of lost identifiers to list. There are many of them, and other items say
-/// more.
+/// The maximum number of lost identifiers to list. Sessions lose many identifiers, and other items
+/// say more.
 const MOST_NAMES: usize = 15;
 
 /// The maximum number of lost items to list.
@@ -27,8 +27,8 @@ pub struct CompactionScore {
     pub classes: Vec<(Class, ClassCounts)>,
     /// The fraction of items that were kept, from 0 to 1.
     pub kept: f64,
-    /// The first lost items: class, line before the compaction, and text. Empty if only the log is
-    /// available.
+    /// The first lost items: class, line before the compaction, and text; empty if only the audit
+    /// log is available.
     pub lost: Vec<(Class, u64, String)>,
 }
 

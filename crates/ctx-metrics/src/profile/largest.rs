@@ -97,7 +97,7 @@ fn shown(text: &str) -> String {
     shown.to_owned() + if is_cut { "…" } else { "" }
 }
 
-/// The maximum number of groups to list. The others are only counted.
+/// The maximum number of groups to list. Further groups are only counted.
 pub const MOST_GROUPS: usize = 30;
 
 /// What pruning a session would free.

@@ -129,7 +129,7 @@ impl Timeline {
         }
     }
 
-    /// Adds the content that was taken over as the first point of the state. Also ends a state
+    /// Adds the content that was taken over as the first point of the state, or ends a state
     /// without new records.
     pub(super) fn settle(&mut self) {
         let Some(replaced) = self.pending.take() else { return };

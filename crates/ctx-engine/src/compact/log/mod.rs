@@ -48,8 +48,8 @@ struct Decision {
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
-/// Lowers a log to the messages that the agent would send, one per record. With a `counter`, also
-/// calibrates the token count with the usage that the log records.
+/// Lowers a log to the messages that the agent would send, one per record. If there is a `counter`,
+/// also calibrates the token count with the usage that the log records.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
@@ -315,7 +315,7 @@ struct Marked {
 }
 
 impl Marked {
-    /// Reads all records of a lowered session. Only those that are `wanted` get their texts.
+    /// Reads all records of a lowered session. Only the records that are `wanted` get their texts.
     fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         content.each(|record| {

@@ -246,7 +246,7 @@ fn pruned(left: &str, prompt: u64) -> Vec<String> {
 }
 
 /// Pruning corrects only the usage of the last reply, and the file no longer has what the other
-/// replies were sent. Neither may affect the factor.
+/// replies were sent. Neither of these facts may affect the factor.
 #[test]
 fn what_was_pruned_since_tells_nothing() {
     for left in [r"[Old]\n⟦ctx:d5bbfc802054 4000 bytes 1000 tokens⟧", "Tool result is at: /x/y"]

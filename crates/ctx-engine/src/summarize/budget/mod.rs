@@ -176,8 +176,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// Returns the share of the tokens that the latest messages get. They get more than usual if a
-    /// summary would not need all the remaining tokens.
+    /// Returns the share of the tokens that the latest messages get. The share is larger than usual
+    /// if a summary would not need all the remaining tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);

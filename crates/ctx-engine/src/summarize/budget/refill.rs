@@ -8,7 +8,8 @@ use super::super::shorten::{Limits, Shortener};
 use crate::Result;
 use crate::waiting::WaitingRecords;
 
-/// The minimum number of tokens to give back. With fewer, a text says hardly more than before.
+/// The minimum number of tokens to give back, because with fewer, a text says hardly more than
+/// before.
 const LEAST_GAIN: u64 = 32;
 /// How many times a limit is lowered if the record is still too long.
 const TRIES: usize = 3;
