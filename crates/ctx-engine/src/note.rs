@@ -47,7 +47,7 @@ impl Notes {
         Self { watch, ..Self::default() }
     }
 
-    /// Returns the observer of the progress.
+    /// Returns the observer of the operation's progress.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }

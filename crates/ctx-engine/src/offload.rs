@@ -230,7 +230,7 @@ pub trait Change {
 pub enum Substitute {
     /// A text, which becomes the whole content.
     Text(String),
-    /// The original JSON, restored.
+    /// The restored original content as JSON.
     Json(String),
 }
 

@@ -187,7 +187,7 @@ pub(crate) trait Work: Send + Sync + 'static {
     type Item: Send + 'static;
     /// The result of one portion, which does not depend on other portions.
     type Done: Send + 'static;
-    /// The merged results.
+    /// The merged results of all portions so far.
     type State: Default + Send + 'static;
 
     /// Does the work on one portion.

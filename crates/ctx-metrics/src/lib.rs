@@ -256,7 +256,7 @@ impl Stats {
 /// A histogram of values from 0 to 1 in tenths, whose size does not depend on the number of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ShareHistogram {
-    /// The number of values.
+    /// The number of values that were added.
     pub count: u64,
     /// The mean of the values; `None` if there are none.
     pub mean: Option<f64>,

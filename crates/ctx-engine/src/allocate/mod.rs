@@ -44,7 +44,7 @@ pub(crate) enum RecordKind {
     User,
     /// An earlier summary, which becomes old as soon as any other message does.
     Summary,
-    /// Any other message.
+    /// A message that is not a system message, a summary or the beginning of a turn.
     Other,
     /// A line without a message, which is treated like the record before it.
     #[default]
@@ -83,7 +83,7 @@ pub(crate) enum Verdict {
         /// Whether long strings in the arguments of calls are shortened, too.
         arguments: bool,
     },
-    /// The record goes into the summary.
+    /// The record leaves the session and is summarized.
     Old,
 }
 

@@ -237,7 +237,7 @@ impl Finding {
 pub struct Remark {
     /// What is irregular, and where.
     pub finding: Finding,
-    /// Whether it is shown as a warning.
+    /// Whether the irregularity is shown as a warning.
     pub is_warning: bool,
 }
 

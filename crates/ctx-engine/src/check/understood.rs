@@ -70,7 +70,7 @@ impl<'p> Understood<'p> {
         }
     }
 
-    /// Ends the check. An input without a message is not a session.
+    /// Ends the check of the session. An input without a message is not a session.
     pub(super) fn finish(self, session: &Session, report: &mut Report) {
         let is_batch = self.plan.batch;
         let of_log = self.dialect.is_some_and(Dialect::is_log) && !is_batch;

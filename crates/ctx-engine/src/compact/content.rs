@@ -103,7 +103,7 @@ impl Content {
     }
 
     /// Returns a copy of the session in which each record is replaced by the bytes that `change`
-    /// returns. `None` keeps the record.
+    /// returns, or stays if `change` returns `None`.
     pub fn changed(
         &self,
         mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,

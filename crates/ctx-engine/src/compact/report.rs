@@ -170,7 +170,7 @@ pub struct Report {
     pub snapshot: Option<String>,
     /// Files of offloaded results that went into the trash because nothing refers to them.
     pub deleted_files: Option<Vec<String>>,
-    /// Files of offloaded results that could not be read. The summary was made without them.
+    /// Files of offloaded results that could not be read, so that the summary lacks these results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
     /// The share of the ledger's items that survived, as in `ctx-score`.

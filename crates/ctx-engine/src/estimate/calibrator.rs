@@ -58,10 +58,11 @@ pub struct Calibrator {
     /// The possible error of the last request's size, which may be a tool's correction and not the
     /// API's count.
     doubt: f64,
-    /// The smallest number of tokens besides the messages in any request that was the first of the
-    /// file or after a compaction, if it is plausible.
+    /// The smallest number of tokens besides the messages in any request that was the first in the
+    /// file or the first after a compaction, if that number is plausible.
     base: Option<f64>,
-    /// Whether there was any request that was the first of the file or after a compaction.
+    /// Whether there was any request that was the first in the file or the first after a
+    /// compaction.
     has_begun: bool,
 }
 

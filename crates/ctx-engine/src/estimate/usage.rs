@@ -45,7 +45,7 @@ pub struct Calibration {
 /// The reply from which an agent knows the length of its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastReply {
-    /// Identifies the reply.
+    /// Identifies the reply that the usage belongs to.
     pub of: UsageOf,
     /// The line where the reply begins. Everything before this line was sent.
     pub begins: u64,

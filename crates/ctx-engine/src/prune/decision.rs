@@ -135,7 +135,7 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks the records that stay. In a log, only the records that were decided on may change,
+    /// Checks the records that stay. Only those records of a log may change that were decided on,
     /// and the agent must read the same context as before.
     fn check(
         &mut self,

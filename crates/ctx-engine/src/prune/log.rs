@@ -1,9 +1,9 @@
 //! Decides which lines leave an agent's log, and relinks the remaining lines.
 //!
 //! Some rules drop lines that are not sent to a model. A line in the context leaves only if the
-//! verdict on its message says so. Lines that remaining lines need stay. Before a pruned log is
-//! written, a check makes sure that the agent would read the same context from it, except for the
-//! changes that were decided.
+//! verdict on its message says so. A line stays if a remaining line needs it. Before a pruned log
+//! is written, a check makes sure that the agent would read the same context from it, except for
+//! the changes that were decided.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -249,7 +249,7 @@ impl LogLines {
                     break *known;
                 }
                 let Some(parent) = parents.get(&above) else { break Some(above) };
-                // Parents may form a loop.
+                // Links from lines to their parents may form a loop.
                 at = if path.insert(above) { *parent } else { None };
             };
             moved.extend(path.into_iter().map(|id| (id, ancestor)));

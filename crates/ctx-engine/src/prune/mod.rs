@@ -179,7 +179,7 @@ impl Default for Trim {
 
 /// The options for pruning one session.
 pub struct Plan {
-    /// The rules.
+    /// The rules to apply.
     pub options: Options,
     /// Selectors of records that stay unchanged.
     pub pins: Vec<Pin>,

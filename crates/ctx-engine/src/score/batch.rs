@@ -14,9 +14,9 @@ use crate::{ErrorKind, Invalid, PassError, Result, Session};
 /// One of the two batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The old sessions.
+    /// The batch with the old sessions.
     Before,
-    /// The new sessions.
+    /// The batch with the new sessions.
     After,
 }
 

@@ -58,7 +58,7 @@ struct Side {
 /// The result for a question.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Mark<'e> {
-    /// The question.
+    /// The question that was examined.
     #[serde(flatten)]
     pub question: &'e Question,
     /// Whether the old session has the evidence for an answer.

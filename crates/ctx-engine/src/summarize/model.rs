@@ -70,7 +70,7 @@ impl Model {
         self.ask_once(question, flaw, notes)
     }
 
-    /// Asks once. `flaw` describes what was wrong with the previous answer.
+    /// Asks the model once. `flaw` describes what was wrong with the previous answer.
     fn ask_once(
         &self,
         question: &Question<'_>,

@@ -14,9 +14,9 @@ use crate::message_counter::PER_MESSAGE;
 /// The data that a writer needs about the old records before it can write their summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The ledger. If no ledger is needed, the counts for a rule summary are gathered instead.
+    /// Whether the ledger is needed. Without a ledger, the counts for a rule summary are gathered.
     pub ledger: bool,
-    /// The input of a model, and the source for checking its answer.
+    /// Whether the input of a model is needed, and the source for checking the model's answer.
     pub model: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::Notes;
 
 /// The source of a model's answers.
 pub enum ModelSource {
-    /// A server, which is asked.
+    /// A server that is asked for each answer.
     Server(Client),
     /// A server whose answers are recorded on a tape.
     Recorded(Client, Tape),

@@ -13,7 +13,7 @@ use super::model::{Model, Question, tell, tell_repairs};
 use super::old::{ModelInput, Needs, OldZone};
 use crate::{ErrorKind, Notes, Result};
 
-/// Writes summaries.
+/// Decides who writes a summary, and writes it.
 pub struct Writer {
     /// The method that code uses if there is no model or no usable answer: extractive or rule.
     pub offline: Method,

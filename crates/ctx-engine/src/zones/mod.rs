@@ -197,7 +197,7 @@ impl Iterator for Splitter {
 /// The facts about a record whose exchange is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownFacts {
-    /// A message.
+    /// A record with a message.
     Message(MessageFacts),
     /// A line without a message, which is treated like the record before it.
     Line,

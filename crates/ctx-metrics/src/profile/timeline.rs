@@ -50,7 +50,7 @@ pub struct Mark {
     pub after: u64,
 }
 
-/// The maximum number of reductions to list. Older ones are left out.
+/// The maximum number of reductions to list. Older reductions are left out.
 const MOST_MARKS: usize = 100;
 
 /// How a state of a session came about by replacing the file.

@@ -48,7 +48,7 @@ pub struct BudgetRequest {
     pub pins: Vec<Pin>,
 }
 
-/// Takes the records of a session. All of them wait for the decision.
+/// Takes the records of a session, all of which wait for the decision.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
     /// Writes the summary. May be replaced by another writer that needs no more input.

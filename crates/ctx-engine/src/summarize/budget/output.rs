@@ -164,7 +164,7 @@ impl SummedUp<'_> {
         self.free.saturating_sub(self.cuts.iter().map(Cut::lost).sum())
     }
 
-    /// Gives the unused tokens back to the shortened records. `records` holds their originals.
+    /// Gives the unused tokens back to the shortened records. `records` holds the original records.
     pub(super) fn finish(
         self,
         records: &mut WaitingRecords,
