@@ -87,7 +87,7 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// After the operation, the agent would read a different context than was decided.
+    /// After the operation, the agent would read a different context than intended.
     #[error(
         "without the removed lines, the agent would read a different context from here on; nothing was written"
     )]

@@ -55,8 +55,8 @@ impl<'e> Choice<'e> {
         Ok(choice)
     }
 
-    /// Marks the records that must stay: pins with their exchanges, the last exchange, and the
-    /// latest user message if it fits.
+    /// Marks the records that must stay: pinned records with their exchanges, the last exchange,
+    /// and the latest user message if it fits.
     fn require(&mut self) {
         if let Some(last) = self.begin(0) {
             self.must[last..].fill(true);

@@ -240,16 +240,16 @@ impl Checking {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Limits {
-    /// Report a session of more than N tokens
+    /// Report a session with more than N tokens
     #[cfg_attr(feature = "clap", arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub tokens: Option<u64>,
-    /// Report more than N messages, not counting system messages
+    /// Report a session with more than N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub messages: Option<u64>,
-    /// Report more than N bytes of tool results
+    /// Report a session with more than N bytes of tool results
     #[cfg_attr(feature = "clap", arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub tool_bytes: Option<u64>,
-    /// Allow N lines that are not JSON objects
+    /// Allow up to N lines that are not JSON objects
     #[cfg_attr(feature = "clap", arg(id = "max_bad_lines", long = "max-bad-lines", value_name = "N", value_parser = ctx_policy::parse_count, default_value_t, help_heading = "Limits"))]
     pub bad_lines: u64,
 }

@@ -122,7 +122,7 @@ fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
         let found = found(&[line], Some(dialect));
         assert_eq!(found, [(Some(1), "no-message"), (Some(1), "unknown-item")]);
     }
-    // Records of an agent's own file that are not messages are left to the agent.
+    // Records in an agent's own file that are not messages are not reported.
     let beside = r#"{"type":"new-kind","uuid":"v","parentUuid":"u","sessionId":"s"}"#;
     assert_eq!(found(&[line, beside], None), none);
     let other = line.replace("\"role\":\"user\"", "\"role\":\"critic\"");

@@ -32,8 +32,8 @@ pub struct Compaction<'c> {
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
-    /// The counts of the file's lines; `None` for a log or a document, or if the user's options
-    /// changed how the lines are read.
+    /// The counts of the file's lines, if the file is a plain session that was read in its detected
+    /// dialect and with bad lines kept.
     pub tally: Option<Tally>,
     /// The report on how the compaction ends.
     pub report: Report,

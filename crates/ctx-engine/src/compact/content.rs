@@ -159,8 +159,8 @@ impl Content {
         Ok(size)
     }
 
-    /// Like [`Self::each`], for a session that has been read before. An exchange in another dialect
-    /// would have been refused then.
+    /// Like [`Self::each`], for a session that has been read before. The first reading has refused
+    /// any exchange in another dialect.
     pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;

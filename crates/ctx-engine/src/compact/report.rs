@@ -178,7 +178,7 @@ pub struct Report {
     /// How many items of the ledger survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
-    /// Bytes that an agent appended during the compaction, and that were carried over.
+    /// The number of bytes that an agent appended during the compaction and that were carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
     /// Why there is no summary, if a model failed to write one.

@@ -81,11 +81,12 @@ impl Counts {
 pub enum Breakdown {
     /// Messages by role
     Role,
-    /// Parts of messages by kind: text, reasoning, calls, results, media, other; overhead
+    /// Parts of messages by kind: text, reasoning, calls, results, media and other, plus the
+    /// overhead
     Kind,
     /// Tool calls by tool, each with the tokens of its calls and of their results
     Tool,
-    /// Bytes of the file: what is sent, what wraps it, and what is not sent and why
+    /// Bytes of the file: those sent, those around them, and those not sent, with the reason
     Reach,
 }
 

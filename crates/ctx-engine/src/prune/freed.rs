@@ -10,9 +10,9 @@ use serde::Serialize;
 pub struct Freed {
     /// The rule that made the change.
     pub rule: Rule,
-    /// The tokens of the text before the change.
+    /// The tokens of the changed part before the change.
     pub before: u64,
-    /// The tokens of the text after the change.
+    /// The tokens of the changed part after the change.
     pub after: u64,
 }
 
@@ -21,10 +21,10 @@ pub struct Freed {
 pub struct Sum {
     /// The number of changes.
     pub changes: u64,
-    /// The tokens of all texts before the changes.
+    /// The tokens of all changed parts before the changes.
     #[serde(rename = "tokens_before")]
     pub before: u64,
-    /// The tokens of all texts after the changes.
+    /// The tokens of all changed parts after the changes.
     #[serde(rename = "tokens_after")]
     pub after: u64,
 }

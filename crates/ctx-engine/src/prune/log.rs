@@ -56,14 +56,15 @@ pub(super) struct Leaving {
     dropped: Dropped,
     /// Maps each id that no remaining line has to the id of its nearest remaining ancestor.
     moved: HashMap<usize, Option<usize>>,
-    /// The ids of progress lines that leave. Agents do not look these up, so links to them stay.
+    /// The ids of progress lines that leave. Links to these ids stay, because agents do not follow
+    /// them.
     progress: HashSet<usize>,
     /// The number of lines that stay only because of their format, and the reason.
     pub(super) kept: Option<(u64, &'static str)>,
 }
 
 impl LogLines {
-    /// Adds the next record. If `stays` is set, the record is pinned.
+    /// Adds the next record. If `stays` is set, the record must stay.
     pub(super) fn push(&mut self, record: &Record<'_>, dialect: &dyn Dialect, stays: bool) {
         let bytes = record.bytes.len() as u64;
         let Some(object) = record.whole_object() else {

@@ -208,8 +208,8 @@ impl Later {
         Ok(())
     }
 
-    /// Returns the needed values. `budget` is the size of a window that might replace the new
-    /// session.
+    /// Returns how many of the needed values were kept. `budget` is the size, in tokens, of a
+    /// window of the latest messages to compare the new session with.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         self.future.finish(budget)
     }

@@ -101,7 +101,7 @@ impl Summary {
 }
 
 /// Returns the summary with its header and without secrets. Each method removes secrets from its
-/// input, and this function checks the text finally, whichever method wrote it.
+/// input; this function makes the final check, whichever method wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     // Quotes are marked at the start of a line, so nothing else may look like the start of a line,

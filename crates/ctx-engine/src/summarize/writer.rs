@@ -274,8 +274,8 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     model.target.unwrap_or(most).min(most)
 }
 
-/// Returns as many of the first lines of an answer as fit, and no heading at their end. Returns
-/// `None` if less than `least` percent of the answer would be left.
+/// Returns as many of the first lines of an answer as fit, without a heading as the last line.
+/// Returns `None` if less than `least` percent of the answer would be left.
 fn up_to<'a>(
     answer: &'a str,
     room: u64,

@@ -1,4 +1,4 @@
-//! Tests what the calibrator learns from requests, and its estimates before and between them.
+//! Tests what the calibrator learns from requests, and what it estimates before and between them.
 
 use ctx_tokens::{Encoding, model};
 

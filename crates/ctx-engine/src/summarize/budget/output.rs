@@ -47,7 +47,7 @@ impl<'p> Output<'p> {
         has_place
     }
 
-    /// Adds the record with this index, its tokens and the verdict on it.
+    /// Adds the record with this index, which has this many tokens, as the verdict says.
     pub(super) fn record(
         &mut self,
         index: usize,
