@@ -240,13 +240,13 @@ impl Checking {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Limits {
-    /// Report a session with more than N tokens
+    /// Report sessions with more than N tokens
     #[cfg_attr(feature = "clap", arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub tokens: Option<u64>,
-    /// Report a session with more than N messages, not counting system messages
+    /// Report sessions with more than N messages, not counting system ones
     #[cfg_attr(feature = "clap", arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub messages: Option<u64>,
-    /// Report a session with more than N bytes of tool results
+    /// Report sessions with more than N bytes of tool results
     #[cfg_attr(feature = "clap", arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_policy::parse_count, help_heading = "Limits"))]
     pub tool_bytes: Option<u64>,
     /// Allow up to N lines that are not JSON objects

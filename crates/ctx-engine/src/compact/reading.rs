@@ -1,4 +1,4 @@
-//! Reads the records of a surveyed session again, after pruning and with offloaded results restored.
+//! Reads the records of a surveyed session again, pruned and with offloaded results restored.
 
 use ctx_format::{Record, Zone};
 

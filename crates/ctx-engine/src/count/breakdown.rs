@@ -86,7 +86,7 @@ pub enum Breakdown {
     Kind,
     /// Tool calls by tool, each with the tokens of its calls and of their results
     Tool,
-    /// Bytes of the file: those sent, those around them, and those not sent, with the reason
+    /// Bytes of the file: sent, around what is sent, and not sent with the reason
     Reach,
 }
 

@@ -113,8 +113,8 @@ impl OldZone {
         self.reader.is_some() || self.input.is_some()
     }
 
-    /// Adds a message that stays. The summary need not repeat this message, but a model's answer may
-    /// refer to it.
+    /// Adds a message that stays. The summary need not repeat this message, but a model's answer
+    /// may refer to it.
     pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>, bytes: usize) {
         self.support(message);
         if let Some(reader) = &mut self.reader {
