@@ -81,8 +81,7 @@ impl Counts {
 pub enum Breakdown {
     /// Messages by role
     Role,
-    /// Parts of messages by kind: text, reasoning, calls, results, media and other, plus the
-    /// overhead
+    /// Parts by kind: text, reasoning, calls, results, media and other, plus the overhead
     Kind,
     /// Tool calls by tool, each with the tokens of its calls and of their results
     Tool,
