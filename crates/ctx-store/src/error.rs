@@ -1,4 +1,4 @@
-//! The errors of the store. Each says whether anything was changed.
+//! The errors that the store reports. Each message says whether anything was changed.
 
 use std::fmt;
 use std::io;
@@ -15,20 +15,20 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 /// A failure of the store or of the replacement of a session file.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A call of the system failed; nothing was changed.
+    /// A system call failed; nothing was changed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The verb: "read", "create".
+        /// The verb that follows "cannot" in the message: "read", "create".
         action: &'static str,
-        /// The file.
+        /// The path on which the system call failed.
         path: PathBuf,
-        /// The error of the system.
+        /// The error from the operating system.
         source: io::Error,
     },
     /// A file that is written whole or not at all was not written.
     #[error("cannot write {}: {source}; nothing was changed", path.display())]
     NotWritten {
-        /// The file.
+        /// The file that was not written.
         path: PathBuf,
         /// The error from the operating system.
         source: io::Error,
@@ -36,9 +36,9 @@ pub enum StoreError {
     /// A file has its new content, but a power cut may undo that.
     #[error("{} is written, but may not survive a power cut: {source}", path.display())]
     NotDurable {
-        /// The file.
+        /// The file that was written.
         path: PathBuf,
-        /// The error of the system.
+        /// The error from the operating system.
         source: io::Error,
     },
     /// Others can write to the store, or another user owns it.
@@ -46,7 +46,7 @@ pub enum StoreError {
     Insecure {
         /// The store's directory or file.
         path: PathBuf,
-        /// Why it is not safe.
+        /// Why the path is not safe.
         why: &'static str,
     },
     /// The directory is not a store, and has other files.
@@ -60,39 +60,40 @@ pub enum StoreError {
     /// No snapshot has this name.
     #[error("{0}")]
     NoSnapshot(Box<MissingSnapshot>),
-    /// The store has nothing of this session.
+    /// The store has no snapshots and no offloaded files of this session.
     #[error("no session {session:?} in the store")]
     NoSession {
         /// The requested session.
         session: String,
         /// Known sessions with similar names.
         near: Vec<String>,
-        /// Whether the trash has something of this session.
+        /// Whether the trash has items of this session.
         in_trash: bool,
     },
-    /// No snapshot was taken of this file, and the file does not begin with the content of one.
+    /// No snapshot was taken of this file, and the file does not begin with the content of any
+    /// snapshot.
     #[error("no snapshot was taken of {}, and no snapshot matches its beginning", .0.display())]
     NoSnapshotOf(PathBuf),
     /// A moved file is recognized by its content only, and this content fits several sessions.
     #[error("{} begins like several sessions: {}", path.display(), sessions.join(", "))]
     SeveralSessions {
-        /// The file.
+        /// The moved file.
         path: PathBuf,
-        /// The sessions.
+        /// The sessions whose content matches the beginning of the file.
         sessions: Vec<String>,
     },
     /// The trash has nothing with this name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
-    /// No tool has replaced the file, or every snapshot has its current content.
+    /// No tool has replaced the file, or every snapshot has the file's current content.
     #[error("nothing to undo: no tool has replaced the current content")]
     NothingToUndo,
     /// The snapshot to restore is damaged, or the damage hides which snapshot it is.
     #[error("nothing is undone: snapshot {id} is damaged: {why}")]
     UndoDamaged {
-        /// The id of that snapshot.
+        /// The id of the damaged snapshot.
         id: String,
-        /// The problem.
+        /// What is wrong with the snapshot.
         why: String,
     },
     /// Several items match this name.
@@ -109,17 +110,17 @@ pub enum StoreError {
     /// The bytes or the meta.json of a snapshot differ from what was committed.
     #[error("snapshot {id} is damaged: {why}")]
     Damaged {
-        /// Its id.
+        /// The id of the damaged snapshot.
         id: String,
-        /// The problem.
+        /// What is wrong with the snapshot.
         why: String,
     },
     /// The commit record of a snapshot could not be read; the snapshot may be intact.
     #[error("snapshot {id} could not be read: {why}")]
     Unread {
-        /// Its id.
+        /// The id of the snapshot.
         id: String,
-        /// The error of the system, with the path.
+        /// The error from the operating system, with the path.
         why: String,
     },
     /// The store cannot tell which offloaded files of a session are still referenced.
@@ -133,7 +134,7 @@ pub enum StoreError {
     NotSaved {
         /// The session file.
         path: PathBuf,
-        /// Why it could not be saved.
+        /// Why the content could not be saved.
         source: Box<StoreError>,
     },
     /// The user holds the snapshot, so it may not be removed.
@@ -142,15 +143,15 @@ pub enum StoreError {
     /// The path is not a file that the tools may read or replace.
     #[error("{} {why}", path.display())]
     Refused {
-        /// The file.
+        /// The path that was refused.
         path: PathBuf,
-        /// The problem: "is a FIFO".
+        /// The end of the message, after the path: "is a FIFO".
         why: &'static str,
     },
     /// The path is inside a store, whose files belong to the tools and are not sessions.
     #[error("{} is in the store {}", path.display(), root.display())]
     InStore {
-        /// The path.
+        /// The path inside the store.
         path: PathBuf,
         /// The directory of the store.
         root: PathBuf,
@@ -158,11 +159,11 @@ pub enum StoreError {
     /// The snapshot was taken of another file.
     #[error("{id} was taken of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
     OtherFile {
-        /// The file that should have been restored.
+        /// The file that the user wanted to restore.
         path: PathBuf,
-        /// Its id.
+        /// The id of the snapshot.
         id: String,
-        /// The file that it was taken of.
+        /// The file from which the snapshot was taken.
         taken_of: String,
         /// Whether that file is gone. Then `path` may be the same session under another name.
         is_gone: bool,
@@ -170,7 +171,7 @@ pub enum StoreError {
     /// The clock is far ahead of every time that the store has recorded; nothing was removed.
     #[error("the clock says {}; nothing was removed", clock_jumped(*now, *seen, *to))]
     ClockJumped {
-        /// The time of the clock.
+        /// The current time according to the clock.
         now: DateTime<Utc>,
         /// The last time that the store recorded before the jump.
         seen: DateTime<Utc>,
@@ -190,20 +191,20 @@ pub enum StoreError {
         path: PathBuf,
         /// The time since its last change.
         ago: Duration,
-        /// The time for which it must have been idle.
+        /// How long the file must have been idle.
         min_idle: Duration,
     },
     /// The operation is done, but a power cut may undo it, or its audit record is missing.
     #[error("{what} is done, but {source}")]
     Uncertain {
-        /// The completed change: an id or a path.
+        /// What was done, as the message names it: `snapshot ID`, `the replacement of PATH`.
         what: String,
-        /// The failure after the change.
+        /// The failure that followed the change.
         source: Box<StoreError>,
     },
 }
 
-/// The meaning of an error for the caller; each has its own exit status.
+/// What an error means for the caller. Each severity has its own exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Nothing was changed.
@@ -214,7 +215,7 @@ pub enum Severity {
     Uncertain,
 }
 
-/// Formats the time since a change, for people.
+/// The time since a change, in words: `5 s ago`.
 fn since(ago: Duration) -> String {
     match ago.as_secs() {
         0 => "just now".to_owned(),
@@ -267,7 +268,7 @@ impl StoreError {
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
-    /// Wraps this error for the case that `what` was done before it happened.
+    /// Wraps an error that happened after `what` had been done.
     #[must_use]
     pub fn after(self, what: impl Into<String>) -> Self {
         let source = match self {
@@ -277,7 +278,8 @@ impl StoreError {
         Self::Uncertain { what: what.into(), source }
     }
 
-    /// Wraps this error for an undo, which never falls back to an older state.
+    /// Turns the error for a damaged or unreadable snapshot into the error of an undo, which never
+    /// falls back to an older snapshot.
     pub(crate) fn in_undo(self) -> Self {
         match self {
             Self::Damaged { id, why } | Self::Unread { id, why } => Self::UndoDamaged { id, why },
@@ -311,18 +313,19 @@ fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> S
 pub struct MissingSnapshot {
     /// The requested name.
     pub wanted: String,
-    /// Why nothing has that name.
+    /// Why no snapshot has the requested name.
     pub reason: MissingReason,
     /// Snapshots with similar numbers.
     pub near: Vec<String>,
 }
 
-/// Why nothing has that name.
+/// Why no snapshot has the requested name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingReason {
     /// There is no such snapshot.
     Unknown,
-    /// The digits are a date; this is how to write it as a day.
+    /// The digits look like a date. The text is that day in the form `2026-11-21`, which the store
+    /// accepts.
     DayInDigits(String),
     /// The digits may be a hash that happens to have no letter.
     HashInDigits,
@@ -330,9 +333,10 @@ pub enum MissingReason {
     Elsewhere(String),
     /// The snapshot is in the trash.
     InTrash(String),
-    /// No snapshot was taken on that day; these are the nearest ones before and after it.
+    /// No snapshot was taken on that day. These are the nearest snapshots before and after it.
     NotThatDay(Vec<String>),
-    /// Every snapshot is newer; this is the oldest.
+    /// Every snapshot is newer than the requested time. This is the oldest one; `None` if there are
+    /// no snapshots.
     NoneBefore(Option<String>),
 }
 
@@ -362,7 +366,8 @@ pub(crate) trait OrCannot<T> {
     /// `action` is the verb of the message: "read", "create".
     fn or_cannot(self, action: &'static str, path: &Path) -> Result<T>;
 
-    /// For a file that is written completely or not at all, before it has its final name.
+    /// Reports that an atomic write failed before the file had its final name, so nothing was
+    /// changed.
     fn or_not_written(self, path: &Path) -> Result<T>;
 }
 

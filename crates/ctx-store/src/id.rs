@@ -1,5 +1,5 @@
-//! Ids of sessions, which become file names, so only a few characters are allowed; and ids of
-//! snapshots: `{sessionId}-{time}-{sequence}`.
+//! Ids of sessions and of snapshots. A session id becomes a file name, so only a few characters are
+//! allowed in it. A snapshot id is `{sessionId}-{time}-{sequence}`.
 
 use std::fmt;
 use std::path::Path;
@@ -12,11 +12,12 @@ use ring::digest::{SHA256, digest};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{hex, open_plain};
 
-/// An id of `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`: never a path, a flag or a hidden file.
+/// The id of a session. It matches `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, so it can never be a path, a
+/// flag or the name of a hidden file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
-/// The most characters that an id may have; all are ASCII.
+/// The maximum number of characters in a session id. All of them are ASCII.
 const LONGEST: usize = 128;
 /// The length of `-` and the hash digits after the stem of a file name.
 const HASH_LENGTH: usize = 9;
@@ -28,8 +29,8 @@ impl SessionId {
     }
 
     /// The id of a session that the user did not name: the id that its agent wrote into the file,
-    /// if that is a valid id, or else one made from the path. A file that is missing or cannot be
-    /// read gets the id of its path.
+    /// if that is a valid id, or else an id made from the path. A file that is missing or cannot be
+    /// read also gets an id made from its path.
     pub fn of_file(path: &Path) -> Result<Self> {
         Self::recorded_in(path).map_or_else(|| Self::of_path(path), Ok)
     }
@@ -95,9 +96,9 @@ impl fmt::Display for SessionId {
 /// The sequence number gives the order of the snapshots, even if the clock was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// Counts up across the whole store.
+    /// The number of the snapshot, which counts up across the whole store.
     pub sequence: u64,
-    /// UTC, to the microsecond.
+    /// The time in UTC, to the microsecond.
     pub time: DateTime<Utc>,
 }
 
@@ -107,7 +108,7 @@ pub(crate) const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
 const TIME_LEN: usize = "20261121T234307.123456Z".len();
 
 impl Stamp {
-    /// Parses what `Display` writes.
+    /// Parses a stamp in the form that `Display` writes.
     pub fn parse(text: &str) -> Option<Self> {
         let (time, sequence) = text.split_at_checked(TIME_LEN)?;
         let sequence = sequence.strip_prefix('-')?;
@@ -129,15 +130,15 @@ impl fmt::Display for Stamp {
 /// The id of a snapshot, which is also the stem of its file names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId {
-    /// The session.
+    /// The session to which the snapshot belongs.
     pub session: SessionId,
-    /// The time and the number.
+    /// When the snapshot was taken, and its number.
     pub stamp: Stamp,
 }
 
 impl SnapshotId {
-    /// Parses what `Display` writes. Starts at the right end, because the id of a session may
-    /// contain `-`.
+    /// Parses an id in the form that `Display` writes. Starts at the right end, because the session
+    /// id may contain `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.rfind('-')?;
         let time = digits.checked_sub(TIME_LEN)?;
@@ -228,7 +229,7 @@ mod session_tests {
             std::fs::write(&path, header(odd)).expect("written");
             assert_eq!(SessionId::of_file(&path).expect("an id"), of_path, "{odd}");
         }
-        // A file that does not exist has the id of its path, without waiting.
+        // A FIFO gets an id made from its path, and the function does not wait for a writer.
         std::fs::remove_file(&path).expect("removed");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("runs").success());

@@ -1,8 +1,9 @@
 //! The directory of the store: its layout, who may access it, its format, and the files that can be
 //! computed again if they are lost.
 //!
-//! The locks on the store and on a session are kernel locks. They are free as soon as their holder
-//! dies, so there is no stale lock and nothing to unlock by hand.
+//! The locks on the store and on a session are kernel locks. The kernel releases them as soon as
+//! the process that holds them dies, so no lock ever goes stale and nothing has to be unlocked by
+//! hand.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,19 +26,19 @@ use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 
-/// A source of the time: the system, or a test.
+/// Returns the current time. Tests pass a clock of their own.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// The program that uses the store, for the audit log.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// `ctx-gc`.
+    /// The name of the program: `ctx-gc`.
     pub tool: String,
     /// Names of the flags that were given, without their values.
     pub flags: Vec<String>,
 }
 
-/// A store. It exists, or the first write creates it.
+/// A store on disk. If it does not exist yet, the first write creates it.
 pub struct Store {
     root: PathBuf,
     pub(crate) actor: Actor,
@@ -47,7 +48,8 @@ pub struct Store {
 const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
 /// The entries that a directory without FORMAT may have and still be taken for a store: a run may
-/// have been killed before it wrote that file, or another tool may have made its folder first.
+/// have been killed before it wrote that file, or another tool may have created its own folder
+/// first.
 const OURS: [&str; 8] =
     ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 
@@ -66,8 +68,8 @@ impl Store {
     }
 
     /// Opens the store at `root`, which need not exist yet. Refuses a store that others can write
-    /// to or that has an unknown format, and a new store inside another, because it could be in
-    /// that store's trash.
+    /// to or that has an unknown format. Also refuses a new store inside another one, because the
+    /// path could be in the trash of the outer store.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self> {
         if !is_store(root) {
             Self::refuse_inside(root)?;
@@ -87,8 +89,8 @@ impl Store {
         real.ancestors().find(|dir| is_store(dir)).map(Path::to_owned)
     }
 
-    /// Refuses a path inside any store: a command that names all files below a folder does not mean
-    /// the snapshots.
+    /// Refuses a path inside any store, because a command that names all files below a folder is
+    /// not meant to change the snapshots there.
     pub fn refuse_inside(path: &Path) -> Result<()> {
         match Self::around(path) {
             Some(root) => Err(StoreError::InStore { path: path.to_owned(), root }),
@@ -118,8 +120,8 @@ impl Store {
             format: u64,
         }
         let path = self.root.join("FORMAT");
-        // Open it carefully: anyone who can write to the folder could replace it by a FIFO or a
-        // device.
+        // Open FORMAT carefully: anyone who can write to the folder could replace it with a FIFO or
+        // a device.
         if let Some(file) = if_there(only_regular(open_careful(&path), "read", &path))? {
             return match read_json(&file) {
                 Some(Format { format: 1 }) => Ok(()),
@@ -137,13 +139,15 @@ impl Store {
         Ok(())
     }
 
-    /// Creates the store if it does not exist. Everything that writes calls this first.
+    /// Creates the store if it does not exist. Every function that writes to the store calls this
+    /// first.
     pub fn prepare(&self) -> Result<()> {
         let format = self.root.join("FORMAT");
         make_dirs(&self.tmp())?;
         if !format.try_exists().or_cannot("read", &format)? {
             reap_beside(&format);
-            // If this fails, nothing that the user asked for was done.
+            // If this write fails, nothing that the user asked for has been done yet, so report a
+            // plain failure.
             self.write_file(&format, FORMAT.as_bytes()).map_err(StoreError::before)?;
         }
         for dir in [self.snapshots(), self.locks(), self.root.join("context")] {
@@ -207,8 +211,8 @@ impl Store {
         persist(self.written(path, bytes)?, path)
     }
 
-    /// Writes a file that can be computed again. It is not flushed to the disk, because losing it
-    /// costs only time.
+    /// Writes a file that can be computed again. The file is not flushed to the disk, because
+    /// losing it costs only time.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
         fs::rename(temp.path(), path).or_not_written(path)?;
@@ -257,12 +261,12 @@ impl Store {
     pub fn read_session_index(&self) -> Option<String> {
         let file = open_plain(&self.session_index()).ok()?;
         let length = file.metadata().ok()?.len();
-        // Read only this far: if the file grows now, another program is writing to it.
+        // Read only the length from above: if the file grows now, another program is writing to it.
         io::read_to_string(file.take(length)).ok()
     }
 
     /// Replaces the index of sessions, without a lock and without a flush to the disk. If two runs
-    /// do so, the later one wins, and an index that a crash damaged is made again.
+    /// replace it, the later one wins. An index that a crash damaged is built again.
     pub fn replace_session_index(&self, text: &str) -> Result<()> {
         self.prepare()?;
         self.write_derived(&self.session_index(), text.as_bytes())
@@ -295,15 +299,16 @@ impl Store {
         Ok(SessionLock { file, after_a_kill })
     }
 
-    /// The latest time at which a snapshot was taken, as far as that can be read now.
+    /// The latest time at which a snapshot was taken; `None` if the store's lock file cannot be
+    /// read.
     pub(crate) fn latest_time(&self) -> Option<DateTime<Utc>> {
         let counter: Counter = read_json(&open_plain(&self.root().join("lock")).ok()?)?;
         Some(counter.latest)
     }
 }
 
-/// Whether a path belongs to the tools and is not a session: it is in a store, or it is a replaced
-/// file that is kept next to the new one for a while.
+/// Whether a path belongs to the tools and is not a session: it is a store, or a replaced file that
+/// is kept next to the new one for a while.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =
@@ -311,23 +316,24 @@ pub fn is_kept_aside(path: &Path) -> bool {
     name.is_some_and(|name| is_retained(&name)) || is_store(path)
 }
 
-/// Whether a directory is a store. Checks what every store contains, so a store of another format,
-/// or one that lost its FORMAT, is recognized, too.
+/// Whether a directory is a store. Checks what every store contains, so that a store of another
+/// format, or one that lost its FORMAT, is recognized as well.
 pub fn is_store(dir: &Path) -> bool {
     let has = |name| dir.join(name).is_dir();
     let is_whole = || has("locks") && has("memory/session-summaries");
     has("context") && (dir.join("FORMAT").is_file() || is_whole())
 }
 
-/// The store's lock. It protects sequence numbers, the renames that commit, gc and audit records.
-/// It is never held while a tool reads stdin, writes stdout or waits for the network, because other
-/// runs would have to wait as well.
+/// The store's lock. It protects the sequence numbers, the renames that commit snapshots, the
+/// removals of gc, and the audit log. It is never held while a tool reads stdin, writes stdout or
+/// waits for the network, because other runs would have to wait as well.
 pub(crate) struct StoreLock<'a> {
     pub(crate) store: &'a Store,
     file: File,
 }
 
-/// A session's lock. A tool that replaces the session file holds it from plan to commit.
+/// A session's lock. A tool that replaces the session file holds the lock from its first look at
+/// the file until the new content is in place.
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
@@ -338,7 +344,7 @@ pub struct SessionLock {
 impl SessionLock {
     /// Records durably that this run may leave files next to the session file.
     pub(crate) fn remember(&self, store: &Store) {
-        // If this cannot be flushed, gc still finds the files.
+        // If the lock file cannot be flushed, gc still finds those files.
         if os::sync_data(&self.file).is_ok() {
             let _ = sync_dir(&store.locks());
         }
@@ -347,7 +353,8 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // If the file remains, the next run looks for leftovers, as after a kill.
+        // If this process leaves an unfinished file, keep the content of the lock file, so that the
+        // next run looks for leftovers, as after a kill.
         if !is_left() {
             let _ = self.file.set_len(0);
         }
@@ -364,7 +371,7 @@ struct Counter {
 }
 
 /// The content of a session's lock file while a run holds it. Other runs name the holder in their
-/// message, and if the holder is killed, the next run knows that.
+/// error messages. If the holder is killed, the content remains and tells the next run to clean up.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -372,8 +379,8 @@ struct Holder {
 }
 
 impl StoreLock<'_> {
-    /// The current time and the next number of the store. The number is higher than every one
-    /// before it, even if their snapshots are gone.
+    /// The current time and the next number of the store. The number is higher than every number
+    /// assigned before, even if those snapshots are gone.
     pub(crate) fn next_stamp(&mut self) -> Result<Stamp> {
         let time = self.store.now();
         let last = match read_json::<Counter>(&self.file) {
@@ -381,7 +388,8 @@ impl StoreLock<'_> {
             None => self.count()?,
         };
         let next = Counter { sequence: last.sequence + 1, latest: last.latest.max(time) };
-        // Flush it to the disk: the next run does not count the snapshots again.
+        // Flush the counter to the disk, because the next run trusts it and does not count the
+        // snapshots again.
         self.write_counter(&next)?;
         Ok(Stamp { sequence: next.sequence, time })
     }
@@ -433,7 +441,8 @@ pub(crate) fn read_derived<T: DeserializeOwned + Default>(path: &Path) -> T {
     file.and_then(|file| read_json(&file)).unwrap_or_default()
 }
 
-/// One write, then a truncation, so that a killed run never loses the number.
+/// Overwrites the file in one write and truncates it afterwards, so that a killed run never loses
+/// the number.
 fn write_json(file: &File, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
@@ -505,7 +514,7 @@ mod store_tests {
         }
     }
 
-    /// P3: a store that others can write to, or a folder that is not a store.
+    /// P3: a store that others can write to, and a folder that is not a store, are refused.
     #[test]
     fn unsafe_and_unknown_directories_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");

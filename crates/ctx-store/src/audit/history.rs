@@ -1,4 +1,4 @@
-//! The history of sessions, read from the audit log and the snapshots, one event at a time.
+//! The history of sessions: the operations on them, as the audit log records them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,31 +12,32 @@ use crate::error::Result;
 use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
-/// A record of the audit log: an operation on a session. Fields that older or newer tools did not
-/// write are empty.
+/// An operation on a session, as the audit log records it. Fields that the version of the tool did
+/// not write are empty.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// When the operation ended, or when it started if it did not finish.
     pub time: DateTime<Utc>,
-    /// `ctx-compact`.
+    /// The name of the tool: `ctx-compact`.
     pub tool: String,
-    /// `snapshot`, `compact`, `rollback`, `gc`, …
+    /// The kind of operation: `snapshot`, `compact`, `rollback`, `gc`, …
     pub op: String,
-    /// `done`; `failed` if the operation changed nothing; `intent` if the run was killed or failed.
+    /// How the operation ended: `done`; `failed` if it changed nothing; `intent` if the run was
+    /// killed or failed.
     pub phase: String,
     /// The id of the operation.
     pub operation: String,
     /// Names of the flags that were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
-    /// The session; none if the operation may concern several.
+    /// The session; `None` if the operation may concern several sessions.
     pub session: Option<String>,
     /// The snapshots that the operation made or removed. For a replacement, the snapshot of the old
     /// content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
-    /// The restored snapshot.
+    /// The snapshot that a rollback restored.
     pub restored: Option<String>,
     /// The hash of the new content, or of the snapshot.
     pub sha256: Option<String>,
@@ -54,7 +55,7 @@ pub struct Event {
     pub messages_after: Option<u64>,
     /// How a compaction ended.
     pub outcome: Option<String>,
-    /// All other members.
+    /// All other members of the record.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
@@ -63,7 +64,7 @@ impl Event {
     /// Parses a line of the log; `None` if the line is incomplete.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut event: Self = serde_json::from_slice(line).ok()?;
-        // The hash means nothing without the rest of the log.
+        // The hash of the previous line means nothing outside the log.
         event.others.remove("prev");
         event.others.remove("pid");
         Some(event)
@@ -92,7 +93,7 @@ impl Store {
             if sessions.iter().any(is_named)
                 && let Some(event) = Event::parse(line).and_then(|event| event.of(sessions))
             {
-                // The record of the end replaces that of the start.
+                // The record of the end of an operation replaces the record of its start.
                 events.insert(event.operation.clone(), event);
             }
         })?;
@@ -114,7 +115,7 @@ impl Store {
     }
 }
 
-/// Drops events that another event already covers.
+/// Drops events that are part of another event in the list, such as the snapshot before a rollback.
 fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let has_part = |event: &&Event| {
         matches!(event.op.as_str(), "compact" | "rollback" | "output" | "withdraw")
@@ -175,7 +176,8 @@ mod history_tests {
         assert!(history(&bench, "dem").is_empty());
     }
 
-    /// A killed run is listed as begun. Incomplete lines and unknown members do no harm.
+    /// A killed run is listed with the phase `intent`. Incomplete lines and unknown members do no
+    /// harm.
     #[test]
     fn an_unfinished_operation_is_listed_as_begun() {
         let bench = Bench::new();
@@ -209,7 +211,7 @@ mod events_tests {
 
     use crate::tests::Bench;
 
-    /// Incomplete, foreign and endless lines are counted and do no harm.
+    /// Lines that are incomplete, very long, or from another program are counted and do no harm.
     #[test]
     fn what_is_no_record_is_counted_and_passed_over() {
         let bench = Bench::new();

@@ -1,7 +1,7 @@
 //! The audit log: which tool did what to the store, and when. Each operation has two records, one
-//! before it and one after it, so that an operation that was interrupted is visible. Each record is
-//! a single write and begins with the sha256 of the previous line, so that a change, a removal or
-//! an insertion is visible. An attempt that changed nothing has one record.
+//! before it and one after it, so that an interrupted operation is visible. Each record is a single
+//! write and begins with the sha256 of the previous line, so that a change, a removal or an
+//! insertion is visible. An attempt that changed nothing has one record.
 //!
 //! Besides ids, hashes and sizes, a record has only numbers and fixed words, so no session text and
 //! no value of a flag can get into the log.
@@ -32,17 +32,17 @@ use crate::store::{Store, StoreLock};
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// How the session was compacted.
+    /// How the session was compacted; `None` for other changes.
     #[serde(flatten)]
     pub compaction: Option<Compaction>,
-    /// The method of the summary.
+    /// How the summary was made; `None` if the operation made no summary.
     #[serde(flatten)]
     pub summing: Option<Summing>,
     /// The time from the start until the new content was ready to be written.
     pub duration_ms: Option<u64>,
     /// The snapshot whose bytes are the new content, for a rollback.
     pub restored: Option<String>,
-    /// What the new session keeps of the old one, by class.
+    /// How many items of the old session survive in the new one, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: Survived,
 }
@@ -51,9 +51,9 @@ pub struct Figures {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Compaction {
-    /// The preset, if the policy is one.
+    /// The name of the preset, if the policy is a preset.
     pub preset: Option<&'static str>,
-    /// How it ended.
+    /// How the compaction ended, as one of the fixed words in docs/json.md.
     pub outcome: &'static str,
     /// Whether everything is in order, so that no person needs to act.
     pub success: bool,
@@ -63,20 +63,20 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// Tokens of the context after the compaction.
     pub tokens_after: u64,
-    /// Tokens after, divided by tokens before.
+    /// The tokens after the compaction, divided by the tokens before it.
     pub ratio: Option<f64>,
     /// The target for the tokens of the whole context.
     pub target_tokens: Option<u64>,
-    /// Messages before, without system messages.
+    /// Messages before the compaction, without system messages.
     pub messages_before: u64,
-    /// Messages after, without system messages.
+    /// Messages after the compaction, without system messages.
     pub messages_after: u64,
 }
 
 /// How a summary was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// `extractive`, `rule`, `llm`, or `none` without a summary.
+    /// The method: `extractive`, `rule` or `llm`; `none` if there is no summary.
     pub method: &'static str,
     /// Whether code wrote the summary because the model failed to.
     pub fell_back: bool,
@@ -84,7 +84,7 @@ pub struct Summing {
     pub model_calls: u64,
     /// Input tokens, as reported by the server; null if it reported none.
     pub model_tokens_in: Option<u64>,
-    /// Output tokens of the model.
+    /// Output tokens, as reported by the server; null if it reported none.
     pub model_tokens_out: Option<u64>,
     /// The time spent waiting for the model, including pauses between retries.
     pub model_ms: u64,
@@ -93,31 +93,32 @@ pub struct Summing {
 /// How many items of each class (asks, constraints, …) survived a compaction.
 pub type Survived = BTreeMap<&'static str, ClassCounts>;
 
-/// The items of one class, by what happened to them.
+/// How many items of one class were kept, can be recovered, or are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClassCounts {
-    /// The new session has them.
+    /// Items that the new session still contains.
     pub retained: u64,
-    /// The new session refers to them.
+    /// Items that the new session only refers to.
     pub recoverable: u64,
-    /// Only the snapshot of the old session has them.
+    /// Items that only the snapshot of the old session contains.
     pub lost: u64,
 }
 
-/// The facts that a record has about an operation: ids, hashes and sizes, never values or text.
+/// The facts about an operation that a record in the log states: ids, hashes and sizes, never
+/// values or text.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
-    /// The session; none if the operation may concern several.
+    /// The session; `None` if the operation may concern several sessions.
     pub session: Option<String>,
     /// The snapshots that the operation made, restored or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
-    /// Hash of the session file before.
+    /// The sha256 of the session file before the operation.
     pub sha256_before: Option<String>,
-    /// Hash of the session file, or of the snapshot, after.
+    /// The sha256 of the session file, or of the snapshot, after the operation.
     pub sha256: Option<String>,
-    /// The size of the file, or the bytes written.
+    /// The size of the file in bytes, or the number of bytes written.
     pub bytes: Option<u64>,
     /// The number of bytes that were appended to the session file, which was not replaced.
     pub added_bytes: Option<u64>,
@@ -131,7 +132,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of an operation on one session, with all others empty.
+    /// The facts of an operation on one session. All other fields are empty.
     pub fn of(session: &SessionId) -> Self {
         Self { session: Some(session.to_string()), ..Self::default() }
     }
@@ -156,7 +157,7 @@ pub struct Operation {
 
 #[derive(Serialize)]
 struct Record<'a> {
-    /// The first member: the sha256 of the previous line.
+    /// The sha256 of the previous line. This must be the first member of the record.
     prev: String,
     time: String,
     operation: &'a str,
@@ -183,7 +184,8 @@ impl Store {
         log.map_or_else(|| Ok(Vec::new()), check).or_cannot("read", &self.audit_log())
     }
 
-    /// Calls `see` with each line of the audit log, or with the start of a line that is too long.
+    /// Calls `see` with each line of the audit log, or with the start of a line that is too long to
+    /// be a record.
     pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<()> {
         let Some(log) = self.open_audit_log()? else { return Ok(()) };
         let see_first = |piece: &[u8], begins: bool| {
@@ -262,20 +264,20 @@ impl StoreLock<'_> {
     }
 }
 
-/// The start of a record in the chain.
+/// The bytes with which every record in the chain begins.
 const PREV: &[u8] = b"{\"prev\":\"";
-/// The number of digits of a hash.
+/// The number of hex digits in a sha256.
 const DIGITS: usize = 64;
-/// The number of bytes of a line that are parsed. They include the hash and the time.
+/// The number of bytes at the start of a line that are searched for the time of the record.
 const HEAD: usize = 256;
 const BLOCK: usize = 64 * 1024;
 
-/// The hash that the first record of a log has in place of a previous one.
+/// The hash in the first record of a log, which has no previous line: 64 zeros.
 fn none_before() -> String {
     "0".repeat(DIGITS)
 }
 
-/// The range of the last line of a log, without its line end.
+/// The byte range of the last line of a log, without its line end; `None` if the log is empty.
 fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     let length = log.metadata()?.len();
     let mut byte = [0];
@@ -299,15 +301,15 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     Ok(Some(start..end))
 }
 
-/// The sha256 of the last line of a log, for the next record. If a killed run left half a record,
-/// that counts as a line.
+/// The sha256 of the last line of a log, which the next record will contain. Half a record that a
+/// killed run left counts as a line.
 fn hash_of_last(mut log: &File) -> io::Result<String> {
     let Some(Range { start, end }) = last_line(log)? else { return Ok(none_before()) };
     log.seek(SeekFrom::Start(start))?;
     hash(&mut log.take(end - start))
 }
 
-/// The time of the last record of a log.
+/// The time in the last record of a log; `None` if it cannot be read.
 pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
     let Range { start, end } = last_line(log).ok()??;
     let mut head = vec![0; usize::try_from(end - start).map_or(HEAD, |left| left.min(HEAD))];
@@ -322,9 +324,9 @@ pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
 /// A line of the audit log that does not match the line before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenLink {
-    /// Its number, from 1.
+    /// The number of the line, from 1.
     pub line: u64,
-    /// The problem.
+    /// What is wrong with the line.
     pub why: &'static str,
 }
 
@@ -334,7 +336,7 @@ const NO_BEGINNING: &str = "the records before it are missing";
 const NO_HASH: &str = "it is a record without the hash of the previous record";
 
 /// Checks the chain of hashes through a log, in bounded memory. Lines before the first record of
-/// the chain were written by older tools.
+/// the chain are accepted, because older versions of the tools wrote no hashes.
 fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     let mut broken = Vec::new();
     let (mut number, mut is_chained) = (0, false);
@@ -359,18 +361,19 @@ fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     Ok(broken)
 }
 
-/// The hash of the previous line that a line contains.
+/// The hash of the previous line, as a line of the log states it.
 fn prev(line: &[u8]) -> Option<&[u8]> {
     let (prev, rest) = line.strip_prefix(PREV)?.split_at_checked(DIGITS)?;
     let is_hash = prev.iter().all(u8::is_ascii_hexdigit) && rest.starts_with(b"\"");
     is_hash.then_some(prev)
 }
 
-/// The longest line of ours. A longer line is foreign and is read in pieces of this length, so that
-/// memory stays bounded.
+/// The longest line, in bytes, that the tools write. A longer line comes from another program and
+/// is read in pieces of this length, so that memory stays bounded.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Calls `see` with each piece of each line of a log, and whether the piece starts the line.
+/// Calls `see` with each piece of each line of a log, and with `true` if the piece is the start of
+/// its line.
 fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
     let mut log = BufReader::with_capacity(128 * 1024, log);
     let (mut piece, mut begins) = (Vec::new(), true);
@@ -401,7 +404,7 @@ mod chain_tests {
         }
     }
 
-    /// An interrupted read continues.
+    /// A check of the chain continues after a signal interrupts a read.
     #[test]
     fn a_chain_is_followed_through_interruptions() {
         let log = b"{\"time\":\"written by an older tool\"}\nhalf a line\n";

@@ -1,13 +1,13 @@
 //! Files that appear completely or not at all, and the exchange of two names.
 //!
 //! A new file is written next to its target, flushed to the disk and renamed. A reader therefore
-//! sees the old file or the complete new one, also after a power cut.
+//! sees either the old file or the complete new one, even after a power cut.
 //!
 //! A session file is replaced by exchanging its name with that of the new file, because an exchange
-//! loses neither file. First the new file gets a name that no run takes for an unfinished file, so
-//! that no other run removes it. The file that comes out is checked afterwards: if an agent put
-//! another file in place since the last check, the names are exchanged back. Nothing is removed
-//! before it is known.
+//! loses neither file. First the new file gets a name that does not mark it as unfinished, so that
+//! no other run removes it. The file that the exchange replaced is checked afterwards: if an agent
+//! put another file in place after the last check, the names are exchanged back. No file is removed
+//! before it has been checked.
 //!
 //! A temporary file is locked for as long as its writer lives, so that later runs can recognize and
 //! remove the files of dead writers.
@@ -33,7 +33,7 @@ use crate::fs::{
 };
 use crate::os;
 
-/// The number of exchanges to try if other processes interfere.
+/// How often to exchange the names again while other processes interfere.
 const ROUNDS: usize = 16;
 
 /// Gives a finished file its name, which must be free.
@@ -61,7 +61,7 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
 /// exchange names.
 ///
 /// Calls `taken_out` with each foreign file before it is restored. An agent may have read our file
-/// meanwhile, and may soon replace the foreign one with what it made of ours.
+/// meanwhile, and may soon overwrite the foreign file with a new version of ours.
 pub(crate) fn take_the_place(
     new: &mut TempName,
     aside: PathBuf,
@@ -93,8 +93,9 @@ pub(crate) fn take_the_place(
     }
 }
 
-/// Exchanges the names again until the file that comes out is the one that was put in before. Then
-/// the newest file is at `path`, and no other process has interfered.
+/// Exchanges the names again until an exchange removes from `path` exactly the file that the
+/// previous one placed there. Then no other process has interfered in between, and the newest file
+/// is at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -125,14 +126,15 @@ fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
     done
 }
 
-/// The number of bytes to gather before a write.
+/// The number of bytes that are buffered before each write.
 const BUFFER: usize = 128 * 1024;
 
-/// The target of a new file, and the file that had its name at the first check.
+/// The path that a new file will get, and the file that was there at the first check.
 #[derive(Debug)]
 pub struct OutputTarget {
     target: PathBuf,
-    /// The existing file, whose mode and owner the new one gets, or a link to a missing file.
+    /// The metadata of the existing file, whose mode and owner the new file gets, or of a link to a
+    /// missing file; `None` if nothing was there.
     replaced: Option<fs::Metadata>,
 }
 
@@ -152,7 +154,7 @@ impl OutputTarget {
         Ok(Self { target, replaced })
     }
 
-    /// The existing file.
+    /// The metadata of the existing file; `None` if there is no file.
     pub fn file(&self) -> Option<&fs::Metadata> {
         self.replaced.as_ref().filter(|replaced| replaced.is_file())
     }
@@ -169,9 +171,9 @@ impl OutputTarget {
 
 /// A file that is written completely or not at all.
 ///
-/// The target does not change until [`AtomicFile::commit`]. A value dropped before that removes
-/// what it wrote. The next [`AtomicFile::create`] for the same target removes what a killed run
-/// left next to it.
+/// The target does not change until [`AtomicFile::commit`]. If the value is dropped before that, it
+/// removes the temporary file. The next [`AtomicFile::create`] for the same target removes what a
+/// killed run left next to it.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<TempFile>,
@@ -266,7 +268,7 @@ const MARK: &str = ".ctx-tmp-";
 pub(crate) struct TempName {
     pub(crate) path: PathBuf,
     pub(crate) keep: bool,
-    /// The file that has the name.
+    /// The device and inode number of the file to which the name was given.
     pub(crate) id: FileId,
 }
 
@@ -295,9 +297,9 @@ pub(crate) fn is_left() -> bool {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// An unfinished file. It holds a kernel lock for as long as its writer lives. So [`reap`] can
-/// recognize the file of a dead writer without guessing from its age or from process ids. Dropping
-/// it removes the file, unless [`TempFile::keep`] was called.
+/// An unfinished file. It holds a kernel lock for as long as its writer lives. The lock lets
+/// [`reap`] recognize the file of a dead writer without guessing from its age or from process ids.
+/// Dropping it removes the file, unless [`TempFile::keep`] was called.
 #[derive(Debug)]
 pub(crate) struct TempFile {
     // Must be dropped before the file is closed: until then, no other file gets its inode number.
@@ -317,8 +319,8 @@ impl TempFile {
     /// Creates the file `.STEM.ctx-tmp-…` in `dir`. Its mode is `mode` less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
-            // The name has never been used: another run that has just read an old name, and is
-            // about to remove that file, must not find a new file under it.
+            // Use a name that no file has had before: another run that has just read an old name,
+            // and is about to remove that file, must not find a new file under it.
             let path = dir.join(marked(stem, MARK, &never_used()));
             let opened = careful().write(true).create_new(true).mode(mode).open(&path);
             let file = match opened {
@@ -326,7 +328,8 @@ impl TempFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            // A file system without locks has no cleanup either, so ignore the failure.
+            // On a file system without locks, no other run removes the file either, so ignore the
+            // failure.
             let _ = try_lock(&file, PATIENCE);
             let meta = file.metadata();
             let meta = meta.inspect_err(|_| LEFT.store(true, Ordering::Relaxed))?;
@@ -359,7 +362,7 @@ impl Write for TempFile {
     }
 }
 
-/// The name `.STEM`, the mark and `end`.
+/// A file name that consists of a dot, the stem, the mark and `end`.
 pub(crate) fn marked(stem: &OsStr, mark: &str, end: &str) -> OsString {
     let mut name = OsString::from(".");
     name.push(OsStr::from_bytes(short(stem)));
@@ -389,7 +392,7 @@ pub(crate) fn reap(dir: &Path) -> usize {
     reap_those(dir, |_| true)
 }
 
-/// Does the same, but only for files of these targets.
+/// Does the same as [`reap`], but only for unfinished files of these targets.
 pub(crate) fn reap_all(dir: &Path, targets: &HashSet<OsString>) -> usize {
     let stems: HashSet<&[u8]> = targets.iter().map(|name| short(name)).collect();
     reap_those(dir, |stem| stems.contains(stem))
@@ -410,15 +413,15 @@ fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
         .count()
 }
 
-/// Splits a name that [`marked`] made, at the mark. The first part is the name of the target or the
-/// start of it.
+/// Splits a name that [`marked`] made into the parts before and after the mark. The first part is
+/// the name of the target, or its beginning if the name is long.
 fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     let rest = name.as_bytes().strip_prefix(b".")?;
     let at = memmem::rfind(rest, mark.as_bytes())?;
     Some((&rest[..at], &rest[at + mark.len()..]))
 }
 
-/// The paths in `dir` whose names [`marked`] made of `stem`, each with its end.
+/// The paths in `dir` whose names [`marked`] made from `stem`, each with the text after the mark.
 pub(crate) fn marked_in(
     dir: &Path,
     stem: &OsStr,
@@ -432,8 +435,8 @@ pub(crate) fn marked_in(
 }
 
 /// Opens and locks a file, unless its writer is alive. The caller keeps the lock until the file is
-/// removed: a writer that waits for it in [`TempFile::create`] then sees that its file is gone and
-/// starts again.
+/// removed: a writer that waits for the lock in [`TempFile::create`] then sees that its file is
+/// gone and creates another.
 fn abandoned(path: &Path) -> Option<File> {
     let file = open_plain(path).ok()?;
     try_lock(&file, Duration::ZERO).is_ok().then_some(file)

@@ -1,5 +1,5 @@
-//! Lists and removes the contents of a folder. The standard library panics if it cannot close the
-//! folder, and fails if a signal interrupts the open.
+//! Lists and removes the contents of a folder. This module does not use the standard library for
+//! that, which panics if it cannot close the folder and fails if a signal interrupts the open.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -48,7 +48,7 @@ impl Iterator for Entries {
     }
 }
 
-/// Removes a file, or a folder with everything in it. Follows no link.
+/// Removes a file, or a folder with everything in it. Does not follow links.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     remove_in(CWD, path.as_os_str())
 }
@@ -56,7 +56,7 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
 fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) => return Ok(()),
-        // For a folder, Linux reports the first, other systems the second.
+        // For a folder, Linux reports EISDIR, and other systems report EPERM.
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
@@ -66,7 +66,7 @@ fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     let names = Entries::of_open(&inner)?.collect::<io::Result<Vec<_>>>()?;
     for name in names {
         match remove_in(inner.as_fd(), &name) {
-            // Another process has removed it.
+            // Another process has removed the entry meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }

@@ -1,6 +1,6 @@
 //! File-system calls that the rest of the crate uses. Files are opened without following a link and
-//! without blocking on a FIFO, locks have a time limit, new names are made durable. Also the hashes
-//! of what a reader returns.
+//! without blocking on a FIFO, locks have a time limit, and new names are made durable. This module
+//! also computes hashes of the bytes that a reader returns.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -22,17 +22,18 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
 use crate::os::{self, is_link_error};
 
-/// How long to wait for a lock that other runs hold for milliseconds.
+/// How long to wait for a lock that other runs hold for only a few milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to try a lock that other runs hold for as long as they live. It is not zero, because a
-/// process that another thread has just forked holds our lock until it executes its program.
+/// How long to wait for a lock that other runs hold for as long as they live. This is not zero,
+/// because a process that another thread has just forked holds our lock until it executes its
+/// program.
 pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
-/// The time between two attempts.
+/// The pause between two attempts to take a lock or to open a leased file.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Opens for reading, without following a link and without blocking on a FIFO.
+/// Options that open a file for reading, without following a link and without blocking on a FIFO.
 pub(crate) fn careful() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -40,14 +41,14 @@ pub(crate) fn careful() -> OpenOptions {
     options
 }
 
-/// Opens for reading as [`careful`] does, but waits if another run holds a lease on the file, as a
-/// run does that is about to rename it. The flag that prevents blocking on a FIFO would make such
-/// an open fail.
+/// Opens a file with the options of [`careful`], but waits while another run that is about to
+/// rename the file holds a lease on it. Without the wait, the flag that prevents blocking on a FIFO
+/// would make the open fail.
 pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
     open_patiently(&careful(), path)
 }
 
-/// The same with other options.
+/// Does the same as [`open_careful`] with other options.
 pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let begun = Instant::now();
     loop {
@@ -92,25 +93,25 @@ pub(crate) fn only_regular(
     }
 }
 
-/// The device and the inode number of a file. No other file has them while this one is open or has
-/// a name.
+/// The device and the inode number of a file. No other file has the same pair as long as this one
+/// is open or has a name.
 pub(crate) type FileId = (u64, u64);
 
 pub(crate) fn id_of(meta: &Metadata) -> FileId {
     (meta.dev(), meta.ino())
 }
 
-/// The identity of the file with this name. Follows no link.
+/// The device and inode number of the file at `path`. Does not follow a link.
 pub(crate) fn file_id(path: &Path) -> io::Result<FileId> {
     fs::symlink_metadata(path).map(|meta| id_of(&meta))
 }
 
-/// Whether both describe the same file.
+/// Whether two sets of metadata describe the same file.
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     id_of(one) == id_of(other)
 }
 
-/// Whether both describe the same file, unchanged.
+/// Whether two sets of metadata describe the same file, with the same length and modification time.
 pub(crate) fn is_unchanged(now: &Metadata, then: &Metadata) -> bool {
     let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
     is_same_file(now, then) && state(now) == state(then)
@@ -138,7 +139,7 @@ pub(crate) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Whether this name exists. Follows no link.
+/// Whether something exists at `path`, even a link that leads nowhere.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     let found = if_there(fs::symlink_metadata(path).or_cannot("read", path))?;
     Ok(found.is_some())
@@ -164,7 +165,7 @@ pub(crate) fn sync_name(path: &Path) -> Result<()> {
     synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
 }
 
-/// The names in a folder that are UTF-8; an empty list if there is no folder.
+/// The names in a folder that are UTF-8; an empty list if the folder does not exist.
 pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = if_there(Entries::of(folder).or_cannot("read", folder))?;
@@ -174,8 +175,8 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Locks a file. If another process holds the lock, tries again until `patience` is over. A signal
-/// does not end the attempt.
+/// Locks a file. If another process holds the lock, tries again until `patience` has passed. A
+/// signal does not end the attempt.
 pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockError> {
     let begun = Instant::now();
     loop {
@@ -189,7 +190,7 @@ pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockErr
     }
 }
 
-/// Locks the file at `path` like [`try_lock`]; `busy` is the message if it stays locked.
+/// Locks the file at `path` like [`try_lock`]; `busy` is the message if the file stays locked.
 pub(crate) fn lock(
     file: &File,
     path: &Path,
@@ -202,7 +203,7 @@ pub(crate) fn lock(
     })
 }
 
-/// Waits long enough for a run that wants a lock to notice that it is free.
+/// Waits long enough for a run that wants a lock to notice that the lock is free.
 pub(crate) fn let_others_in() {
     std::thread::sleep(2 * POLL);
 }
@@ -216,7 +217,7 @@ pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     })
 }
 
-/// The sha256 of the rest of `reader`.
+/// The sha256 of all remaining bytes of `reader`, in hex digits.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     let mut hasher = Context::new(&SHA256);
     hash_into(&mut hasher, reader)?;
@@ -230,19 +231,19 @@ pub(crate) fn fingerprint() -> Xxh3 {
     Xxh3::with_seed(*SEED)
 }
 
-/// The fingerprint of the rest of `reader`.
+/// The fingerprint of all remaining bytes of `reader`.
 pub(crate) fn fingerprint_of(reader: &mut impl Read) -> io::Result<u128> {
     let mut fingerprint = fingerprint();
     read_through(reader, |bytes| fingerprint.update(bytes))?;
     Ok(fingerprint.digest128())
 }
 
-/// Hashes the rest of `reader` and returns its length.
+/// Hashes all remaining bytes of `reader` and returns their number.
 pub(crate) fn hash_into(hasher: &mut Context, reader: &mut impl Read) -> io::Result<u64> {
     read_through(reader, |bytes| hasher.update(bytes))
 }
 
-/// Calls `add` with the rest of `reader`, block by block, and returns its length.
+/// Calls `add` with all remaining bytes of `reader`, block by block, and returns their number.
 pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
     let add = |bytes: &[u8]| {
         add(bytes);
@@ -251,7 +252,8 @@ pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -
     each_block(reader, |read| read, add)
 }
 
-/// The same if `add` may fail; `named` turns a read error into the error of the caller.
+/// Does the same as [`read_through`] for an `add` that may fail. `named` turns a read error into
+/// the caller's error type.
 pub(crate) fn each_block<E>(
     reader: &mut (impl Read + ?Sized),
     named: impl Fn(io::Result<usize>) -> Result<usize, E>,
@@ -287,7 +289,7 @@ impl HashingReader {
         Self(Arc::new(Mutex::new(Input { reader, hasher })))
     }
 
-    /// The sha256 of the whole input. Reads the rest of it first.
+    /// The sha256 of the whole input. First reads whatever has not been read yet.
     pub fn finish(mut self) -> io::Result<String> {
         io::copy(&mut self, &mut io::sink())?;
         let input = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::Excluded;
 use crate::fs::folder::Entries;
 
-/// From linux/fcntl.h. The libc crate defines it for other systems only.
+/// `F_SETSIG` from linux/fcntl.h, which the libc crate defines only for other systems.
 const F_SETSIG: libc::c_int = 10;
 
 fn lease_type(excluded: Excluded) -> libc::c_int {
@@ -32,8 +32,8 @@ fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> libc::c_in
 
 /// Whether the kernel grants the lease; `None` if the file cannot have one.
 pub(super) fn set_lease(file: &File, excluded: Excluded) -> Option<bool> {
-    // The kernel signals us when a process opens the file. SIGURG is ignored by default; SIGIO
-    // would kill us.
+    // The kernel sends us a signal when a process opens the file. Ask for SIGURG, which is ignored
+    // by default; the usual SIGIO would kill us.
     if fcntl(file, F_SETSIG, libc::SIGURG) == -1 {
         return None;
     }
@@ -75,7 +75,8 @@ pub(super) fn writer_of(file: &File) -> Option<String> {
     None
 }
 
-/// Reads the access mode, the lowest two bits of the octal `flags:`.
+/// Whether a file in `/proc/PID/fdinfo` describes a handle that is open for writing. The access
+/// mode is the lowest two bits of the octal number after `flags:`.
 fn is_for_writing(info: &Path) -> bool {
     let info = fs::read_to_string(info).unwrap_or_default();
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -93,7 +94,8 @@ pub(crate) fn exchange_names(one: &Path, other: &Path) -> Result<(), Errno> {
     rename(one, other, RenameFlags::EXCHANGE)
 }
 
-/// Renames, and tries again if a signal interrupts it, as can happen on a FUSE file system.
+/// Renames a file, and tries again if a signal interrupts the call, as can happen on a FUSE file
+/// system.
 fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
     retry_on_intr(|| renameat_with(CWD, from, CWD, to, flags))
 }

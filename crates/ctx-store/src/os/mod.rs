@@ -26,10 +26,10 @@ pub(crate) use system::{exchange_names, rename_to_free_name};
 /// Which other processes a lease delays when they open the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excluded {
-    /// Processes that open it for writing.
+    /// Processes that open the file for writing.
     Writers,
-    /// All processes that open it. The kernel grants this only if our handle is open for writing
-    /// and is the only one.
+    /// All processes that open the file. The kernel grants this only if our handle is open for
+    /// writing and no other handle to the file exists.
     Everyone,
 }
 
@@ -44,8 +44,8 @@ pub(crate) enum LeaseAnswer<'f> {
 }
 
 /// A lease: the kernel delays other processes that open the file until the lease is dropped. It
-/// grants the lease only if no process has the file open in that way, so the request is also an
-/// atomic check. A search through the list of processes could not be atomic.
+/// grants the lease only if no such process has the file open already, so the request is also an
+/// atomic check, which a search through the list of processes could not be.
 ///
 /// A lease ends with its process. By default, the kernel revokes it after a process has waited for
 /// 45 seconds.
@@ -100,16 +100,19 @@ pub(crate) fn has_no_writer(file: &File) -> Option<bool> {
 /// Whether other processes have a file open for writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
-    /// No process has it open for writing, says the kernel.
+    /// According to the kernel, no process has the file open for writing.
     None,
-    /// No visible process has it open for writing. A process of another user or machine might.
+    /// No process that we can see has the file open for writing, but a process of another user or
+    /// on another machine might.
     NoneSeen,
-    /// A process has it open for writing: its name and id, if we are allowed to see them.
+    /// A process has the file open for writing. The text is its name and id, or "a process" if we
+    /// are not allowed to see them.
     Some(String),
 }
 
 impl Writers {
-    /// Asks the kernel, and searches the processes if the kernel does not know.
+    /// Asks the kernel whether the file has writers, and searches `/proc` if the kernel does not
+    /// know.
     pub(crate) fn of(file: &File) -> Self {
         match has_no_writer(file) {
             Some(true) => Self::None,

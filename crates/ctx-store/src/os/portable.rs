@@ -1,4 +1,5 @@
-//! Any Unix. The functions answer that the system does not know, or cannot do it.
+//! Fallbacks for every Unix: each function reports that the system does not know the answer or does
+//! not support the operation.
 
 use std::fs::File;
 use std::path::Path;

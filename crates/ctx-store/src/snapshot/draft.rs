@@ -1,9 +1,9 @@
-//! A snapshot in the making: copied, flushed to the disk, then committed. Counts the messages and
-//! the bad lines of the session on the way.
+//! A snapshot in the making: its bytes are copied, flushed to the disk, and then committed.
+//! Meanwhile, the messages and the bad lines of the session are counted.
 //!
 //! Bytes that the newest snapshot of a session already has are not stored again. A request for a
-//! snapshot returns that snapshot. A replacement needs a commit record of its own, so that it can
-//! be undone; its bytes then share the file of the earlier snapshot through a hard link.
+//! snapshot then returns the newest one. A replacement needs a commit record of its own, so that it
+//! can be undone; its bytes then share the file of the earlier snapshot through a hard link.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -30,23 +30,24 @@ use crate::store::{Store, StoreLock};
 
 const OTHER_BYTES: &str = "what is read back is not what was written";
 
-/// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing behind.
+/// Bytes that will become a snapshot. A draft that is dropped without [`Draft::commit`] leaves no
+/// files.
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
-    /// The bytes, if they are few.
+    /// A copy of the bytes in memory, if there are not more than `IN_MEMORY`.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
-    /// Receives the tally, which a thread counts or the caller hands over.
+    /// Receives the numbers of lines and messages, which a thread counts or the caller supplies.
     tally: Option<Receiver<io::Result<Tally>>>,
-    /// Hash of the bytes.
+    /// The sha256 of the bytes.
     pub(crate) sha256: String,
     /// The real path of the session file; `None` for stdin.
     pub(crate) source: Option<String>,
-    /// The new content of the session file, if it will be replaced.
+    /// The length and hash of the new content, if the session file will be replaced.
     pub(crate) replaced_by: Option<FileHash>,
-    /// Whether the session file itself stays, because lines are only appended. Then no old file
-    /// needs a second name.
+    /// Whether the session file stays in place because lines are only appended to it. Then there is
+    /// no old file that needs a second name.
     pub(crate) stays_in_place: bool,
     /// The number of tokens, if requested.
     pub tokens: Option<Tokens>,
@@ -75,9 +76,10 @@ impl Snapshot {
     }
 }
 
-/// The measurements of the bytes that pass.
+/// What is measured while the bytes are copied.
 pub(crate) struct Measured {
-    /// The hash of all bytes so far. It can be continued, to hash what will follow them.
+    /// The unfinished sha256 of all bytes so far. It can be continued with bytes that will be
+    /// appended.
     pub(crate) hasher: Context,
     fingerprint: Xxh3,
     pub(crate) bytes: u64,
@@ -99,11 +101,11 @@ impl Measured {
     }
 }
 
-/// The longest session whose bytes stay in memory while it is replaced.
+/// The size in bytes of the longest session that stays in memory while it is replaced.
 const IN_MEMORY: u64 = 32 << 20;
 
 impl Store {
-    /// Begins a snapshot of all bytes of `input`. Errors of reading call it `name`.
+    /// Begins a snapshot of all bytes of `input`. If a read fails, the error names `name`.
     pub fn draft(&self, mut input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
         let (hasher, fingerprint) = (Context::new(&SHA256), fingerprint());
@@ -135,7 +137,7 @@ impl Store {
         })
     }
 
-    /// The newest snapshot of a session, if it was taken on request and has the same bytes of the
+    /// The newest snapshot of a session, if it was taken on request and has the same bytes from the
     /// same file.
     pub(crate) fn known(
         &self,
@@ -177,7 +179,7 @@ impl Draft<'_> {
         Ok(file)
     }
 
-    /// The file with the bytes.
+    /// The bytes as a file that will not change.
     pub(crate) fn copy(&self) -> Result<FixedFile> {
         Ok(FixedFile::new(self.reader()?, self.memory.clone()))
     }
@@ -187,8 +189,8 @@ impl Draft<'_> {
         self.measured.fingerprint.digest128()
     }
 
-    /// Turns the draft into a snapshot. The data is written first, then meta.json: it makes the
-    /// snapshot valid, so it must never exist without the data.
+    /// Turns the draft into a snapshot. The data is written first, then meta.json: meta.json makes
+    /// the snapshot valid, so it must never exist without the data.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot> {
         let (snapshot, failed) = self.take(session, kind)?;
         match failed {
@@ -197,7 +199,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Does the same; the second result is a failure after the snapshot had become valid.
+    /// Does the same as [`Draft::commit`], but returns a failure that followed the commit together
+    /// with the snapshot.
     pub(crate) fn take(
         mut self,
         session: &SessionId,
@@ -232,8 +235,8 @@ impl Draft<'_> {
             if let Ok(true) = is_there {
                 return Ok((Snapshot { id, meta, fingerprint }, Some(error)));
             }
-            // Without its meta.json it is not a snapshot, so remove the bytes. If it is unclear
-            // whether meta.json exists, keep them, because a snapshot without its bytes would be
+            // Bytes without a meta.json are not a snapshot, so remove them. If it is unclear
+            // whether meta.json exists, keep the bytes, because a snapshot without them would be
             // damaged; ctx-gc removes them later.
             if let Ok(false) = is_there {
                 let _ = store.remove_snapshot(&id);
@@ -245,7 +248,8 @@ impl Draft<'_> {
         Ok((Snapshot { id, meta, fingerprint }, failed))
     }
 
-    /// Gives the bytes their name, by a rename or by a hard link to the equal bytes.
+    /// Gives the bytes their final name, by a rename or by a hard link to the equal bytes of an
+    /// earlier snapshot.
     fn put(self, id: &SnapshotId, equal: Option<EqualBytes>, meta: &mut Meta) -> Result<()> {
         if let Some(equal) = equal {
             if equal.link(self.store, id)? {
@@ -257,7 +261,7 @@ impl Draft<'_> {
         persist(self.temp, &self.store.data_path(id))
     }
 
-    /// Checks that the file has the bytes that were written, before anybody relies on it.
+    /// Checks that the file contains the bytes that were written, before the commit relies on it.
     fn read_back(&self) -> Result<()> {
         let path = self.temp.path();
         let mut file = open_plain(path).or_cannot("read", path)?;
@@ -267,8 +271,8 @@ impl Draft<'_> {
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
     }
 
-    /// The next stamp for which the second name of a replaced file is free. That name may be taken
-    /// if a run with another store was killed.
+    /// The next stamp with which the second name of the replaced file is free. The name may be
+    /// taken if a run with another store was killed.
     fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;
@@ -289,23 +293,23 @@ impl Draft<'_> {
         replaced.and_then(|source| retained_name(source, sequence))
     }
 
-    /// Takes the tally from a caller who has read the bytes.
+    /// Accepts the numbers of lines and messages from a caller that has already counted them.
     pub(crate) fn counted(&mut self, tally: Tally) {
         let (sender, receiver) = channel();
         self.tally = sender.send(Ok(tally)).is_ok().then_some(receiver);
     }
 
-    /// Begins to count the lines in a thread, unless they are counted already.
+    /// Starts a thread that counts the lines and messages, unless they are already counted.
     pub(crate) fn count_meanwhile(&mut self) {
         if let (None, Ok(copy)) = (&self.tally, self.copy()) {
             let (counted, tally) = channel();
-            // If the system can start no thread, the tally is counted when it is needed.
+            // If no thread can be started, `tally` counts the lines.
             let _ = Builder::new().spawn(move || counted.send(tally_of(&copy)));
             self.tally = Some(tally);
         }
     }
 
-    /// Waits for the tally.
+    /// Waits for the numbers of lines and messages. Counts them now if no thread does.
     pub(crate) fn tally(&self) -> Result<Tally> {
         let counted = match self.tally.as_ref().map(Receiver::recv) {
             Some(Ok(counted)) => counted,
@@ -338,9 +342,10 @@ impl Draft<'_> {
         }
     }
 
-    /// Turns the draft into a snapshot, unless the newest snapshot of the session was requested,
-    /// too, and has the same bytes of the same file. In that case, that snapshot counts as new:
-    /// retention counts from now, and it gets the number of tokens.
+    /// Turns the draft into a snapshot, unless the newest snapshot of the session was also taken on
+    /// request and has the same bytes from the same file. In that case, that snapshot counts as
+    /// new: retention counts its age from now, and it gets the number of tokens if that was
+    /// counted.
     pub fn save(self, session: &SessionId) -> Result<Saved> {
         let source = self.source.as_deref();
         if let Some(known) = self.store.known(session, source, &self.sha256)
@@ -366,7 +371,7 @@ impl Draft<'_> {
         Ok(Some(Snapshot { id, meta, fingerprint: self.fingerprint() }))
     }
 
-    /// The file of the newest snapshot, if it has the same bytes.
+    /// The file of the session's newest snapshot, if that snapshot has the same bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
         let (Entry { id, .. }, bytes, meta) = self.store.newest_with(session, &self.sha256)?;
         let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };
@@ -388,7 +393,7 @@ fn tally_of(bytes: &FixedFile) -> io::Result<Tally> {
     tally(bytes.reader()?, bytes.reader()?)
 }
 
-/// Counts the lines and messages of a session. `again` must return the same bytes again.
+/// Counts the lines and messages of a session. `again` must return the same bytes as `reader`.
 pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
     let mut records = Records::open_twice(reader, Some(Box::new(again)), &Options::default())?;
     let dialect = records.dialect();
@@ -402,9 +407,9 @@ pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io:
 /// The result of a request for a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// The bytes are a new snapshot.
+    /// A new snapshot was taken.
     New(Snapshot),
-    /// The newest snapshot already has the bytes.
+    /// The newest snapshot already had the bytes.
     Again(Snapshot),
 }
 
@@ -440,7 +445,8 @@ impl EqualBytes {
 }
 
 impl Entry {
-    /// When the bytes were last saved.
+    /// When the bytes were last saved: when the snapshot was taken, or when it was last saved
+    /// again.
     pub(crate) fn last_saved(&self) -> chrono::DateTime<chrono::Utc> {
         let taken = self.id.stamp.time;
         let again = self.meta.as_ref().ok().and_then(|meta| meta.saved_again);
@@ -521,7 +527,7 @@ mod reuse_tests {
         assert!(is_again(&save(&bench, &path, None).expect("saved")));
     }
 
-    /// Other bytes, another file or a damaged snapshot need a new one.
+    /// Different bytes, another file, or damage to the newest snapshot require a new snapshot.
     #[test]
     fn what_is_not_surely_the_same_is_saved() {
         let bench = Bench::new();
@@ -548,8 +554,7 @@ mod reuse_tests {
         assert!(is_new(&path), "it has grown");
     }
 
-    /// Bytes that were saved long ago and are saved again today are kept like a new
-    /// snapshot.
+    /// Bytes that were saved long ago and are saved again today are kept as long as a new snapshot.
     #[test]
     fn what_was_saved_once_more_is_kept_from_then_on() {
         let bench = Bench::new();
@@ -559,7 +564,7 @@ mod reuse_tests {
         let listed = bench.store.now();
         bench.wait_days(1);
         save(&bench, &path, None).expect("saved");
-        // gc had listed it before it was saved again.
+        // Pretend that gc had listed the snapshot before it was saved again.
         let ids = [saved.clone()];
         let removed = bench.store.discard(&ids, &[], listed);
         assert!(removed.expect("looked").items.is_empty());
@@ -601,7 +606,7 @@ mod reuse_tests {
         let later = commit(SnapshotKind::PreRollback);
         assert_eq!(packed(&asked), packed(&later), "packed from the beginning");
         assert_eq!([text(0), text(1), text(2)], ["1\n"; 3]);
-        // Each is removed separately.
+        // Each snapshot can be removed without the others.
         bench.store.discard(&[asked, later], &[], bench.store.now()).expect("removed");
         bench.store.purge(None).expect("purged");
         assert_eq!(text(0), "1\n");

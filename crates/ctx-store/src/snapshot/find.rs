@@ -22,7 +22,7 @@ impl Store {
         found.map_err(|error| self.explained(error))
     }
 
-    /// Adds what the rest of the store knows about the name to the error.
+    /// Says in the error whether the name belongs to another session or to a snapshot in the trash.
     pub(crate) fn explained(&self, error: StoreError) -> StoreError {
         let StoreError::NoSnapshot(mut missing) = error else { return error };
         if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
@@ -35,7 +35,7 @@ impl Store {
         StoreError::NoSnapshot(missing)
     }
 
-    /// The id of the snapshot in another session that has this number or id.
+    /// The id of the snapshot with this number or id, whatever its session.
     fn elsewhere(&self, wanted: &str) -> Option<String> {
         let query = Query::new(wanted);
         let mut ids = self.catalog(None).ok()?.entries.into_iter().map(|entry| entry.id);
@@ -49,7 +49,8 @@ impl Store {
         self.require(session, false)
     }
 
-    /// The same, but items in the trash or set aside as damaged are enough.
+    /// Does the same as [`Store::require_session`], but accepts a session that has only items in
+    /// the trash or in `damaged/`.
     pub fn require_session_or_trash(&self, session: &SessionId) -> Result<()> {
         self.require(session, true)
     }
@@ -116,7 +117,7 @@ impl Catalog {
         }
     }
 
-    /// The newest snapshot before `time`, among those that `latest` could mean.
+    /// The newest snapshot taken before `time`. Considers the same kinds of snapshots as `latest`.
     pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry> {
         let newest = self.newest_by(|entry| entry.id.stamp.time < time);
         newest.ok_or_else(|| {
@@ -137,7 +138,7 @@ impl Catalog {
         newest.map(sequence).into_iter().collect()
     }
 
-    /// The last snapshot before a time and the first one after it.
+    /// The ids of the last snapshot before a time and of the first one after it.
     fn around(&self, when: When) -> Vec<String> {
         let entries = || self.entries.iter();
         let time = |entry: &&Entry| entry.id.stamp.time;
@@ -153,9 +154,8 @@ impl Catalog {
         oldest.map(|entry| entry.id.to_string())
     }
 
-    /// The newest snapshot that `is_wanted` accepts. Skips snapshots that do not count as the
-    /// state at a time: those that `ctx-rollback` took before it replaced the file, those of late
-    /// writes, and adopted ones.
+    /// The newest snapshot that `is_wanted` accepts. Skips the kinds that do not show the state of
+    /// the session at that time: `pre-rollback`, `late` and `adopted`.
     fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         use SnapshotKind::{Adopted, Late, PreRollback};
         let is_state = |entry: &Entry| {
@@ -195,7 +195,7 @@ pub(crate) struct Query<'a> {
     has_digits_only: bool,
 }
 
-/// The prefix of a hash. A hash of only digits needs it.
+/// The prefix of a hash. A hash that consists only of digits needs the prefix.
 const HASH: &str = "sha256:";
 
 impl<'a> Query<'a> {
@@ -206,7 +206,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The name as a number, if it can be nothing else.
+    /// The name as a number; `None` unless it consists only of digits.
     pub(crate) fn number(self) -> Option<u64> {
         // A number that is too large matches no snapshot.
         self.has_digits_only.then(|| self.text.parse().unwrap_or(u64::MAX))
@@ -230,19 +230,19 @@ impl<'a> Query<'a> {
         self.hash().is_some_and(|digits| digits.len() >= least && hash.starts_with(digits))
     }
 
-    /// Whether the name of this offloaded file begins with the name.
+    /// Whether the name of this offloaded file begins with the hash that the user typed.
     pub(crate) fn begins_file(self, file: &OffloadedFile) -> bool {
         self.hash().is_some_and(|digits| !digits.is_empty() && file.begins_with(digits))
     }
 
-    /// The digits of a hash.
+    /// The name as the digits of a hash; `None` if it has only digits and no `sha256:` before them.
     fn hash(self) -> Option<&'a str> {
         let named = self.text.strip_prefix(HASH);
         named.or_else(|| (!self.has_digits_only).then_some(self.text))
     }
 }
 
-/// From this many digits on, the user may have meant a hash.
+/// If a number has this many digits or more, the user may have meant a hash.
 const DIGITS_OF_A_HASH: usize = 12;
 
 impl MissingReason {
@@ -257,7 +257,7 @@ impl MissingReason {
     }
 }
 
-/// The number of names to propose.
+/// The most names that an error proposes.
 const PROPOSED: usize = 3;
 
 /// The known names that are similar to `wanted`, the most similar first.
@@ -282,7 +282,7 @@ mod query_tests {
     use super::Query;
     use crate::SnapshotId;
 
-    /// Digits are a number, even if they could be a day or a hash.
+    /// Digits alone are a number, even if they could be a day or the start of a hash.
     #[test]
     fn a_number_begins_nothing() {
         let id = SnapshotId::parse("20-a-20261121T234307.123456Z-0007").expect("an id");

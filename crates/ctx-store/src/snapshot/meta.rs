@@ -14,11 +14,12 @@ use crate::error::Result;
 use crate::fs::{file_id, file_names, hex};
 use crate::id::SnapshotId;
 
-/// The version of meta.json for a snapshot whose bytes are plain.
+/// The format number in the meta.json of a snapshot whose bytes are plain.
 pub(crate) const META_FORMAT: u32 = 1;
 
-/// The version for a snapshot whose bytes are packed. Tools that do not know packed bytes leave it
-/// alone. This is the newest version that we can read.
+/// The format number in the meta.json of a snapshot whose bytes are packed. Older tools, which
+/// cannot read packed bytes, leave such a snapshot alone. This is the newest format that we can
+/// read.
 pub(crate) const PACKED_FORMAT: u32 = 2;
 
 /// The commit record of a snapshot. It is written after the bytes: a snapshot exists only if this
@@ -26,10 +27,10 @@ pub(crate) const PACKED_FORMAT: u32 = 2;
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// The version of this file's format.
+    /// The format number of this file.
     pub format: u32,
-    /// `{session}-{time}-{number}`, the stem of the file name, by which renamed or swapped files
-    /// are noticed.
+    /// The id `{session}-{time}-{number}`. It is also the stem of the file name, so renamed or
+    /// swapped files are noticed.
     pub id: String,
     /// The session.
     pub session: String,
@@ -39,13 +40,14 @@ pub struct Meta {
     pub created: DateTime<Utc>,
     /// Why the snapshot was taken.
     pub kind: SnapshotKind,
-    /// The real path of the session file; `None` for stdin. Tools do not write to a file only
-    /// because a record names it.
+    /// The real path of the session file; `None` for stdin. No tool writes to a file merely because
+    /// a commit record names it.
     pub source: Option<String>,
     /// The name under which the replaced file is kept next to `source` until no process writes to
     /// it.
     pub retained: Option<String>,
-    /// The new content of the session file. If the file begins with it, the replacement happened.
+    /// The length and hash of the new content, if the snapshot was taken before a replacement. If
+    /// the session file begins with that content, the replacement happened.
     pub replaced_by: Option<FileHash>,
     /// The number of bytes.
     pub bytes: u64,
@@ -54,7 +56,7 @@ pub struct Meta {
     /// The number of bytes after the last line end, which belong to a line that was still being
     /// written.
     pub tail_bytes: u64,
-    /// The content of the lines.
+    /// The format of the session, and the numbers of its messages and bad lines.
     #[serde(flatten)]
     pub tally: Tally,
     /// The number of tokens, if requested.
@@ -63,7 +65,7 @@ pub struct Meta {
     pub sha256: String,
     /// When the same bytes were last saved again.
     pub saved_again: Option<DateTime<Utc>>,
-    /// The packed file, if any.
+    /// The length and hash of the packed file; `None` if the bytes are plain.
     pub packed: Option<FileHash>,
     /// Whether the user holds the snapshot, so that retention keeps it.
     #[serde(default)]
@@ -91,43 +93,44 @@ pub enum SnapshotKind {
 }
 
 impl SnapshotKind {
-    /// Whether it was taken because a file was about to be replaced.
+    /// Whether a snapshot of this kind is taken because a file is about to be replaced.
     pub(crate) fn is_of_replacement(self) -> bool {
         matches!(self, Self::PreRollback | Self::PreCompact)
     }
 
-    /// The word for it in meta.json.
+    /// The word for this kind in meta.json.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The length and hash of a file: of new content, or of a packed file.
+/// The length and hash of the new content of a session file, or of a packed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHash {
     /// The number of bytes.
     pub bytes: u64,
-    /// Their sha256.
+    /// The sha256 of the bytes, in hex digits.
     pub sha256: String,
 }
 
-/// A number of tokens in an encoding.
+/// The number of tokens of a session, counted with one encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     /// The number of tokens.
     pub count: u64,
-    /// `o200k_base`.
+    /// The name of the encoding: `o200k_base`.
     pub encoding: String,
 }
 
-/// The number of bytes of a file's name that go into the second name. A name may have 255 bytes in
-/// total.
+/// The most bytes of a session file's name that go into the second name of the replaced file. A
+/// file name may have 255 bytes in total.
 const LONGEST_NAME: usize = 220;
 
 /// The mark in the names of replaced files. It follows a dot and the target's name.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
-/// The name `.NAME.ctx-old-SEQUENCE`. It is hidden, so that no agent takes it for a session.
+/// The second name of a replaced file, `.NAME.ctx-old-SEQUENCE`. It is hidden, so that no agent
+/// takes the file for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
     let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
@@ -135,7 +138,8 @@ pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
 }
 
-/// The start of the last member: the sha256 of everything before it, so that a change is noticed.
+/// The beginning of the last member of meta.json. The member is the sha256 of everything before it,
+/// so that a change is noticed.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
 #[derive(Deserialize)]
@@ -144,8 +148,8 @@ struct Version {
 }
 
 impl Meta {
-    /// The path of the session file and the second path of the file that it replaced; `None` if
-    /// these are not names that we make.
+    /// The path of the session file and the second path of the file that it replaced; `None` unless
+    /// the tools could have made both names.
     pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
         let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
         let live = PathBuf::from(source);
@@ -159,14 +163,14 @@ impl Meta {
         self.retained_paths().is_some_and(|(_, retained)| file_id(&retained).is_ok())
     }
 
-    /// Whether it is a snapshot of the file whose real path is `path`. False for a snapshot of
+    /// Whether this is a snapshot of the file whose real path is `path`. False for a snapshot of
     /// stdin.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         let source = self.source.as_deref();
         source.is_some_and(|source| Path::new(source) == path)
     }
 
-    /// Its size in words: `3 messages, 4 lines, 120 bytes`.
+    /// The size of the snapshot in words: `3 messages, 4 lines, 120 bytes`.
     pub fn size(&self) -> String {
         let counts = [
             counted(self.tally.messages, "message"),
@@ -176,7 +180,7 @@ impl Meta {
         counts.join(", ")
     }
 
-    /// Records that the bytes are packed in that file.
+    /// Records that the bytes are now in this packed file.
     pub(crate) fn pack(&mut self, packed: FileHash) {
         self.format = PACKED_FORMAT;
         self.packed = Some(packed);
@@ -193,7 +197,7 @@ impl Meta {
         body.into_bytes()
     }
 
-    /// Whether a newer version of the tools wrote it. Such a file is not damaged.
+    /// Whether a newer version of the tools wrote this meta.json. Such a file is not damaged.
     pub(crate) fn is_newer(bytes: &[u8]) -> bool {
         let version = serde_json::from_slice::<Version>(bytes);
         version.is_ok_and(|version| version.format > u64::from(PACKED_FORMAT))
@@ -204,7 +208,7 @@ impl Meta {
         let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
         let changed = || "meta.json was changed: its own sha256 disagrees".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
-        // Check the version before the hash: a newer format may be hashed in another way.
+        // Check the version before the hash: a newer format may compute its hash in another way.
         let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         if !(META_FORMAT.into()..=PACKED_FORMAT.into()).contains(&version.format) {
             return Err(format!(
@@ -238,7 +242,7 @@ pub(crate) struct SnapshotFile {
     pub(crate) path: PathBuf,
 }
 
-/// The files in `dir` whose names are those of snapshot files.
+/// The files in `dir` that have the name of a snapshot file.
 pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
     let file = |name: String| {
         let stem = [META, PACKED, PLAIN].iter().find_map(|ending| name.strip_suffix(ending))?;

@@ -1,4 +1,4 @@
-//! The snapshots of a store: the list, the search by name, the checks, and the size of the store.
+//! The snapshots of a store: lists them, finds them by name, checks them, and measures the store.
 
 pub(crate) mod draft;
 pub(crate) mod find;
@@ -33,32 +33,32 @@ pub struct Catalog {
     /// Snapshots without a meta.json: the run was killed before its commit, or the file was
     /// removed.
     pub uncommitted: Vec<SnapshotId>,
-    /// When the list was made. Relative times such as "1 week ago" are counted from it.
+    /// When the list was made. Relative times such as "1 week ago" are counted back from this time.
     pub(crate) now: DateTime<Utc>,
 }
 
 /// A committed snapshot.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its id.
+    /// The id of the snapshot.
     pub id: SnapshotId,
-    /// Its commit record, or the reason why the snapshot cannot be trusted.
+    /// The commit record of the snapshot, or the reason why the snapshot cannot be trusted.
     pub meta: Result<Meta, Flaw>,
 }
 
 /// The reason why a snapshot cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// Its files differ from what was committed.
+    /// The files of the snapshot differ from what was committed.
     #[error("{0}")]
     Damaged(String),
-    /// Its files could not be read and may be intact.
+    /// The files of the snapshot could not be read and may be intact.
     #[error("{0}")]
     Unread(String),
 }
 
 impl Flaw {
-    /// The flaw that a failed check has found.
+    /// Turns the error of a failed check into the flaw of the snapshot.
     pub fn of_check(error: StoreError) -> Self {
         match error {
             StoreError::Damaged { why, .. } => Self::Damaged(why),
@@ -68,10 +68,10 @@ impl Flaw {
         }
     }
 
-    /// The flaw that a failed system call means for a snapshot.
+    /// Turns the error of a system call on a snapshot's file into the flaw of the snapshot.
     pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
-        // A path that is not a regular file is reported without an error number.
+        // The error for a path that is not a regular file has no error number.
         if is_gone || is_link_error(error) || error.raw_os_error().is_none() {
             Self::Damaged(text)
         } else {
@@ -80,8 +80,8 @@ impl Flaw {
     }
 }
 
-/// The number of bytes of a meta.json that are read. It cannot be longer, because it lists at most
-/// 100 bad lines.
+/// The most bytes that are read from a meta.json. A valid one is never longer, because it lists at
+/// most 100 bad lines.
 const LONGEST_META: u64 = 1 << 20;
 
 /// The raw bytes of a commit record.
@@ -92,7 +92,7 @@ pub(crate) fn bytes_of_meta(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Store {
-    /// Lists the snapshots of one session, or of all.
+    /// Lists the snapshots of one session, or of all sessions.
     pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog> {
         let mut catalog = Catalog { now: self.now(), ..Catalog::default() };
         for SnapshotFile { id, is_meta, .. } in snapshot_files(&self.snapshots())? {
@@ -100,12 +100,13 @@ impl Store {
                 continue;
             }
             let meta = is_meta.then(|| self.read_meta(&id));
-            // If this is unclear, count it as committed; otherwise gc would move its bytes away.
+            // If it is unclear whether meta.json exists, count the snapshot as committed; otherwise
+            // gc would move its bytes to the trash.
             let committed = is_there(&self.meta_path(&id)).unwrap_or(true);
             match meta {
                 None if committed => {}
                 None => catalog.uncommitted.push(id),
-                // gc has moved it away since the folder was listed.
+                // gc has moved the snapshot to the trash since the folder was listed.
                 Some(Err(_)) if !committed => {}
                 Some(meta) => catalog.entries.push(Entry { id, meta }),
             }
@@ -144,13 +145,13 @@ impl Store {
         Meta::from_bytes(&bytes, &id.to_string()).map_err(Flaw::Damaged)
     }
 
-    /// Checks a snapshot: both of its files exist, have the right names, hash and size. With
-    /// `read_data`, also checks the bytes against their hash.
+    /// Checks that both files of a snapshot exist, that their names and sizes are right, and that
+    /// meta.json is unchanged. With `read_data`, also checks the bytes against their hash.
     pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<()> {
         if read_data { self.open_verified(entry).map(drop) } else { entry.trusted_meta().map(drop) }
     }
 
-    /// Whether an undamaged snapshot, of one session or of any, has bytes with this sha256.
+    /// Whether an undamaged snapshot of the session, or of any session, has bytes with this sha256.
     pub fn has_snapshot_of(&self, session: Option<&SessionId>, sha256: &str) -> Result<bool> {
         for entry in self.catalog(session)?.entries {
             if entry.meta.as_ref().is_ok_and(|meta| meta.sha256 == sha256) {
@@ -202,14 +203,14 @@ impl Entry {
     }
 }
 
-/// The number of items in each state.
+/// How many checked items are intact, damaged or unreadable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
     /// Intact items.
     pub sound: usize,
     /// Damaged items.
     pub damaged: usize,
-    /// Items that may be intact.
+    /// Items that could not be read and may be intact.
     pub unread: usize,
 }
 

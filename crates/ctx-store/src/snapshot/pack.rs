@@ -2,8 +2,8 @@
 //!
 //! The packed file is written in `tmp/`, flushed, unpacked again and compared with the hash of the
 //! snapshot. Then it gets its name, then meta.json records it, and only then the plain file is
-//! removed. Each step is on the disk before the next one begins. So one of the two files is always
-//! complete, wherever a run stops, and the next run finishes the work.
+//! removed. Each step is on the disk before the next one begins. So wherever a run stops, one of
+//! the two files is complete, and the next run finishes the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
@@ -30,12 +30,12 @@ use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::{remove, sync_removal};
 
-/// Sessions are repetitive: a higher level makes hardly anything smaller, only slower. The
-/// measurements are in `docs/benchmarks.md`.
+/// The zstd compression level. A higher level makes packing much slower and the files hardly
+/// smaller; `docs/benchmarks.md` has the measurements.
 const LEVEL: i32 = 9;
 
-/// The distance within which repetitions are found: 16 MiB, which is all of nearly every session.
-/// Unpacking needs the same amount of memory.
+/// The distance over which zstd finds repetitions, as a power of two: 16 MiB, which is more than
+/// nearly every session has. Unpacking needs the same amount of memory.
 const WINDOW: u32 = 24;
 
 /// The size of a snapshot and of its packed file.
@@ -43,21 +43,21 @@ const WINDOW: u32 = 24;
 pub struct Packing {
     /// The size of the session.
     pub bytes: u64,
-    /// The size of the packed file, if there is one.
+    /// The size of the packed file; `None` in a dry run.
     pub packed_bytes: Option<u64>,
 }
 
 /// The result of a packing run.
 #[derive(Debug, Default)]
 pub struct PackReport {
-    /// Snapshots that are packed now.
+    /// The snapshots that this run packed, or would pack in a dry run.
     pub packed: Vec<(SnapshotId, Packing)>,
-    /// Failures. The snapshots concerned are unchanged.
+    /// The failures. Their snapshots are unchanged.
     pub failed: Vec<StoreError>,
 }
 
 impl PackReport {
-    /// Lists what a run would pack.
+    /// The report of a dry run, which lists what a run would pack.
     pub(crate) fn planned(entries: Vec<Entry>) -> Self {
         let packing = |meta: Meta| Packing { bytes: meta.bytes, packed_bytes: None };
         let entries = entries.into_iter();
@@ -83,7 +83,8 @@ fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
 }
 
 impl Store {
-    /// The intact snapshots among these that were taken at `before` or earlier and are not packed.
+    /// The snapshots among `entries` that are intact, not packed, and were taken at `before` or
+    /// earlier.
     pub fn unpacked(&self, mut entries: Vec<Entry>, before: DateTime<Utc>) -> Result<Vec<Entry>> {
         let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {
@@ -93,8 +94,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Packs snapshots, one after the other. A failure does not stop the others, except for a full
-    /// disk.
+    /// Packs snapshots, one after the other. If one cannot be packed, the others still are, unless
+    /// the disk is full.
     pub fn pack(&self, entries: &[Entry]) -> PackReport {
         let mut report = PackReport::default();
         if entries.is_empty() {
@@ -136,7 +137,8 @@ impl Store {
             let file = PackedFile::Equal(equal);
             is_done = self.swap_for_packed(&entry.id, &meta, file, packed.clone())?;
         }
-        // The file system may not support hard links.
+        // Compress the snapshot also if a hard link failed, because the file system may not support
+        // hard links.
         if is_done.is_none() {
             let (file, packed) = self.compress(entry, &meta, plain)?;
             is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::New(file), packed)?;
@@ -163,7 +165,7 @@ impl Store {
         let temp = self.temp("packed", 0o600)?;
         let mut encoder = encoder(temp, meta.bytes).or_cannot("pack", &path)?;
         let mut hasher = Context::new(&SHA256);
-        // If the file has grown, it is damaged. Do not read further, however long it is.
+        // A file that has grown is damaged, so do not read all of it, however long it is.
         let mut plain = plain.take(meta.bytes + 1);
         let mut left = meta.bytes;
         let cannot_read = |read: io::Result<_>| read.or_cannot("read", &path);
@@ -183,7 +185,7 @@ impl Store {
         mode.or_cannot("change the mode of", temp.path())?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
         let packed = FileHash::of(temp.path())?;
-        // Read it back before anybody relies on it.
+        // Read the packed file back before the plain file is removed.
         let unpacked = open_plain(temp.path()).and_then(Decoder::new);
         let unpacked = unpacked.and_then(|mut unpacked| hash(&mut unpacked));
         if unpacked.or_cannot("read", temp.path())? != meta.sha256 {
@@ -203,7 +205,7 @@ impl Store {
         packed: FileHash,
     ) -> Result<Option<FileHash>> {
         let mut locked = self.lock()?;
-        // Read the record again: it may be held by now, or gone.
+        // Read the commit record again: the snapshot may be held by now, or gone.
         let path = self.meta_path(id);
         let Some(bytes) = if_there(bytes_of_meta(&path).or_cannot("read", &path))? else {
             return Ok(None);
@@ -243,7 +245,8 @@ fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>>
     encoder.window_log(WINDOW)?;
     encoder.long_distance_matching(true)?;
     encoder.include_checksum(true)?;
-    // With the size, small files need less memory, and `zstd -l` can show it.
+    // Record the size in the file: then small files need less memory, and `zstd -l` can show the
+    // size.
     encoder.set_pledged_src_size(Some(bytes))?;
     Ok(encoder)
 }

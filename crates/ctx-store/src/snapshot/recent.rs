@@ -1,10 +1,11 @@
-//! Remembers for each session what a run needs to know without reading all snapshots of the store.
+//! A small record for each session, `recent/{session}`, so that a run need not read all snapshots
+//! of the store.
 //!
-//! The record can be computed again. gc, and everything that people ask for, reads the snapshots
-//! themselves. So the record is not flushed to the disk, and a failure to write it is ignored.
+//! The record can be computed again, and gc and all queries by users read the snapshots themselves.
+//! So the record is not flushed to the disk, and a failure to write it is ignored.
 //!
-//! Also changes commit records: holds a snapshot, and keeps notes about a session in the meta.json
-//! of its newest snapshot.
+//! This module also changes commit records: it holds snapshots, and it keeps notes about a session
+//! in the meta.json of the session's newest snapshot.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +33,8 @@ pub(crate) struct RecentSnapshots {
     pub(crate) retained: Vec<String>,
 }
 
-/// The largest number of ids in the record; gc finds the others.
+/// The most ids of replaced files that the record holds. gc finds older ones by listing all
+/// snapshots.
 const MOST: usize = 32;
 
 impl RecentSnapshots {
@@ -56,7 +58,7 @@ impl Store {
         self.recent_dir().join(session.as_str())
     }
 
-    /// The record of a session; empty if there is none.
+    /// The record of a session; empty if the session has no record.
     pub(crate) fn recent(&self, session: &SessionId) -> RecentSnapshots {
         read_derived(&self.recent_path(session))
     }
@@ -74,7 +76,8 @@ impl Store {
         if gone.is_empty() {
             return;
         }
-        // If the store is busy, the next run searches again.
+        // If the store is locked, the ids stay in the record, and the next run looks for the files
+        // again.
         if let Ok(mut locked) = self.lock() {
             locked.change_recent(session, |recent| {
                 let is_gone = |id: &String| gone.iter().any(|gone| gone.to_string() == *id);
@@ -83,8 +86,9 @@ impl Store {
         }
     }
 
-    /// Computes the records of one session, or of all, again, because a record may not have reached
-    /// the disk before a power failure. Returns the number of sessions whose record was wrong.
+    /// Computes the record of one session, or the records of all sessions, again, because a power
+    /// failure may have kept a record from reaching the disk. Returns the number of sessions whose
+    /// record was wrong.
     pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;
@@ -108,7 +112,8 @@ impl Store {
 
     /// Removes the record of a session.
     pub(crate) fn remove_recent(&self, session: &SessionId) {
-        // If it remains, it names snapshots that do not exist, which does no harm.
+        // If the record cannot be removed, it names snapshots that do not exist, which does no
+        // harm.
         let _ = fs::remove_file(self.recent_path(session));
     }
 
@@ -120,7 +125,7 @@ impl Store {
         value.map(|value| (key.to_owned(), value)).into_iter().collect()
     }
 
-    /// Holds or releases a snapshot. Does nothing if that is already its state.
+    /// Holds or releases a snapshot. Does nothing if the snapshot is already in that state.
     pub fn hold(
         &self,
         session: Option<&SessionId>,
@@ -147,7 +152,7 @@ impl Store {
     }
 }
 
-/// Computes the records from the snapshots themselves.
+/// Computes the record of each session from the snapshots themselves.
 fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, RecentSnapshots> {
     let mut all: BTreeMap<SessionId, RecentSnapshots> = BTreeMap::new();
     entries.sort_by_key(|entry| entry.id.stamp.sequence);
@@ -179,8 +184,8 @@ impl StoreLock<'_> {
     }
 }
 
-/// A note about the session rather than about its bytes. The next snapshot inherits it; any
-/// change that our own tools make to the session resets it.
+/// The key of a note that is about the session rather than about the snapshot's bytes. The next
+/// snapshot inherits the note; any change that our own tools make to the session drops it.
 pub const COMPACTION_STRIKES: &str = "compaction_strikes";
 
 impl Replacement<'_> {
@@ -268,7 +273,7 @@ mod notes_tests {
         let catalog = store.catalog(Some(&session)).expect("lists");
         assert_eq!(catalog.entries.len(), 1, "no copy for a note");
         assert_eq!(store.note(&session, "m"), None);
-        // The next snapshot inherits a note, but not after a change.
+        // The next snapshot inherits a note, unless a tool is about to change the session.
         let replacement =
             store.begin_replacement(&file, &session, MinIdle::default()).expect("claimed");
         let remembered = replacement.remember(COMPACTION_STRIKES, add);

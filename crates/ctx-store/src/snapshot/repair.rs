@@ -1,4 +1,4 @@
-//! Repairs that lose nothing: removes unfinished files of killed runs, computes derived files
+//! Repairs that lose no data: removes unfinished files of killed runs, computes derived files
 //! again, sets damaged files aside, and writes a commit record for bytes that have none.
 
 use std::collections::BTreeMap;
@@ -15,20 +15,20 @@ use crate::snapshot::{Entry, Flaw, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::removal::StoreItem;
 
-/// A repair.
+/// A repair that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repaired {
     /// This many unfinished files of killed runs were removed.
     Reaped(usize),
     /// The chain of the audit log was broken. The log was moved to this path, and a new one begun.
     LogSetAside(PathBuf),
-    /// Bytes without a commit record got one.
+    /// Bytes that had no commit record got a new one.
     Adopted(SnapshotId),
     /// A damaged item was set aside, for this reason.
     SetAside(StoreItem, String),
-    /// The store's counter was computed again.
+    /// The counter of snapshots in the store's lock file was computed again.
     Recounted,
-    /// The records of this many sessions were wrong.
+    /// The files in `recent/` were wrong for this many sessions and were written again.
     Rebuilt(usize),
 }
 
@@ -51,11 +51,11 @@ impl fmt::Display for Repaired {
     }
 }
 
-/// A repair of the store.
+/// A repair of the store in progress.
 struct Repair<'a> {
     store: &'a Store,
     done: Vec<Repaired>,
-    /// Items to set aside, and why.
+    /// The damaged items to set aside, each with the reason.
     damaged: BTreeMap<StoreItem, String>,
 }
 
@@ -101,7 +101,7 @@ impl Store {
         Ok(repair.done)
     }
 
-    /// The sha256 of each of these snapshots in the audit log.
+    /// The sha256 of each of these snapshots, as the audit log records it.
     fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>> {
         let mut hashes = BTreeMap::new();
         if ids.is_empty() {
@@ -117,8 +117,8 @@ impl Store {
         Ok(hashes)
     }
 
-    /// The reason why a committed snapshot is damaged; `None` for one that only cannot be read now,
-    /// because it may be readable later.
+    /// The reason why a committed snapshot is damaged; `None` if the snapshot is intact, or if it
+    /// cannot be read now but may be readable later.
     fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>> {
         if let Err(flaw) = &entry.meta {
             return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));
@@ -130,7 +130,7 @@ impl Store {
         }
     }
 
-    /// Whether a snapshot is really damaged, and not only unreadable at the moment or written in a
+    /// Whether a snapshot is really damaged, rather than unreadable at the moment or written in a
     /// newer format.
     fn is_damaged(&self, id: &SnapshotId) -> bool {
         let Ok(bytes) = bytes_of_meta(&self.meta_path(id)) else { return false };
@@ -181,13 +181,14 @@ impl Repair<'_> {
     }
 
     /// Writes a commit record for bytes without one, if the audit log has their hash or has no hash
-    /// for this snapshot. Other bytes are damaged.
+    /// for this snapshot. Bytes with a different hash are damaged.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };
         let packed = bytes.is_packed().then(|| FileHash::of(&store.packed_path(id))).transpose()?;
         let draft = match store.draft(bytes, &store.data_path(id)) {
-            // An error of the system has a number; other errors mean that the bytes are damaged.
+            // An error from the operating system has a number; any other error means that the bytes
+            // are damaged.
             Err(StoreError::Io { source, .. })
                 if packed.is_some() && source.raw_os_error().is_none() =>
             {
@@ -203,7 +204,7 @@ impl Repair<'_> {
         }
         let tally = draft.tally()?;
         let mut locked = store.lock()?;
-        // The run that was just taking this snapshot may have committed it by now.
+        // A run that was still taking this snapshot may have committed it by now.
         let is_bare = store.meta_path(id).symlink_metadata().is_err();
         if !is_bare || if_there(store.open_bytes(id))?.is_none() {
             return Ok(());
@@ -220,7 +221,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Moves damaged items out of the way without changing a byte.
+    /// Moves damaged items to `damaged/` without changing a byte.
     fn set_aside(&mut self) -> Result<()> {
         let items = self.damaged.keys().cloned().collect();
         let aside = self.store.damaged();

@@ -1,4 +1,4 @@
-//! The bytes of a snapshot, plain or packed. All reads of them go through this module.
+//! The bytes of a snapshot, plain or packed. All code that reads them uses this module.
 //!
 //! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
 //! file that `zstdcat` can read. At any moment, at least one of the two is complete. Both exist
@@ -18,14 +18,15 @@ use crate::snapshot::meta::PACKED;
 use crate::snapshot::{Entry, Flaw};
 use crate::store::Store;
 
-/// Packing uses a window of 2^24 bytes. A larger window than `zstdcat` accepts is refused.
+/// Packing uses a window of 2^24 bytes. A file with a larger window than `zstdcat` accepts, 2^27
+/// bytes, is refused.
 const LARGEST_WINDOW: u32 = 27;
 
-/// The bytes of a snapshot, plain or packed, to be read from the start.
+/// A reader of the bytes of a snapshot, plain or packed, from the start.
 pub struct SnapshotBytes {
     kept: Kept,
-    /// The number of unpacked bytes to read: one more than were saved, if that number is known. A
-    /// damaged file could unpack to more than any disk holds.
+    /// The most bytes to read after unpacking: one more than were saved, if that number is known.
+    /// Without a limit, a damaged file could unpack to more than any disk holds.
     limit: u64,
 }
 
@@ -35,7 +36,8 @@ enum Kept {
 }
 
 impl SnapshotBytes {
-    /// Opens one of the two files, by its path.
+    /// Opens the plain or the packed file of a snapshot. `length` is the number of unpacked bytes,
+    /// if known.
     pub(crate) fn open(path: &Path, length: Option<u64>) -> io::Result<Self> {
         let file = open_plain(path)?;
         let limit = length.map_or(u64::MAX, |length| length.saturating_add(1));
@@ -48,7 +50,7 @@ impl SnapshotBytes {
         matches!(self.kept, Kept::Packed(_))
     }
 
-    /// Returns to the start.
+    /// Moves the reader back to the first byte.
     pub(crate) fn rewind(self) -> io::Result<Self> {
         let is_packed = self.is_packed();
         let mut file = match self.kept {
@@ -60,7 +62,8 @@ impl SnapshotBytes {
         Ok(Self { kept, ..self })
     }
 
-    /// Skips the next `count` bytes. Packed bytes must be read for this, plain ones need not.
+    /// Skips the next `count` bytes. Packed bytes must be unpacked for this; in a plain file, the
+    /// position is simply moved.
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         if let Kept::Plain(file) = &mut self.kept {
             let count = i64::try_from(count).map_err(io::Error::other)?;
@@ -70,8 +73,8 @@ impl SnapshotBytes {
         Ok(())
     }
 
-    /// A file with all bytes, positioned at its start, in which one can seek. Packed bytes are
-    /// written into a temporary file without a name.
+    /// Turns the reader into a seekable file with all bytes, positioned at its start. Packed bytes
+    /// are unpacked into a temporary file without a name.
     pub fn into_file(self) -> io::Result<File> {
         let mut bytes = self.rewind()?;
         if let Kept::Plain(file) = bytes.kept {
@@ -100,8 +103,8 @@ impl Read for SnapshotBytes {
 }
 
 impl Store {
-    /// Checks that one of the two files is there and has the right size. Tries the plain file
-    /// first: if a run has just packed it, the packed file exists by then.
+    /// Checks that the plain or the packed file of a snapshot exists and has the right size. Tries
+    /// the plain file first: if a run has just packed it, the packed file exists by then.
     pub(crate) fn check_size(&self, id: &SnapshotId, meta: &Meta) -> Result<(), Flaw> {
         let Err((is_gone, flaw)) = size_of(&self.data_path(id), Some(meta.bytes)) else {
             return Ok(());
@@ -143,7 +146,8 @@ impl Store {
 pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes> {
     let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).or_cannot("read", path)?;
     let found = match hash(&mut bytes) {
-        // An error of the system has a number; other errors mean that the bytes are damaged.
+        // An error from the operating system has a number; any other error means that the bytes are
+        // damaged.
         Err(error) if error.raw_os_error().is_none() => {
             let name = path.file_name().unwrap_or_default();
             return Err(entry.damaged(format!("{}: {error}", name.display())));
@@ -157,7 +161,8 @@ pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<Sn
     bytes.rewind().or_cannot("read", path)
 }
 
-/// Checks one of the two files. The error also says whether the file is missing.
+/// Checks the size of the plain or the packed file. The error also says whether the file is
+/// missing.
 fn size_of(path: &Path, expected: Option<u64>) -> Result<(), (bool, Flaw)> {
     let data = fs::symlink_metadata(path).map_err(|error| {
         let flaw = Flaw::of(&error, format!("its bytes are missing: {error}"));
