@@ -100,7 +100,7 @@ fn days_and_times_name_snapshots() {
     rollback(dir)
         .args(["--before", "3d", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: --before: \"3d\" is not a time; for a time in the past write \"3 days ago\"\n")
+        .stderr("ctx-rollback: --before: \"3d\" is not a time; for a time in the past, write \"3 days ago\"\n")
         .run();
 }
 

@@ -40,7 +40,7 @@ fn no_floor_bounds_the_whole_store() {
     let (dir, [one, two, three, four]) = two_sessions();
     let gone = |would: &str| {
         format!(
-            "{would}{one}: no rule keeps it\n{would}{two}: no rule keeps it; it is the last one of its session\n{would}{three}: no rule keeps it\n"
+            "{would}{one}: no rule keeps it\n{would}{two}: no rule keeps it; it is the last snapshot of its session\n{would}{three}: no rule keeps it\n"
         )
     };
     let rules = ["--no-floor", "--keep-days", "7"];

@@ -619,7 +619,7 @@ fn gc_removes_only_what_nothing_names() {
     // The snapshot names the others.
     gc(place.dir())
         .args(["-n", "--keep-last", "1"])
-        .stdout_has(&format!("would remove demo/{hash}.txt: nothing names it\n"))
+        .stdout_has(&format!("would remove demo/{hash}.txt: no session refers to it\n"))
         .run();
     gc(place.dir())
         .args(["-n", "--json", "--keep-last", "1"])
@@ -627,7 +627,7 @@ fn gc_removes_only_what_nothing_names() {
             "{{\"id\":\"demo/{hash}.txt\",\"keep\":false,\"reasons\":[],\"kind\":\"offloaded\",\"action\":\"remove\"}}\n"
         ))
         .run();
-    gc(place.dir()).stdout(format!("removed demo/{hash}.txt: nothing names it\n")).run();
+    gc(place.dir()).stdout(format!("removed demo/{hash}.txt: no session refers to it\n")).run();
     assert!(one.exists() && two.exists() && !six.exists());
     gc(place.dir())
         .args(["-n", "--undelete", &hash[..8]])
@@ -661,7 +661,7 @@ fn gc_leaves_all_where_a_transcript_is_not_known() {
     age(&path);
     gc(place.dir())
         .args(["-v"])
-        .stderr("ctx-gc: the offloaded files of demo stay: not every transcript that may name them can be looked into: one went into a pipe\n")
+        .stderr("ctx-gc: the offloaded files of demo stay: not every transcript that may name them can be looked into: one transcript went into a pipe\n")
         .run();
     assert!(path.exists());
 }

@@ -115,7 +115,7 @@ fn since_leaves_out_what_was_before() {
     Case::new(CTX_STATS)
         .args(["--since", "soon"])
         .code(2)
-        .stderr("ctx-stats: --since: \"soon\" is not a time; expected a date or a time in UTC, as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\"\n")
+        .stderr("ctx-stats: --since: \"soon\" is not a time; expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\"\n")
         .run();
 }
 

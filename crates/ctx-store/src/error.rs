@@ -75,7 +75,7 @@ pub enum StoreError {
     #[error("no snapshot was taken of {}, and no snapshot matches its beginning", .0.display())]
     NoSnapshotOf(PathBuf),
     /// A moved file is recognized by its content only, and this content fits several sessions.
-    #[error("{} begins like several sessions: {}", path.display(), sessions.join(", "))]
+    #[error("{} begins with the content of several sessions: {}", path.display(), sessions.join(", "))]
     SeveralSessions {
         /// The moved file.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! Decides which snapshots stay: a pure function of the list, the policy and the time.
 //!
 //! A snapshot stays if any rule keeps it. A rule can therefore only add to what is kept, and a
-//! mistyped one never deletes more than the others allow.
+//! mistyped rule never deletes more than the other rules allow.
 //!
 //! Periods of the calendar are in UTC.
 
@@ -15,26 +15,26 @@ use strum::Display;
 /// What retention needs to know about a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The session. Each session is judged separately.
+    /// The session of the snapshot. Each session is judged separately.
     pub session: String,
     /// The number of the snapshot, which gives the order whatever the clock did.
     pub sequence: u64,
-    /// When it was taken.
+    /// When the snapshot was taken, or when the same bytes were last saved again.
     pub taken: DateTime<Utc>,
-    /// A reason to keep it whatever the policy says.
+    /// A reason to keep the snapshot whatever the policy says.
     pub protected: Option<Reason>,
 }
 
 /// The rules that say what to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Keeps this many of the newest.
+    /// Keeps this many of the newest snapshots.
     pub last: Option<u32>,
     /// For each kind of period, the number of periods whose newest snapshot is kept.
     pub periods: Vec<(Period, u32)>,
-    /// Keeps what is not older than this, counted back from the newest snapshot.
+    /// Keeps snapshots that are not older than this span, counted back from the newest snapshot.
     pub within: Option<Span>,
-    /// Keeps what is not older than this many days, counted back from now.
+    /// Keeps snapshots that are not older than this many days, counted back from now.
     pub days: Option<u32>,
     /// How long the newest snapshot of a session stays if no rule keeps it.
     pub floor: Floor,
@@ -43,12 +43,12 @@ pub struct Policy {
 /// How long the newest snapshot of a session stays whatever the rules say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floor {
-    /// Forever.
+    /// It stays forever.
     #[default]
     Always,
-    /// Until it is older than this many days.
+    /// It stays until it is older than this many days.
     Days(u32),
-    /// Not at all.
+    /// It stays only if a rule keeps it.
     Never,
 }
 
@@ -72,40 +72,40 @@ pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Reason {
-    /// The user holds it.
+    /// The user holds the snapshot.
     Held,
-    /// Something still refers to it.
+    /// A process may still write to the replaced file that the snapshot was taken of.
     #[strum(to_string = "in use")]
     InUse,
-    /// It cannot be read, so its age is unknown.
+    /// The snapshot cannot be read at the moment or is damaged.
     Unreadable,
-    /// The newest of its session.
+    /// The snapshot is the newest of its session.
     #[strum(to_string = "newest of its session")]
     Newest,
-    /// Dated in the future: one of the clocks was wrong, and it is unknown which.
+    /// The snapshot is dated in the future: the clock was wrong when it was taken, or is wrong now.
     #[strum(to_string = "dated in the future")]
     Future,
-    /// One of the last snapshots.
+    /// The snapshot has one of the highest numbers in its session.
     Last,
-    /// The newest of its hour, day, week, month or year.
+    /// The snapshot is the newest of its hour, day, week, month or year.
     #[strum(to_string = "{0}")]
     Period(Period),
-    /// The oldest snapshot, if fewer periods have a snapshot than the rule asks for.
+    /// The snapshot is the oldest, and fewer periods have a snapshot than the rule asks for.
     #[strum(to_string = "oldest {0}")]
     Oldest(Period),
-    /// Within a span of time before the newest.
+    /// The snapshot was taken within the given span before the newest one.
     Within,
-    /// Not older than a number of days.
+    /// The snapshot is not older than the given number of days.
     Days,
 }
 
-/// A policy that must be a mistake.
+/// Why a policy is refused as a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// The policy has no rule.
     #[error("the policy has no rule: it would keep nothing")]
     Empty,
-    /// The rule of this name keeps nothing.
+    /// The rule with this name has the number 0, so it keeps nothing.
     #[error("--keep-{0} 0 keeps nothing")]
     Zero(String),
 }
@@ -137,7 +137,7 @@ struct Judged<'a> {
 }
 
 /// Returns the reasons why each snapshot stays, in the order of `list`. A snapshot without a reason
-/// goes.
+/// is removed.
 pub fn decide(
     list: &[Candidate],
     policy: &Policy,
@@ -177,12 +177,13 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     for it in future {
         it.reasons.push(Reason::Future);
     }
-    // Periods of the calendar depend on the time of the snapshots, not on their order.
+    // Sort by time, because calendar periods depend on the times of the snapshots, not on their
+    // numbers.
     past.sort_by_key(|it| Reverse((it.candidate.taken, it.candidate.sequence)));
     for (period, count) in &policy.periods {
         judge_periods(&mut past, *period, *count);
     }
-    // Counted back from the newest, so that a month without work deletes nothing.
+    // Count the span back from the newest snapshot, so that a month without work deletes nothing.
     let within = past.first().zip(policy.within);
     let within = within.map(|(newest, span)| span.before(newest.candidate.taken));
     let days = policy.days.map(|days| days_before(now, days));
@@ -201,25 +202,25 @@ mod tests;
 /// A period of the calendar, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum Period {
-    /// 60 minutes.
+    /// An hour, from minute 0.
     #[strum(to_string = "hourly")]
     Hour,
-    /// From midnight.
+    /// A day, from midnight.
     #[strum(to_string = "daily")]
     Day,
-    /// From Monday, as in ISO 8601.
+    /// A week, from Monday, as in ISO 8601.
     #[strum(to_string = "weekly")]
     Week,
-    /// From the first day of the month.
+    /// A calendar month.
     #[strum(to_string = "monthly")]
     Month,
-    /// From 1 January.
+    /// A calendar year.
     #[strum(to_string = "yearly")]
     Year,
 }
 
 impl Period {
-    /// The number of the period that contains `time`.
+    /// Two numbers that identify the period that contains `time`.
     fn number(self, time: DateTime<Utc>) -> (i32, u32) {
         match self {
             Self::Hour => (time.num_days_from_ce(), time.hour()),
@@ -232,8 +233,8 @@ impl Period {
 }
 
 /// Keeps the newest snapshot of each of the newest `count` periods that have one. If there are
-/// fewer periods, keeps the oldest snapshot as well; otherwise history would be cut at its first
-/// period. `past` starts with the newest.
+/// fewer such periods, keeps the oldest snapshot as well, so that the history still reaches back to
+/// its beginning. `past` starts with the newest snapshot.
 fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     let (mut kept, mut current) = (0, None);
     for it in past.iter_mut() {
@@ -253,7 +254,7 @@ fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     }
 }
 
-/// A span of time that ends at a given moment. Months are calendar months.
+/// A length of time in calendar months and in seconds, which is counted back from a given moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Whole months; a year is twelve of them.

@@ -1,10 +1,10 @@
-//! Files that people edit, too: the tools add lines to them, and no edit is lost.
+//! Changes files that people edit as well. The tools add lines to these files, and no edit is lost.
 //!
 //! A lock on the folder keeps other runs of the tools out, but an editor takes no lock. So the
 //! commit exchanges the old and the new version in one step and checks the old version only
 //! afterwards: if it is not the one that was read, the two are exchanged back.
 //!
-//! Also keeps the old versions of memory files that a consolidation replaces.
+//! This module also keeps the old versions of memory files that a consolidation replaces.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -28,20 +28,20 @@ use crate::os::{self, Lease, keep_writers_out};
 use crate::snapshot::meta::RETAINED;
 use crate::store::Store;
 
-/// A locked folder of such files. Other runs of the tools must wait.
+/// A locked folder of files that people may edit. Other runs of the tools must wait for the lock.
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
-    /// The folder where new versions are written; `None` for the folder of the files.
+    /// The folder where new versions are written; `None` if that is the folder of the files.
     staging: Option<PathBuf>,
     _lock: File,
 }
 
-/// A file and its content when it was read.
+/// A file in a [`SharedFolder`], with the content that it had when it was read.
 #[derive(Debug)]
 pub struct SharedFile {
     path: PathBuf,
-    /// The folder for new versions.
+    /// The folder where new versions are written.
     dir: PathBuf,
     old: Vec<u8>,
     meta: Option<fs::Metadata>,
@@ -72,8 +72,8 @@ impl Store {
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
 
-    /// Keeps the content of a memory file that is about to be replaced, not only extended, as
-    /// `history/STEM-TIME-SHA256.md`. Keeps the same content only once.
+    /// Saves the content of a memory file that is about to be rewritten, not merely extended, as
+    /// `history/STEM-TIME-SHA256.md`. The same content is kept only once.
     pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let folder = self.memory().join(FOLDER);
         if is_kept(&folder, name, bytes) {
@@ -150,8 +150,8 @@ impl SharedFile {
         &self.old
     }
 
-    /// Versions of other writers that a killed run moved out and did not restore. They stay,
-    /// because only their writer knows whether they matter.
+    /// Versions from other programs that a killed run had moved aside and not restored. These files
+    /// stay, because only their author knows whether they matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }
@@ -168,11 +168,12 @@ impl SharedFile {
         self.stage_whole(bytes)
     }
 
-    /// Writes a new version that is not the old one with more at its end.
+    /// Writes a new version that need not begin with the old content.
     /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version, so that
     /// a later run can recognize it if this run is killed.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
-        // Session text is private, unless the user has made the file public.
+        // Make the file private, because session text is, unless the user has made the old file
+        // public.
         let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
         temp.write_all(&bytes).or_not_written(&self.path)?;
@@ -184,15 +185,15 @@ impl SharedFile {
     }
 
     /// Removes what killed runs left of an exchange: an old version whose bytes are at the start of
-    /// the file or in `history/`, and a new version that was never put in place. Returns the other
-    /// versions, which belong to an editor.
+    /// the file or in `history/`, and a new version that was never put in place. Returns the paths
+    /// of all other versions, which an editor wrote.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
         // Leave files that cannot be read to a later run.
         for (aside, end) in marked_in(&self.dir, self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
-                // As an old version, in the `history/` next to the folder.
+                // An old version may be kept in the `history/` next to the folder.
                 let is_kept =
                     || is_kept(&parent(&self.path).with_file_name(FOLDER), &self.name(), &bytes);
                 self.old.starts_with(&bytes) || number == Some(meta.ino()) || is_kept()
@@ -217,8 +218,8 @@ impl SharedFile {
 }
 
 impl StagedFile {
-    /// Puts the new version in place. If another program has changed the file since it was read, this
-    /// fails, and their version stays.
+    /// Puts the new version in place. If another program has changed the file since it was read,
+    /// the commit fails, and that program's version stays.
     pub fn commit(self) -> Result<()> {
         let Self { file, mut temp, bytes } = self;
         match &file.meta {
@@ -229,7 +230,8 @@ impl StagedFile {
     }
 }
 
-/// Opens the file that was read. If it is gone or cannot be opened, it has changed since.
+/// Opens the file again. If it is gone, or is no longer a regular file, it has changed since it was
+/// read.
 fn open_as_read(path: &Path) -> Result<File> {
     match if_there(only_regular(open_careful(path), "open", path)) {
         Ok(None) | Err(StoreError::Refused { .. }) => Err(StoreError::Changed(path.to_owned())),
@@ -245,8 +247,9 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // The path through which the versions change places. It ends with the inode number of the new
-    // one, which tells a later run whose file it finds.
+    // The path that the new version has before the exchange and the old version has after it. It
+    // ends with the inode number of the new version, so that a later run can tell which of the two
+    // it finds.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));
@@ -259,7 +262,7 @@ fn replace(
     };
     match take_the_place(&mut temp.name, aside.clone(), path, is_as_read, |_| {}) {
         Ok(true) => {
-            // If this fails, the next run removes it.
+            // If the old version cannot be removed now, the next run removes it.
             let _ = fs::remove_file(&aside);
             Ok(())
         }
@@ -267,8 +270,8 @@ fn replace(
         Ok(false) if !file.is_as_read(path, meta) => Err(StoreError::Changed(path.clone())),
         Ok(false) => fs::rename(temp.path(), path).or_cannot("replace", path),
         Err(error) => {
-            // If this is still our version, remove it. An editor may have saved into it while it
-            // was in place.
+            // Remove the file only if it still has our content, because an editor may have saved
+            // into it while it was in place.
             if read(&aside).is_ok_and(|(found, _)| found == bytes) {
                 let _ = fs::remove_file(&aside);
             }
@@ -279,10 +282,10 @@ fn replace(
 
 /// The folder of old versions, next to the folders of the files.
 const FOLDER: &str = "history";
-/// The number of digits of the sha256 in their names.
+/// The number of hex digits of the sha256 in the name of an old version.
 const DIGITS: usize = 16;
 
-/// Whether this content of a file is kept in the folder of old versions.
+/// Whether the folder of old versions already has this content of a file.
 fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     let (begin, end) = (format!("{}-", name.trim_end_matches(".md")), end(bytes));
     // A folder that cannot be read counts as empty.

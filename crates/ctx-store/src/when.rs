@@ -9,33 +9,33 @@ use crate::id::TIME;
 /// The span of time that a text names: a day, a minute, a second, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
-    /// Its first moment.
+    /// The first moment of the span.
     pub start: DateTime<Utc>,
-    /// Its last moment, to the microsecond.
+    /// The last moment of the span, to the microsecond.
     pub end: DateTime<Utc>,
-    /// Whether a whole day is named.
+    /// Whether the text names a whole day.
     pub is_day: bool,
 }
 
 /// Why a text is not a date or a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
-    /// No form of a date or a time matches.
+    /// The text has no known form of a date or a time.
     #[error(
-        "expected a date or a time in UTC, as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\""
+        "expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\""
     )]
     Malformed,
-    /// A date that different countries read differently.
-    #[error("write a date as 2026-11-15: year, month, day")]
+    /// A date such as 5/11/2026, which different countries read differently.
+    #[error("write the date as year, month and day: 2026-11-15")]
     Order,
-    /// A length of time without a word that says from when.
-    #[error("for a time in the past write \"3 days ago\"")]
+    /// A length of time without `ago`, such as `3 days`.
+    #[error("for a time in the past, write \"3 days ago\"")]
     NotAgo,
-    /// A bare `m`.
+    /// A length of time with the ambiguous unit `m`.
     #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
     Minutes,
-    /// The name of today's weekday.
-    #[error("that may be today or a week ago; write one of these")]
+    /// The weekday of today, which could mean today or a week ago.
+    #[error("today is that weekday; write \"today\", or the date of the day a week ago")]
     Weekday,
 }
 
@@ -66,15 +66,16 @@ impl When {
     }
 }
 
-/// ISO 8601: a day, or a day with a time to the minute, the second or a fraction of it. `text` is
-/// in lower case.
+/// Parses a day in ISO 8601, or a day with a time to the minute, the second or a fraction of a
+/// second. `text` is in lower case.
 fn iso(text: &str) -> Option<When> {
     const TIMES: [(&str, TimeDelta); 3] = [
         ("%Y-%m-%dT%H:%M", TimeDelta::minutes(1)),
         ("%Y-%m-%dT%H:%M:%S", TimeDelta::seconds(1)),
         ("%Y-%m-%dT%H:%M:%S%.f", TimeDelta::microseconds(1)),
     ];
-    // Otherwise a year could have any number of digits, and spaces before it.
+    // Without this check, spaces before the year, or a year with any number of digits, would be
+    // accepted.
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -82,7 +83,7 @@ fn iso(text: &str) -> Option<When> {
         return When::day(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?);
     }
     let text = text.to_ascii_uppercase().replacen(' ', "T", 1);
-    // The format in the name of a snapshot.
+    // Try the format of a time in the name of a snapshot.
     if let Ok(time) = NaiveDateTime::parse_from_str(&text, TIME) {
         return Some(When::moment(time.and_utc()));
     }
@@ -94,7 +95,7 @@ fn iso(text: &str) -> Option<When> {
     })
 }
 
-/// Words for a past time.
+/// Parses a past time in words, such as `yesterday 10:30` or `1 week ago`.
 fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     let (day, time) = match text.rsplit_once(' ') {
         Some((day, time)) if time.contains(':') => (day.trim(), Some(time)),
@@ -110,15 +111,15 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The units of a length of time. The library accepts any word that begins like one of them, so `3
-/// semesters` would be seconds.
+/// The units of a length of time. The library would accept any word that begins like a unit, so `3
+/// semesters` would be three seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
     "hours", "d", "day", "days", "w", "week", "weeks", "mo", "month", "months", "y", "year",
     "years",
 ];
 
-/// Splits a text into words of letters and digits.
+/// Splits a text into words, which consist of ASCII letters.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
 }
@@ -141,7 +142,7 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
 }
 
 /// `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`, `15 nov 2026`. The result is
-/// the last day with that name; the library would return the next one.
+/// the latest past day with that name; the library would return the next one.
 fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> {
     if text.contains('/') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return Err(WhenError::Order);
@@ -175,7 +176,7 @@ mod tests {
 
     use super::{When, WhenError};
 
-    /// A Tuesday.
+    /// The current time in these tests, on a Tuesday.
     const NOW: &str = "2026-11-24T05:30:15.25Z";
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -192,8 +193,8 @@ mod tests {
         (when.start, when.end)
     }
 
-    /// A day covers all of the day, and a time without seconds the whole minute. Both are in UTC if
-    /// they have no offset.
+    /// A date means the whole day, and a time without seconds means the whole minute. Both are in
+    /// UTC unless they have an offset.
     #[test]
     fn dates_and_times_of_iso_8601_are_read() {
         let minute = ("2026-11-15T10:30:00Z", "2026-11-15T10:30:59.999999Z");
@@ -221,7 +222,7 @@ mod tests {
         assert!(parse("2027-01-01").is_ok(), "a date may be in the future");
     }
 
-    /// Lengths of time are counted from now; months are those of the calendar.
+    /// Lengths of time are counted back from now; months are calendar months.
     #[test]
     fn lengths_of_time_are_counted_back_from_now() {
         for (text, time) in [
@@ -266,7 +267,8 @@ mod tests {
         assert_eq!(parse("yesterday 01:30+02:00"), east);
     }
 
-    /// The library's guesses are refused, and so is a text that could be a number.
+    /// Texts whose meaning the library would guess are refused, and so is a text that could be a
+    /// number.
     #[test]
     fn what_may_be_meant_otherwise_is_refused() {
         for (text, error) in [

@@ -333,7 +333,7 @@ pub struct BrokenLink {
 const OTHER_LINE: &str =
     "it does not match the line before it: that line was changed, or lines are missing or added";
 const NO_BEGINNING: &str = "the records before it are missing";
-const NO_HASH: &str = "it is a record without the hash of the previous record";
+const NO_HASH: &str = "the record lacks the hash of the previous record";
 
 /// Checks the chain of hashes through a log, in bounded memory. Lines before the first record of
 /// the chain are accepted, because older versions of the tools wrote no hashes.

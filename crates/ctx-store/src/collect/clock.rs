@@ -1,12 +1,13 @@
 //! Decides whether to trust the clock, by comparing it with the times that the store has recorded.
 //!
-//! A wrong clock could end the grace of everything in the trash at once. For a single run, a correct
-//! clock after a quiet month looks like a clock that jumped by a month. Each collection therefore
-//! records its time: with nightly runs, the last one was yesterday. After a real pause, the first
-//! run is doubted, and a later run that agrees with it is not.
+//! A wrong clock could end the grace of everything in the trash at once. To a single run, a correct
+//! clock after a month without snapshots looks like a clock that jumped by a month. Each collection
+//! therefore records its time, so a nightly run sees that the last one was yesterday. After a real
+//! pause, the first run doubts the clock, and a later run that finds the time consistent with the
+//! first one believes it.
 //!
-//! Events between two collections must not hide a jump: when a slow clock is corrected, a new
-//! snapshot is as far ahead as the next collection.
+//! Events between two collections must not hide a jump: after a slow clock is corrected, a new
+//! snapshot has jumped ahead just as the next collection has, so it proves nothing.
 
 use std::path::PathBuf;
 
@@ -23,24 +24,26 @@ use crate::trash::bins;
 
 /// A day, plus two hours for a run that starts late and for the change to summer time.
 const DAY: TimeDelta = TimeDelta::hours(26);
-/// How long a doubted time must have lasted before it is believed.
+/// How long after a doubted time a run must come that believes it.
 const HOUR: TimeDelta = TimeDelta::hours(1);
-/// The longest pause that is not doubted again after it has proved real: that of weekly runs.
+/// After a pause up to this length has proved real, later pauses of the same length are not
+/// doubted. It allows for weekly runs.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
 /// The content of `context/clock.json`: the times of earlier collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClockRecord {
-    /// The time of the last collection.
+    /// The time of the last collection that believed the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
     /// When the grace period of the items removed by that collection began. It is later than `believed` if the
     /// clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
-    /// A time that was doubted because it was too far after all others.
+    /// A time that was doubted because it was too long after every recorded time.
     #[serde(default)]
     doubted: Option<DateTime<Utc>>,
-    /// The last doubted time that was believed later. No grace counts the days before it.
+    /// The last time that was first doubted and later believed. Days before it do not count towards
+    /// the grace of an item.
     #[serde(default)]
     resumed: Option<DateTime<Utc>>,
     /// The longest pause that proved real, in seconds.
@@ -48,7 +51,7 @@ pub(crate) struct ClockRecord {
     pause: i64,
 }
 
-/// A time in which the store recorded nothing.
+/// A period in which the store recorded nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) from: DateTime<Utc>,
@@ -60,7 +63,8 @@ impl Gap {
         self.to - self.from
     }
 
-    /// The gaps between `from` and `to`, in order. There is at least one.
+    /// The gaps between the recorded times from `from` to `to`, in order. There is at least one
+    /// gap.
     fn all(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Self> {
         let between = times.iter().filter(|time| (from..=to).contains(time));
         let mut seen: Vec<_> = between.copied().chain([from, to]).collect();
@@ -77,7 +81,7 @@ impl Gap {
 /// The verdict on the clock.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClockVerdict {
-    /// The last jump, if any.
+    /// The last jump of the clock, if there was one and the clock is doubted.
     pub(crate) jumped: Option<Gap>,
     /// The record to write.
     pub(crate) record: ClockRecord,
@@ -85,12 +89,13 @@ pub(crate) struct ClockVerdict {
 
 impl ClockRecord {
     /// Judges the clock by all known `times`; `grace` is when a grace would begin now. Times later
-    /// than now are ignored, because either this clock is slow or theirs was fast.
+    /// than now are ignored, because either the clock is slow now or it was fast when they were
+    /// recorded.
     ///
     /// The clock must have advanced in small steps since the last collection, or since the grace of
-    /// what that removed began. A snapshot that was taken after a jump does not prove the clock
-    /// right. If there was no collection yet, no grace can be lost, so comparing with the latest
-    /// time is enough.
+    /// the items that it removed began, if that is later. A snapshot that was taken after a jump
+    /// does not prove the clock right. If there was no collection yet, no grace can be lost, so
+    /// comparing with the latest time is enough.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,
@@ -113,7 +118,8 @@ impl ClockRecord {
         if now - doubted < HOUR {
             return self.doubt(jump, doubted);
         }
-        // Not the time since the doubt: events after it may have split that time into shorter gaps.
+        // Measure the pause only up to the doubted time, because events after the doubt may have
+        // split the time since then into shorter gaps.
         let pause = Gap::longest(&times, from, doubted);
         if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
             return self.doubt(jump, now);
@@ -165,13 +171,14 @@ impl Store {
     pub(crate) fn remember_visit(&self, record: ClockRecord) {
         if self.root().join("FORMAT").exists() {
             let json = serde_json::to_vec(&record).unwrap_or_default();
-            // A full disk must not stop a collection. At worst, the next one is doubted.
+            // A full disk must not stop a collection. At worst, the next collection doubts the
+            // clock.
             let _ = self.write_derived(&self.clock_path(), &json);
         }
     }
 
-    /// The times that the store has recorded, as far as they remain: those of snapshots, of items
-    /// in the trash, and of the last record in the audit log.
+    /// The times that the store still has on record: those of snapshots, of items in the trash, and
+    /// of the last record in the audit log.
     pub(crate) fn times(&self) -> Result<Vec<DateTime<Utc>>> {
         let snapshots = snapshot_files(&self.snapshots())?;
         let mut times: Vec<_> = snapshots.iter().map(|file| file.id.stamp.time).collect();
@@ -185,14 +192,15 @@ impl Store {
         Ok(times)
     }
 
-    /// When a grace begins: now, or at the latest time that the store knows. If two clocks
-    /// disagree, either may be wrong. The later time counts, because a longer grace loses nothing.
+    /// When the grace of an item that is removed now begins: now, or at the latest time that the
+    /// store has recorded, if that is later. One of the two clocks may be wrong, and a longer grace
+    /// loses nothing.
     pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>> {
         let _locked = self.lock()?;
         Ok(self.grace_would_begin())
     }
 
-    /// The same without a lock, as far as it can be read. The store must exist.
+    /// Does the same as [`Store::grace_begins`] without taking the lock or creating the store.
     pub(crate) fn grace_would_begin(&self) -> DateTime<Utc> {
         let now = self.now();
         now.max(self.latest_time().unwrap_or(now))
@@ -256,13 +264,13 @@ mod tests {
             // The clock was slow before, or is slow now.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),
-            // Doubted, then right again: the doubt is forgotten.
+            // The clock was doubted and is right again, so the doubt is forgotten.
             (vec![0], vec![far, 1, far], vec![true, false, true]),
-            // Doubted, and unchanged an hour later.
+            // The clock was doubted, and an hour later it still agrees.
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
-            // Doubted, and then it jumps again.
+            // The clock was doubted, and then it jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
-            // Weekly runs, then a monthly one.
+            // Of weekly runs, only the first one stops; of monthly runs, every other one.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
             (vec![0], vec![720, 1440, 2160], vec![true, false, true]),
         ] {
@@ -270,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Steps from one run to the next count only with all events between them.
+    /// The step from one run to the next is judged together with all events between them.
     #[test]
     fn what_was_seen_after_a_jump_does_not_hide_it() {
         let day = |days: i64| days * 24;
@@ -281,7 +289,7 @@ mod tests {
                 vec![Seen(day(-7)), Seen(day(-7)), Run(day(-7)), Seen(0), Run(0), Run(1)],
                 vec![false, true, false],
             ),
-            // The clock was known to be slow, so the grace began with the earlier times.
+            // The clock was known to be slow, so the grace began at the latest recorded time.
             (vec![Seen(0), Run(day(-7)), Seen(1), Run(1)], vec![false; 2]),
             // The jump is some days old, and events were seen on each day since.
             (
@@ -293,7 +301,7 @@ mod tests {
                     .collect(),
                 vec![false, true, false],
             ),
-            // Between two runs, there is a snapshot on each day of a month.
+            // Between two runs that are a month apart, there is a snapshot on each day.
             (
                 [Run(0)].into_iter().chain(daily(0, 30)).chain([Run(day(30))]).collect(),
                 vec![false; 2],

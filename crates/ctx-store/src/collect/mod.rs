@@ -1,5 +1,5 @@
-//! Garbage collection: deletes items whose grace in the trash has ended, and moves snapshots that
-//! no rule keeps, and offloaded files that nothing names, to the trash.
+//! Garbage collection: deletes items whose grace in the trash has ended, and moves to the trash the
+//! snapshots that no rule keeps and the offloaded files that no transcript names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,20 +23,21 @@ mod report;
 pub use report::ActionJson;
 
 /// The number of sessions that are locked at the same time. Each lock is an open file, and a
-/// process may have only a limited number.
+/// process may have only a limited number of open files.
 const SESSIONS_AT_ONCE: usize = 100;
 
 /// What to collect, and by which rules.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectPlan<'a> {
-    /// Collects only this session. The trash is emptied for all sessions.
+    /// Collects only this session, but empties the trash for all sessions. `None` collects all
+    /// sessions.
     pub session: Option<&'a SessionId>,
-    /// Decides which snapshots stay.
+    /// The rules that decide which snapshots stay.
     pub policy: &'a Policy,
-    /// Deletes items that were moved to the trash at this time or before. Offloaded files that were
-    /// used after it, or within a day, stay.
+    /// Items that were moved to the trash at this time or before are deleted. Offloaded files that
+    /// were used after this time, or within the last day, stay.
     pub deadline: DateTime<Utc>,
-    /// Goes on even if the clock is far ahead of everything that the store has recorded.
+    /// Collects even if the clock is far ahead of every time that the store has recorded.
     pub trust_clock: bool,
 }
 
@@ -44,16 +45,17 @@ pub struct CollectPlan<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Action {
-    /// Keep it, for these reasons.
+    /// Keep the item, for these reasons.
     Keep(Vec<Reason>),
-    /// Move it to the trash.
+    /// Move the item to the trash, for this reason.
     #[strum(to_string = "remove")]
     Discard(Cause),
-    /// Delete it from the trash.
+    /// Delete the item from the trash.
     Purge,
-    /// Delete it without the trash, because its session is to be forgotten.
+    /// Delete the item without moving it to the trash, because the user wants its session
+    /// forgotten.
     Delete,
-    /// Keep it, and pack its bytes.
+    /// Keep the snapshot and pack its bytes.
     Pack(Packing),
 }
 
@@ -63,7 +65,7 @@ impl Action {
         self.into()
     }
 
-    /// The reasons, as far as this item has its own.
+    /// The reasons to keep or remove the item; empty if the action needs no reason of its own.
     pub fn reasons(&self) -> Vec<String> {
         match self {
             Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
@@ -80,17 +82,18 @@ impl Action {
 /// The reason to move an item to the trash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
 pub enum Cause {
-    /// No rule of retention keeps it.
+    /// No retention rule keeps the snapshot.
     #[strum(to_string = "no rule keeps it")]
     NoRule,
-    /// The same, for the newest snapshot of a session, which loses its last snapshot with it.
-    #[strum(to_string = "no rule keeps it; it is the last one of its session")]
+    /// No retention rule keeps the snapshot, and its session has no newer one, so the session loses
+    /// all of its snapshots.
+    #[strum(to_string = "no rule keeps it; it is the last snapshot of its session")]
     NoRuleAndLast,
-    /// The run that wrote it was killed before its commit.
+    /// The run that wrote the bytes was killed before its commit.
     #[strum(to_string = "never committed")]
     NeverCommitted,
-    /// No transcript names it.
-    #[strum(to_string = "nothing names it")]
+    /// No transcript names the offloaded file.
+    #[strum(to_string = "no session refers to it")]
     Unreferenced,
 }
 
@@ -101,37 +104,38 @@ pub enum Event {
     Done(Action, StoreItem),
     /// A snapshot that no rule keeps stays, because another run is changing its session.
     Locked(SnapshotId),
-    /// A process wrote to a file after its replacement; this snapshot has what it wrote.
+    /// A process wrote to a session file after its replacement. This snapshot contains what it
+    /// wrote.
     Late(SnapshotId),
-    /// A replaced file is still open.
+    /// A process still has the replaced file at this path open.
     StillOpen(PathBuf),
     /// The offloaded files of a session stay, because not all places that may name them can be
     /// searched.
     Unknown(SessionId, String),
-    /// The clock is more than a day earlier than the store's last time. The grace of items that were
-    /// moved to the trash begins at this time.
+    /// The clock is more than a day earlier than this time, the latest that the store has recorded.
+    /// The grace of items that were moved to the trash begins at this time.
     SlowClock(DateTime<Utc>),
-    /// Something failed; everything else continued.
+    /// A step of the collection failed, and the other steps continued.
     Failed(StoreError),
 }
 
-/// Snapshots to move to the trash, and why.
+/// The snapshots to move to the trash, each with the reason.
 type Doomed = BTreeMap<SnapshotId, Cause>;
 
 /// Removes what the policy does not keep, or reports what it would remove.
 pub struct Collector<'a> {
     store: &'a Store,
     dry_run: bool,
-    /// The events so far, also after a failure.
+    /// The events so far. After a failure, they show what was done before it.
     pub events: Vec<Event>,
     /// The snapshots that stay.
     kept: Vec<Entry>,
-    /// The disk was too full to write the audit log.
+    /// Whether the disk was too full to write the audit log.
     pub unaudited: bool,
 }
 
 impl<'a> Collector<'a> {
-    /// A collector that only reports if `dry_run` is set.
+    /// Creates a collector. If `dry_run` is set, it only reports what it would do.
     pub fn new(store: &'a Store, dry_run: bool) -> Self {
         Self { store, dry_run, events: Vec::new(), kept: Vec::new(), unaudited: false }
     }
@@ -146,14 +150,14 @@ impl<'a> Collector<'a> {
         self.events.iter().any(changes)
     }
 
-    /// Whether anything has been removed so far, or would be in a dry run.
+    /// Whether anything has been removed so far or, in a dry run, would have been.
     pub fn has_removed(&self) -> bool {
         let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
         self.events.iter().any(removes)
     }
 
-    /// Runs a collection. If the clock jumped by more than a day since the last one, nothing is
-    /// removed, and if something would have been, that is an error.
+    /// Runs a collection. If the clock jumped by more than a day since the last collection, nothing
+    /// is removed; if there was something to remove, that is an error.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
@@ -175,9 +179,9 @@ impl<'a> Collector<'a> {
         Err(StoreError::ClockJumped { now, seen: jump.from, to: jump.to })
     }
 
-    /// Collects, with the clock known to be right. Empties the trash first, because that frees
-    /// space on a full disk. A failure does not stop the rest; it is an error only if nothing was
-    /// removed.
+    /// Runs a collection without checking the clock. Empties the trash first, because that frees
+    /// space on a full disk. If a step fails, the others still run, and the failure is an error
+    /// only if nothing was removed.
     fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
         let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
@@ -209,7 +213,8 @@ impl<'a> Collector<'a> {
         let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut failure = None;
         if !has_removed || errors.iter().all(is_done) {
-            // Either nothing is done, or everything is and only the audit log lacks it.
+            // Either nothing was done, or everything was done and only its record in the audit log
+            // is missing.
             failure = errors.pop();
         }
         self.events.extend(errors.into_iter().map(Event::Failed));
@@ -229,7 +234,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Deletes items that were moved to the trash at `deadline` or before, or all of them.
+    /// Deletes items that were moved to the trash at `deadline` or before; all items if `deadline`
+    /// is `None`.
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<()> {
         let would = |store: &Store| store.expired(deadline);
         self.act(&Action::Purge, would, |store| store.purge(deadline))
@@ -250,7 +256,7 @@ impl<'a> Collector<'a> {
         self.events.extend(failed.into_iter().map(Event::Failed));
     }
 
-    /// Deletes everything that the store has of a session.
+    /// Deletes all snapshots and offloaded files of a session.
     pub fn forget(&mut self, session: &SessionId) -> Result<()> {
         let would = |store: &Store| {
             let entries = store.catalog(Some(session))?.entries.into_iter();
@@ -261,7 +267,8 @@ impl<'a> Collector<'a> {
         self.act(&Action::Delete, would, |store| store.forget(session))
     }
 
-    /// Removes replaced files without a writer, and returns the snapshots of the others.
+    /// Removes replaced files to which no process writes any more. Returns the snapshots of the
+    /// other replaced files.
     fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
         if self.dry_run {
             return Vec::new();
@@ -287,7 +294,8 @@ impl<'a> Collector<'a> {
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
         let verdicts = decide(&candidates, plan.policy, listed)?;
-        // The catalog is in the order of sequence numbers.
+        // The catalog lists the snapshots of a session in the order of their numbers, so the last
+        // one counts.
         let numbers =
             catalog.entries.iter().map(|Entry { id, .. }| (id.session.clone(), id.stamp.sequence));
         let newest: BTreeMap<SessionId, u64> = numbers.collect();
@@ -434,7 +442,7 @@ mod tests {
             session,
             policy: &LAST,
             deadline: store.now() - TimeDelta::days(7),
-            // These tests skip days without a run.
+            // These tests advance the clock by days without a collection.
             trust_clock: true,
         }
     }
@@ -506,7 +514,7 @@ mod tests {
         assert!(told.contains(&format!("Purge {}", ids[0])), "{told:?}");
         let failed = told.last().expect("an event");
         assert!(failed.starts_with("Failed: cannot open "), "{failed}");
-        // Now nothing is removed.
+        // This time there is nothing that could be removed, so the failure is an error.
         let error = Collector::new(&bench.store, false).collect(&plan(&bench.store, None));
         assert!(matches!(error, Err(StoreError::Io { .. })), "{error:?}");
     }
@@ -548,7 +556,8 @@ mod tests {
 
         let file = bench.offload("demo", "another", &live);
         fs::remove_file(&live).expect("removed");
-        // The time of its last use comes from the machine's clock.
+        // Advance the clock of the store, because the time of the file's last use comes from the
+        // machine's clock.
         bench.wait_days(8);
         let told = collect(&bench.store, None, false);
         let unknown = told.last().expect("an event");

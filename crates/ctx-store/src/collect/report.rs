@@ -1,4 +1,4 @@
-//! The report of an action: a line for people, and a JSON object for programs.
+//! The report of an action: a line of text for users, or a JSON object for scripts.
 
 use ctx_format::counted;
 use serde::Serialize;
@@ -8,26 +8,27 @@ use crate::collect::{Action, Cause};
 use crate::snapshot::pack::Packing;
 use crate::trash::removal::StoreItem;
 
-/// The JSON object of an item. Its keys are a contract: keys may be added, none is removed.
+/// The JSON object of an item. The keys are a contract with scripts: keys may be added, but none is
+/// ever removed.
 #[skip_serializing_none]
 #[derive(Serialize)]
 pub struct ActionJson {
     id: String,
     keep: bool,
-    /// The reasons to keep it.
+    /// The reasons to keep the item; empty if it is removed.
     reasons: Vec<String>,
     kind: &'static str,
     action: &'static str,
-    /// Whether its session loses all of its snapshots.
+    /// Whether the item's session loses all of its snapshots.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     last_of_session: bool,
-    /// The size of a packed snapshot, and that of its packed file.
+    /// The size of a packed snapshot before it was packed.
     bytes: Option<u64>,
     packed_bytes: Option<u64>,
 }
 
 impl Action {
-    /// The line for people: `removed ID: no rule keeps it`, or in a dry run `would remove …`.
+    /// The line for users: `removed ID: no rule keeps it` or, in a dry run, `would remove …`.
     pub fn say(&self, item: &StoreItem, dry_run: bool) -> String {
         let name = self.as_str();
         let verb = match self {
@@ -45,7 +46,7 @@ impl Action {
         format!("{verb} {item}{colon}{}", why.join(", "))
     }
 
-    /// The object for programs.
+    /// The object that `--json` prints.
     pub fn json(&self, item: &StoreItem) -> ActionJson {
         let keep = !self.removes();
         let (bytes, packed_bytes) = match self {

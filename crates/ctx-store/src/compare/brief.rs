@@ -1,21 +1,21 @@
-//! Records of a session without their text, so that two sessions of any size can be compared; and
-//! the differences between two versions of a message.
+//! Short descriptions of the records of a session, so that two sessions of any size can be compared
+//! in memory; and the differences between two versions of a message.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
 use ctx_format::{Dialect, Handle, Message, Options, Part, Record, Records, Role, counted};
 
-/// A record, which is usually a message.
+/// A short description of a record, which is usually a message.
 #[derive(Clone, Debug)]
 pub struct Brief {
-    /// Its line number, from 1.
+    /// The line number of the record, from 1.
     pub line: u64,
-    /// Its length in bytes, without the line end.
+    /// The length of the record in bytes, without the line end.
     pub bytes: u64,
-    /// The role; `None` if it is not a message.
+    /// The role of the message; `None` if the record is not a message.
     pub role: Option<Role>,
-    /// Its first words, on one line.
+    /// The first words of the record, on one line.
     pub words: String,
     pub(super) hash: u64,
     pub(super) parts: Vec<PartBrief>,
@@ -23,28 +23,28 @@ pub struct Brief {
     pub(super) keys: Vec<u64>,
 }
 
-/// A part of a message.
+/// A short description of a part of a message.
 #[derive(Clone, Debug)]
 pub(super) struct PartBrief {
     pub(super) kind: &'static str,
-    /// The hash of the call's id, or 0.
+    /// The hash of the call's id; 0 if the part has no such id.
     pub(super) id: u64,
     pub(super) characters: usize,
     pub(super) hash: u64,
-    /// Whether it ends with a handle that restores the original.
+    /// Whether the part ends with a handle, which refers to the offloaded original.
     pub(super) has_handle: bool,
 }
 
 /// The kinds of parts, in the order in which their changes are listed.
 const KINDS: [&str; 5] = ["text", "reasoning", "arguments", "result", "other part"];
 
-/// The number of characters of the text to keep.
+/// How many characters of a record's text are kept.
 const WORDS: usize = 80;
 
 /// Reads all records of a session. Both sessions need the same `hasher`.
 pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
     let options = Options {
-        // The comparison covers all records of the file, also those outside the context.
+        // The comparison covers all records of the file, including those outside the context.
         unseen: true,
         ..Options::default()
     };
@@ -86,14 +86,14 @@ impl Brief {
     }
 }
 
-/// The type of a record without a message, if it has one.
+/// What is shown for a record that is not a message: its `type` in parentheses, if it has one.
 fn kind(record: &Record<'_>) -> String {
     let kind = record.object().and_then(|object| object.text_of("type"));
     let kind = kind.map(|kind| format!("({})", line(&kind)));
     kind.unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// The record's own id, or the ids of its calls and results.
+/// Hashes of the record's own id or, if it has none, of the ids of its calls and results.
 fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u64> {
     let object = record.object();
     let own = object.and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
@@ -122,7 +122,7 @@ impl PartBrief {
             Part::Opaque(raw) => (other, 0, raw.as_ref()),
         };
         let hash = match part {
-            // Hash the debug form, because not every part has a text.
+            // Hash the debug form of a result, because not every part of a result has a text.
             Part::Result(result) => hasher.hash_one(format!("{:?}", result.parts)),
             _ => hasher.hash_one(text),
         };
@@ -131,7 +131,8 @@ impl PartBrief {
     }
 }
 
-/// The first words of the text. If there is none, the name of the call or the id of the result.
+/// The first words of the message's text or, if it has none, of its first call, result or other
+/// part.
 fn first_words(message: &Message<'_>) -> String {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),
@@ -150,7 +151,7 @@ fn first_words(message: &Message<'_>) -> String {
     line(&other.unwrap_or_default())
 }
 
-/// The start of a text, on one line.
+/// The beginning of a text, on one line.
 fn line(text: &str) -> String {
     let begin: String = text.chars().take(4 * WORDS).collect();
     let words: Vec<&str> = begin.split_whitespace().collect();
@@ -162,7 +163,7 @@ fn line(text: &str) -> String {
     cut.trim_end().to_owned() + "…"
 }
 
-/// Lists the differences in words: `result: 12000 → 900 characters, a handle at its end`.
+/// Lists the differences in words: `result: 12000 → 900 characters, now ends with a handle`.
 pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     let mut changes = Vec::new();
     if old.role != new.role {
@@ -173,7 +174,7 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
         changes.extend(changes_of_kind(kind, &old.parts, &new.parts));
     }
     if changes.is_empty() {
-        changes.push("only members outside the message".to_owned());
+        changes.push("only JSON members outside the message changed".to_owned());
     }
     changes
 }
@@ -197,8 +198,8 @@ fn changes_of_kind(kind: &str, old: &[PartBrief], new: &[PartBrief]) -> Vec<Stri
 fn change(kind: &str, old: &PartBrief, new: &PartBrief) -> String {
     let before = old.characters;
     let handle = match (old.has_handle, new.has_handle) {
-        (false, true) => ", a handle at its end",
-        (true, false) => ", back from its handle",
+        (false, true) => ", now ends with a handle",
+        (true, false) => ", no longer ends with a handle",
         _ => "",
     };
     if before == new.characters {

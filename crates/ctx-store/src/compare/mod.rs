@@ -18,14 +18,14 @@ use crate::store::Store;
 
 pub use brief::Brief;
 
-/// A change of a message.
+/// A difference between two sessions, in one record.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// It was removed.
+    /// The record is only in the old session.
     Removed(Brief),
-    /// It was added.
+    /// The record is only in the new session.
     Added(Brief),
-    /// Its content changed.
+    /// The content of the record changed.
     Changed {
         /// The old record.
         old: Brief,
@@ -34,25 +34,25 @@ pub enum Change {
         /// The differences, in words.
         what: Vec<String>,
     },
-    /// It moved, byte for byte the same.
+    /// The record moved; its bytes are the same.
     Moved {
-        /// Its old line number.
+        /// The line number of the record in the old session.
         from: u64,
         /// The new record.
         new: Brief,
     },
 }
 
-/// Two sessions, compared.
+/// The result of comparing two sessions by their records.
 #[derive(Debug)]
 pub struct Comparison {
     /// The differences, in the order of the new session.
     pub changes: Vec<Change>,
-    /// The number of records that both have in the same order.
+    /// The number of records that both sessions have in the same order.
     pub same: usize,
 }
 
-/// Compares two sessions by their messages. Also compares records that are not messages.
+/// Compares two sessions message by message. Records that are not messages are compared as well.
 pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
     let hasher = RandomState::new();
     let old = brief::read(old, &hasher)?;
@@ -64,9 +64,10 @@ pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
 struct Pairing<'a> {
     old: &'a [Brief],
     new: &'a [Brief],
-    /// For each new record, its old one and how it changed.
+    /// For each record of the new session, the index of the matching record in the old session, and
+    /// how the record changed.
     pairs: Vec<Option<(usize, LineChange)>>,
-    /// For each old record, whether it has a new one.
+    /// For each record of the old session, whether it matches a record of the new session.
     is_paired: Vec<bool>,
 }
 
@@ -92,7 +93,8 @@ impl<'a> Pairing<'a> {
     }
 
     /// Pairs equal records that both sessions have in the same order. Aligns only records that are
-    /// in both: a compaction removes thousands, and the alignment would take long with them.
+    /// in both sessions: a compaction removes thousands of records, and aligning those as well
+    /// would take long.
     fn in_order(&mut self) {
         let common = |these: &[Brief], others: &[Brief]| -> Vec<usize> {
             let others: HashSet<u64> = others.iter().map(|brief| brief.hash).collect();
@@ -203,7 +205,7 @@ impl<'a> Pairing<'a> {
 /// The number of characters that must be equal at the start of two messages.
 const BEGIN: usize = 24;
 
-/// The role and the start of a message.
+/// The role of a message and its first [`BEGIN`] characters; `None` if the message is shorter.
 fn alike(brief: &Brief) -> Option<(&'static str, &str)> {
     let (end, _) = brief.words.char_indices().nth(BEGIN)?;
     Some((brief.role?.as_str(), &brief.words[..end]))
@@ -212,13 +214,13 @@ fn alike(brief: &Brief) -> Option<(&'static str, &str)> {
 /// Lines of the old session and the lines of the new one that replace them, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// The lines that are gone.
+    /// The lines that only the old session has.
     pub old: Range<usize>,
-    /// The lines that are new.
+    /// The lines that only the new session has.
     pub new: Range<usize>,
 }
 
-/// Two sessions, compared line by line.
+/// The result of comparing two sessions line by line.
 pub struct Diff {
     /// The lines of the old session.
     pub old: Lines,
@@ -228,7 +230,8 @@ pub struct Diff {
     pub hunks: Vec<Hunk>,
 }
 
-/// The lines of a file. Only their hashes are in memory, because two sessions may not fit.
+/// The lines of a file. Only the hashes of the lines are in memory, because two whole sessions may
+/// not fit.
 pub struct Lines {
     file: File,
     /// The offset of each line, and of the end of the last one.
@@ -237,7 +240,7 @@ pub struct Lines {
 }
 
 impl Store {
-    /// Opens the bytes of a snapshot, checked, as a file in which one can seek.
+    /// Checks the bytes of a snapshot and opens them as a seekable file.
     pub fn open_to_compare(&self, entry: &Entry) -> Result<File> {
         let (bytes, _) = self.open_verified(entry)?;
         bytes.into_file().or_cannot("read", &self.data_path(&entry.id))
@@ -270,7 +273,7 @@ impl Lines {
         Ok(Self { file: reader.into_inner(), bounds, hashes: measured })
     }
 
-    /// The bytes of a line, including its end.
+    /// Reads the bytes of a line, including the line end.
     pub fn read(&mut self, line: usize) -> io::Result<Vec<u8>> {
         let (from, to) = (self.bounds[line], self.bounds[line + 1]);
         self.file.seek(SeekFrom::Start(from))?;
@@ -333,8 +336,8 @@ mod tests {
         assert_eq!(diff(&old, &new), (vec![">5,1".into()], 4));
     }
 
-    /// A shortened result is the same message if its call has the same id. So is a text with
-    /// the same start between the same neighbours.
+    /// A shortened result counts as the same message if its call has the same id. So does a changed
+    /// text that has the same beginning and the same neighbours.
     #[test]
     fn what_changed_within_a_message_is_told() {
         let old = session();
@@ -347,15 +350,15 @@ mod tests {
             changes,
             [
                 "~2,2: text: 40 → 50 characters",
-                "~4,4: result: 1200 → 58 characters, a handle at its end",
+                "~4,4: result: 1200 → 58 characters, now ends with a handle",
             ]
         );
         let (back, _) = diff(&new, &old);
-        assert_eq!(back[1], "~4,4: result: 58 → 1200 characters, back from its handle");
+        assert_eq!(back[1], "~4,4: result: 58 → 1200 characters, no longer ends with a handle");
         new[4] = "{\"role\":\"assistant\",\"content\":\"It reads each line twice.\",\"seen\":1}\n"
             .to_owned();
         let (changes, _) = diff(&old, &new);
-        assert_eq!(changes[2], "~5,5: only members outside the message");
+        assert_eq!(changes[2], "~5,5: only JSON members outside the message changed");
     }
 
     /// An agent's own log is compared by its records. A record that is not a message is

@@ -1,9 +1,9 @@
-//! Large tool results as files. A file is named after the hash of its content, so equal results
-//! share one file. An agent can read the file, and the tools can restore the same JSON from it,
-//! byte for byte.
+//! Stores large tool results as files. Each file is named after the hash of its content, so equal
+//! results share one file. An agent can read the file, and the tools can restore the same JSON from
+//! it, byte for byte.
 //!
-//! These folders are opened one path component after the other without following a link, so that no
-//! path leads out of the store. A transcript names a file by its path.
+//! The folders of offloaded files are opened one path component at a time, without following a
+//! link, so that no path leads out of the store. A transcript names an offloaded file by its path.
 
 pub(crate) mod unreferenced;
 pub(crate) mod write;
@@ -40,7 +40,7 @@ impl OffloadName {
         Self { sha256: hex(digest(&SHA256, bytes)), form }
     }
 
-    /// Parses what `Display` writes. Never accepts a path.
+    /// Parses a name in the form that `Display` writes. Never accepts a path.
     pub fn parse(text: &str) -> Option<Self> {
         let (sha256, suffix) = text.split_at_checked(64)?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -63,9 +63,9 @@ impl fmt::Display for OffloadName {
 /// An offloaded file of a store: `{session}/{name}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OffloadedFile {
-    /// The session.
+    /// The session whose folder contains the file.
     pub session: SessionId,
-    /// Its name in the session's folder.
+    /// The name of the file in the session's folder.
     pub name: OffloadName,
 }
 
@@ -76,13 +76,14 @@ impl fmt::Display for OffloadedFile {
 }
 
 impl OffloadedFile {
-    /// Whether `wanted` is its hash, its name, or the start of one of them.
+    /// Whether `wanted` is `{session}/{name}`, or the beginning of the name, which starts with the
+    /// hash.
     pub fn begins_with(&self, wanted: &str) -> bool {
         self.name.to_string().starts_with(wanted) || self.to_string() == wanted
     }
 }
 
-/// The names in a folder; an empty list if there is no folder.
+/// The names in a folder; an empty list if the folder does not exist.
 fn names_in(folder: Result<Folder>) -> Result<Vec<String>> {
     if_there(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
 }
@@ -95,14 +96,14 @@ impl Store {
         Ok(ids.collect())
     }
 
-    /// The offloaded files of a session, by name.
+    /// The offloaded files of a session, sorted by name.
     pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<OffloadedFile>> {
         let names = names_in(Folder::of_session(self, session))?;
         let names = names.iter().filter_map(|name| OffloadName::parse(name));
         Ok(names.map(|name| OffloadedFile { session: session.clone(), name }).collect())
     }
 
-    /// The offloaded files of one session, or of all.
+    /// The offloaded files of one session, or of all sessions.
     pub fn all_offloaded(&self, session: Option<&SessionId>) -> Result<Vec<OffloadedFile>> {
         let mut sessions = self.offload_sessions()?;
         sessions.retain(|id| session.is_none_or(|session| session == id));
@@ -116,7 +117,7 @@ impl Store {
         self.offloaded().join(file.session.as_str()).join(file.name.to_string())
     }
 
-    /// The content of an offloaded file, checked against its name.
+    /// Reads an offloaded file and checks its bytes against the sha256 in its name.
     pub fn read_offloaded(&self, file: &OffloadedFile) -> Result<Content> {
         if let Some(folder) = if_there(Folder::of_session(self, &file.session))? {
             return folder.read(&file.name);
@@ -133,7 +134,8 @@ impl Store {
         }
     }
 
-    /// Moves an offloaded file back from the trash. This counts as a use of the file.
+    /// Moves an offloaded file back from the trash. This counts as a use of the file, so that gc
+    /// does not remove it again at once.
     pub(crate) fn bring_back_offloaded(
         &self,
         file: &OffloadedFile,
@@ -159,8 +161,8 @@ impl Store {
     }
 }
 
-/// The kind of bytes in an offloaded file: the text of a result, with the way in which the record
-/// had escaped it, or the JSON value exactly as it was.
+/// How an offloaded file stores a result: as text, in which case the form says how the record had
+/// escaped that text, or as the exact JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u8);
 
@@ -193,8 +195,8 @@ const SPELLINGS: [Spelling; 6] = [
 impl Form {
     /// A JSON string in which only the necessary characters are escaped.
     pub const TEXT: Self = Self(0);
-    /// The JSON value exactly as it was: it has several parts, is not a text, or is escaped in an
-    /// unusual way.
+    /// The exact JSON value, for a result that has several parts, is not a text, or is escaped in
+    /// an unusual way.
     pub const JSON: Self = Self(6);
 
     /// All forms.
@@ -213,17 +215,17 @@ impl Form {
     }
 }
 
-/// The content of a result.
+/// The content of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The form of `text`.
+    /// The form in which `text` is stored.
     pub form: Form,
-    /// The text, or the raw JSON.
+    /// The text of the result, or the raw JSON if the form is [`Form::JSON`].
     pub text: String,
 }
 
 impl Content {
-    /// Takes the content from the raw JSON value in the record.
+    /// Makes the content from the raw JSON value in the record.
     pub fn of(json: &str) -> Self {
         for form in Form::all() {
             if let Some(text) = form.spelling().and_then(|spelling| spelling.read(json)) {
@@ -250,7 +252,7 @@ impl Spelling {
         format!("{before}{string}{after}")
     }
 
-    /// The text, if `json` is the text written in exactly this way.
+    /// The text in `json`, if this spelling would write exactly the same JSON.
     fn read(&self, json: &str) -> Option<String> {
         let (before, after) = self.around;
         let string = json.strip_prefix(before)?.strip_suffix(after)?;
@@ -274,7 +276,7 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// An opened folder: `offloaded/`, or a session's folder in it.
+/// An open folder: `offloaded/`, or a session's folder in it.
 #[derive(Debug)]
 struct Folder {
     handle: File,
@@ -360,7 +362,8 @@ impl Folder {
         }
     }
 
-    /// Whether the file exists and is undamaged. If so, this counts as a use of it.
+    /// Marks a file as used now, if it exists and is undamaged. Returns whether the file was
+    /// marked.
     fn freshen(&self, name: &OffloadName) -> bool {
         self.read(name).is_ok()
             && self
@@ -395,7 +398,7 @@ pub struct OffloadFolder {
 }
 
 impl OffloadFolder {
-    /// Its path, without a final slash.
+    /// The path of the folder, without a final slash.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -405,8 +408,8 @@ impl OffloadFolder {
         format!("{}/{name}", self.path)
     }
 
-    /// The file at `path`, if it is in this folder. Compares only text, so neither `..` nor a link
-    /// can lead elsewhere.
+    /// The file at `path`, if it is in this folder. Compares the paths only as text, so neither
+    /// `..` nor a link can lead elsewhere.
     pub fn file(&self, path: &str) -> Option<OffloadedFile> {
         let name = path.strip_prefix(&self.path)?.strip_prefix('/')?;
         Some(OffloadedFile { session: self.session.clone(), name: OffloadName::parse(name)? })
@@ -423,8 +426,8 @@ impl OffloadFolder {
     }
 }
 
-/// The length of the file name at the start of a text. A full stop after the name belongs to the
-/// sentence.
+/// The length of the file name at the start of a text. A full stop after the name is not part of
+/// the name.
 fn name_length(text: &str) -> usize {
     let belongs = |c: char| matches!(c, '/' | '.') || c.is_ascii_alphanumeric();
     let length = text.find(|c| !belongs(c)).unwrap_or(text.len());
@@ -550,8 +553,8 @@ mod place_tests {
         assert_eq!(Path::new(folder.path()), expected);
     }
 
-    /// The real path of an unmounted target is unknown, so the paths in a session would seem to
-    /// point elsewhere.
+    /// If the target of the link is not mounted, the real path of the store is unknown, so paths in
+    /// a session would seem to lead out of the store.
     #[test]
     fn a_store_behind_a_link_to_nowhere_has_no_path() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,6 @@
 //! Decides which offloaded files may be removed: those that no transcript of their session names,
-//! live or in a snapshot. If one transcript cannot be read, all files stay.
+//! neither a session file nor a snapshot. If one transcript of a session cannot be read, all
+//! offloaded files of that session stay.
 //!
 //! A transcript names a file if it contains the first digits of its hash, whatever is around them.
 
@@ -23,10 +24,11 @@ use crate::store::Store;
 use crate::trash::bins;
 use crate::trash::removal::{RemovalReport, StoreItem};
 
-/// The snapshots of a session.
+/// The snapshots of a session, which are searched for the names of offloaded files.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    /// The files with their bytes, including those in the trash, which may be moved back.
+    /// The paths of the snapshots' bytes. Includes snapshots in the trash, which may be brought
+    /// back.
     data: Vec<PathBuf>,
     /// The snapshots that are not in the trash.
     entries: Vec<Entry>,
@@ -36,8 +38,8 @@ pub(crate) struct Snapshots {
 pub(crate) type SnapshotsBySession = BTreeMap<SessionId, Snapshots>;
 
 impl Store {
-    /// The offloaded files of a session that nothing names and that were last used at `deadline` or
-    /// before.
+    /// The offloaded files of a session that no transcript names and that were last used at
+    /// `deadline` or before.
     pub fn unreferenced(
         &self,
         session: &SessionId,
@@ -46,8 +48,9 @@ impl Store {
         self.unreferenced_among(&mut None, Some(session), session, deadline)
     }
 
-    /// The same for several sessions. The snapshots of `searched`, one session or all, are found
-    /// once, when the first session has such files.
+    /// Does the same as [`Store::unreferenced`], for callers that look at several sessions. The
+    /// snapshots of `searched`, or of all sessions, are listed only once, when the first session
+    /// has unused files; `snapshots` keeps the list.
     pub(crate) fn unreferenced_among(
         &self,
         snapshots: &mut Option<SnapshotsBySession>,
@@ -66,8 +69,8 @@ impl Store {
         self.unnamed(session, files, all.entry(session.clone()).or_default())
     }
 
-    /// Finds the snapshots of one session, or of all. Reads the trash last, because a snapshot may
-    /// be moved there meanwhile.
+    /// Finds the snapshots of one session, or of all sessions. Reads the trash last, because a
+    /// snapshot may be moved there meanwhile.
     fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession> {
         let mut found = SnapshotsBySession::new();
         for entry in self.catalog(session)?.entries {
@@ -95,7 +98,7 @@ impl Store {
         Ok(files)
     }
 
-    /// The files among these that nothing names.
+    /// The files among `files` that no transcript names.
     fn unnamed(
         &self,
         session: &SessionId,
@@ -114,18 +117,18 @@ impl Store {
         Ok(search.unreferenced())
     }
 
-    /// The live transcripts of a session. Fails if not all of them are known.
+    /// The paths of a session's transcripts outside the store. Fails if not all of them are known.
     fn live_files(&self, session: &SessionId, snapshots: &Snapshots) -> Result<Vec<PathBuf>> {
         let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
         let live = read_sources(&Folder::of_session(self, session)?)?;
-        let mut live = live.ok_or_else(|| unknown("one went into a pipe"))?;
+        let mut live = live.ok_or_else(|| unknown("one transcript went into a pipe"))?;
         for Entry { id, meta } in &snapshots.entries {
             let meta = meta.as_ref();
             let meta = meta.map_err(|why| unknown(&format!("snapshot {id}: {why}")))?;
             live.extend(meta.source.as_ref().map(PathBuf::from));
         }
         if live.is_empty() {
-            return Err(unknown("no file of the session is known"));
+            return Err(unknown("no transcript of the session is known"));
         }
         live.sort();
         live.dedup();
@@ -149,8 +152,9 @@ impl Store {
     }
 }
 
-/// A file that cannot be unpacked may name any offloaded file, so it is an error. A missing file is
-/// not: it was moved into the trash, which is searched later, or it was packed.
+/// Searches the bytes of a snapshot for the names of offloaded files. It is an error if packed
+/// bytes cannot be unpacked, because they may name any file. A missing file is no error: it was
+/// packed, or moved to the trash, which is searched later.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
@@ -173,8 +177,8 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// The number of digits of a hash that name a file. A path has all 64, a handle has 8, and a handle
-/// of older versions has 12.
+/// The number of hash digits by which a transcript names a file. A path has all 64 digits, a handle
+/// has 8, and a handle from older versions of the tools has 12.
 const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
@@ -214,7 +218,7 @@ impl Search {
         Ok(())
     }
 
-    /// The files that no text has named.
+    /// The files that none of the searched texts names.
     pub(super) fn unreferenced(self) -> Vec<OffloadedFile> {
         let mut files: Vec<OffloadedFile> = self.unnamed.into_values().flatten().collect();
         files.sort();

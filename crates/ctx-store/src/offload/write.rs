@@ -51,7 +51,7 @@ impl Store {
         let mut taken = TakenResults::default();
         let Some(folder) = if_there(Folder::of_session(self, session))? else { return Ok(taken) };
         let text = read_text(&folder, TAKEN)?;
-        // An incomplete line describes results that no session has referred to.
+        // Skip incomplete lines: no session refers to the results that they describe.
         let lines = text.lines().map(serde_json::from_str::<TakenLine>);
         for line in lines.filter_map(Result::ok) {
             let calls = taken.calls.entry(line.file).or_default();
@@ -62,8 +62,8 @@ impl Store {
 }
 
 impl OffloadWriter<'_> {
-    /// Writes `content`, the result of `call`, into a file. If there is such a file already, checks
-    /// it and counts this as a use, so that garbage collection leaves it alone.
+    /// Writes `content`, the result of `call`, into a file. If the file already exists, checks it
+    /// and marks it as used now, so that garbage collection leaves it alone.
     pub fn put(&mut self, content: &Content, call: Option<&str>) -> Result<OffloadedFile> {
         // Even a failure after the rename changed nothing that matters: no transcript names the
         // file yet.
@@ -128,14 +128,14 @@ struct TakenLine {
     file: String,
     /// The id of the call that had the result, if the format has such ids.
     call: Option<String>,
-    /// How often one run moved it out.
+    /// How often one run moved this content out of results of the call.
     times: u64,
 }
 
-/// The results that one run moved out.
+/// How often one run moved each content out of the results of each call.
 type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
 
-/// How often each content was moved out of which results, and how often it was put back.
+/// How often each content was moved out of which results, and how often it was restored.
 #[derive(Debug, Default)]
 pub struct TakenResults {
     calls: HashMap<String, HashMap<Option<String>, Times>>,
@@ -149,7 +149,7 @@ struct Times {
     put_back: u64,
 }
 
-/// Records what a run moved out.
+/// Appends to `taken.jsonl` which results a run moved out.
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
     let lines = takings.iter().map(|((name, call), times)| {
         let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
@@ -186,15 +186,15 @@ impl TakenResults {
         calls.entry(call.map(str::to_owned)).or_default().taken += 1;
     }
 
-    /// Starts again at the start of the session.
+    /// Forgets which results were restored, so that a new pass over the session can begin.
     pub fn begin(&mut self) {
         self.unknown.clear();
         let times = self.calls.values_mut().flat_map(HashMap::values_mut);
         times.for_each(|times| times.put_back = 0);
     }
 
-    /// Whether the content may be put into one more result of this call. It may be put back as
-    /// often as it was moved out of such results, or once if there is no record.
+    /// Whether the content may be restored in one more result of this call. It may be restored as
+    /// often as it was moved out of results of the call, or once if there is no record of it.
     pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
         let name = file.name.to_string();
         let Some(calls) = self.calls.get_mut(&name) else { return self.unknown.insert(name) };
@@ -217,7 +217,7 @@ fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<()> {
     add_lines(folder, SOURCES, lines.filter(|line| known.insert(line.clone())))
 }
 
-/// The listed transcripts; `None` if the path of one is unknown.
+/// The transcripts in `sources.jsonl`; `None` if the path of at least one is unknown.
 pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>> {
     let text = read_text(folder, SOURCES)?;
     Ok(text.lines().map(|line| serde_json::from_str(line).ok()).collect())

@@ -6,18 +6,19 @@
 //! them in one write, if the file is still exactly as it was read. An incomplete write is cut off
 //! by this run or by the next one.
 //!
-//! If the kernel has leases and no process has the file open, none can open it between the check
-//! and the write. Otherwise an agent may write in these microseconds. If its line follows ours,
-//! nothing is wrong; if it comes before ours, the check after the write reports it.
+//! If the kernel grants a lease, because it supports leases and no other process has the file open,
+//! then no process can open the file between the check and the write. Without a lease, an agent may
+//! write in these microseconds. An agent's line after ours does no harm; a line before ours is
+//! reported by the check after the write.
 //!
 //! After a run was killed, the next run on the file finds the record in `appending/`. It compares
 //! the file with the record and with the snapshot, and finds one of these:
 //!
 //! - only the old bytes, or the old bytes and all lines: nothing to do;
 //! - the old bytes and a part of our lines: that part is cut off;
-//! - the same, followed by lines that an agent has written since. Its first line is glued to our
-//!   part, so cutting is not enough: a new file without our part replaces this one, which becomes a
-//!   snapshot;
+//! - the old bytes, a part of our lines, and lines that an agent has written since. The agent's
+//!   first line directly follows our part, without a line end, so cutting is not enough: a new file
+//!   without our part replaces this one, after a snapshot of it;
 //! - anything else: another program has rewritten the file, so it is left alone.
 
 use std::fs::{self, File};
@@ -43,7 +44,7 @@ use crate::store::{SessionLock, Store};
 
 /// Lines to append to a session file.
 pub struct Addition<'a> {
-    /// Whole lines.
+    /// The lines; the last one may lack its line end.
     pub lines: &'a [u8],
     /// The name of the operation in the audit log: `compact`.
     pub operation: &'static str,
@@ -55,7 +56,7 @@ pub struct Addition<'a> {
 
 impl Replacement<'_> {
     /// Takes a snapshot of the file and then appends the lines, if the file is still exactly as it
-    /// was read. If the append fails, the snapshot is withdrawn. [`Replacement::commit_after`]
+    /// was read. If the append fails, the snapshot is deleted again. [`Replacement::commit_after`]
     /// explains `first`.
     pub fn append_after<E>(
         mut self,
@@ -93,7 +94,8 @@ impl Replacement<'_> {
                 store.done(&operation, &facts)
             };
             let written = write();
-            // If the state of the file is uncertain, keep the record: the next run checks the file.
+            // If the state of the file is uncertain, keep the record, so that the next run checks
+            // the file.
             if !matches!(&written, Err(error) if error.severity() == Severity::Uncertain) {
                 Store::remove_note(&note);
             }
@@ -101,8 +103,8 @@ impl Replacement<'_> {
         })
     }
 
-    /// The bytes to write. Ends each line, and first ends an unfinished line that is already in the
-    /// file.
+    /// The bytes to write: `lines` with a line end after the last one, and with a line end before
+    /// the first one if the last line of the file is unfinished.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
         let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
         let is_unfinished = self.draft.measured.tail > 0;
@@ -111,20 +113,20 @@ impl Replacement<'_> {
 }
 
 const OTHER_CONTENT: &str =
-    "does not end with what was written: another process has overwritten it, or the disk is faulty";
+    "does not end with the new lines: another process has overwritten them, or the disk is faulty";
 
-const NOT_ALONE: &str = "another process has written after a part of it";
+const NOT_ALONE: &str = "another process wrote to the file after a part of the new lines";
 
-/// The end of a session file, at which lines are appended or cut off.
+/// Changes at the end of a session file: lines are appended or cut off.
 impl SessionFile {
-    /// Opens the file for a change at its end. Refuses a file that another process has open for
+    /// Reopens the file for a change at its end. Refuses a file that another process has open for
     /// writing.
     pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
-        // The kernel counts every handle, so the one for reading must be closed before a lease on
-        // everyone can be granted. It is closed before the next open: if our lease could not be
-        // released, that open would wait for it.
+        // The kernel counts every handle, so the handle for reading must be closed before the
+        // kernel can grant a lease that excludes all other handles. Close it before the next open,
+        // which would otherwise wait if our earlier lease could not be released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;
@@ -133,13 +135,13 @@ impl SessionFile {
         Ok(tail)
     }
 
-    /// Appends all bytes, or none, to a file that is still exactly as it was read.
+    /// Appends all bytes or none, and only if the file is still exactly as it was read.
     pub(crate) fn append(self, bytes: &[u8]) -> Result<()> {
         let Self { file, path, meta } = &self;
         let alone = Lease::on_everyone(file);
         self.refuse_change()?;
         self.write(bytes)?;
-        // Release writers before the sync, so that they do not wait for the disk.
+        // Release the lease before the sync, so that other writers do not wait for the disk.
         drop(alone);
         let finish = || {
             #[cfg(test)]
@@ -156,8 +158,8 @@ impl SessionFile {
         finish().map_err(|error: StoreError| error.after(what()))
     }
 
-    /// Truncates a file that is still exactly as it was seen to `length` bytes, and restores its
-    /// modification time.
+    /// Truncates the file to `length` bytes and restores its modification time, but only if the
+    /// file is still exactly as it was when it was opened.
     fn cut(self, length: u64, modified: Option<SystemTime>) -> Result<()> {
         let alone = Lease::on_everyone(&self.file);
         self.refuse_change()?;
@@ -172,7 +174,7 @@ impl SessionFile {
                 return Err(error);
             }
         }
-        // Otherwise the next run would take this change for the work of an agent.
+        // Restore the time; otherwise the next run would take this change for the work of an agent.
         let _ = modified.map(|at| self.file.set_modified(at));
         Ok(())
     }
@@ -184,7 +186,7 @@ impl SessionFile {
         Err(StoreError::Changed(self.path.clone()))
     }
 
-    /// Writes everything at once, if the system does; cuts a partial write off again.
+    /// Writes all bytes, in one call if the system accepts that. Cuts off an incomplete write.
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;
@@ -209,7 +211,8 @@ impl SessionFile {
         error.map_err(|error: StoreError| error.after(what))
     }
 
-    /// Continues a partial write, unless another process has written to the file since.
+    /// Writes the next bytes. Does not continue an incomplete write if another process has written
+    /// to the file since.
     fn write_some(&self, bytes: &[u8], written: usize) -> io::Result<usize> {
         let bytes = part(bytes)?;
         if written > 0 && !self.ends_at(written) {
@@ -234,33 +237,34 @@ fn part(wanted: &[u8]) -> io::Result<&[u8]> {
 #[cfg(test)]
 use crate::tests::moments::part;
 
-/// The first line of a note; the bytes of the addition follow.
+/// The first line of a note, which is the record of an addition in `appending/`. The added bytes
+/// follow that line.
 #[derive(Serialize, Deserialize)]
 struct Head {
-    /// Id of the snapshot taken before the addition.
+    /// The id of the snapshot that was taken before the addition.
     snapshot: String,
-    /// When the session file was changed before that: the time since 1970.
+    /// The modification time of the session file before the addition, as the time since 1970.
     modified: Option<Duration>,
 }
 
 /// The number of bytes of a note that are read to find its first line.
 const LONGEST_HEAD: u64 = 1024;
 
-/// The longest line in which a line end is searched for.
+/// How many bytes are searched for the end of the line that follows a part of our addition.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// What follows the old bytes of the file.
+/// What an interrupted addition left after the old bytes of the file.
 enum AppendState {
-    /// Nothing that must be removed.
+    /// No bytes that must be removed.
     Nothing,
-    /// A part of the addition.
+    /// A part of the added lines, at the end of the file.
     Part {
         /// The length of the file before the addition.
         old: u64,
-        /// Its modification time before the addition.
+        /// The modification time of the file before the addition.
         modified: Option<SystemTime>,
     },
-    /// A part of the addition in this range, with other bytes after it.
+    /// A part of the added lines in this range, with other bytes after it.
     PartAndMore(Range<u64>),
 }
 
@@ -269,13 +273,14 @@ impl Store {
         self.root().join("appending")
     }
 
-    /// The file's path is part of the name, because two files of one session need separate records.
+    /// The path of the note about a session file. The name of the note depends on the file's path,
+    /// because two files of one session need separate notes.
     fn note_of(&self, live: &SessionFile) -> Result<PathBuf> {
         let name = SessionId::of_path(&live.path)?;
         Ok(self.additions().join(name.as_str()))
     }
 
-    /// Records the lines durably before they are appended; returns the path of the note.
+    /// Records the lines durably before they are appended. Returns the path of the note.
     pub(crate) fn note_addition(
         &self,
         before: &Snapshot,
@@ -293,7 +298,7 @@ impl Store {
         Ok(path)
     }
 
-    /// Finds what an earlier run's addition left in the file.
+    /// Finds out what an earlier run's addition left in the file.
     fn find(&self, live: &SessionFile, head: &Head, bytes: &[u8]) -> Result<AppendState> {
         let id = SnapshotId::parse(&head.snapshot);
         let before = id.and_then(|id| self.read_meta(&id).ok());
@@ -322,7 +327,8 @@ impl Store {
     }
 
     pub(crate) fn remove_note(note: &Path) {
-        // If the note remains, the next run finds the addition complete.
+        // A note that cannot be removed does no harm, because the next run finds that the addition
+        // is complete.
         let _ = fs::remove_file(note);
     }
 
@@ -338,8 +344,9 @@ impl Store {
         }
     }
 
-    /// Removes what a killed run left of an addition. The file must be claimed. Returns `None` if
-    /// that changed the file, so that it must be opened again.
+    /// Removes a part of an addition that a killed run left in the file. The caller has locked the
+    /// session and the file. Returns `None` if the file was changed, so that the caller must open
+    /// it again.
     pub(crate) fn repair_addition(
         &self,
         session: &SessionId,
@@ -352,7 +359,7 @@ impl Store {
             Some((head, bytes)) => self.find(&live, &head, &bytes)?,
             None => AppendState::Nothing,
         };
-        // Rewind for the caller, who copies the file.
+        // Rewind the handle for the caller, which copies the file.
         (&live.file).rewind().or_cannot("read", &live.path)?;
         match found {
             AppendState::Nothing => {
@@ -387,10 +394,10 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
     Some((head, bytes))
 }
 
-/// Finds where an agent's line begins that is glued to a part of our addition, which starts at
-/// `old`. Its first bytes may equal the next bytes of ours, so comparing bytes is not enough: our
-/// part ends where a complete object begins. Returns `None` if none of our bytes are there, or the
-/// end is unclear.
+/// Finds where an agent's line begins that directly follows a part of our addition, without a line
+/// end. Our part starts at `old`. The first bytes of the agent's line may equal our next bytes, so
+/// comparing bytes is not enough: our part ends where a complete JSON object begins. Returns `None`
+/// if none of our bytes are there, or if it is unclear where they end.
 fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
     let path = &live.path;
     let mut file = &live.file;
@@ -415,7 +422,8 @@ fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>>
 /// The name of the operation in the audit log.
 const OPERATION: &str = "repair-addition";
 
-/// Replaces the file by one without our part. The lines that an agent wrote after it stay.
+/// Replaces the file with a copy that lacks our part but keeps the lines that an agent wrote after
+/// it.
 fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()> {
     let path = replacement.live.path.clone();
     let copy = replacement.draft.path().to_owned();

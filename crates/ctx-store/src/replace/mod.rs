@@ -1,14 +1,14 @@
-//! Replaces a session file that an agent may be writing. Nothing is lost of what was in the file or
-//! is appended meanwhile.
+//! Replaces a session file that an agent may be writing. No byte is lost that was in the file or
+//! that is appended meanwhile.
 //!
 //! The steps: lock the session; refuse a file that another process has open for writing; copy its
 //! bytes (the caller makes the new content from them); write the new file next to the old one; turn
 //! the copy into a snapshot, so that the old content is safe before any name changes; carry over
-//! what was appended since the copy; exchange the two files, which is the commit; carry over what
-//! is still written through an older handle.
+//! what was appended after the copy was made; exchange the two files, which is the commit; carry
+//! over what other processes still write through handles to the old file.
 //!
 //! The new content is checked against its hash while it is read. If the replacement fails, its
-//! snapshot is withdrawn, so a job that fails every night does not fill the disk.
+//! snapshot is deleted again, so that a job that fails every night does not fill the disk.
 
 pub(crate) mod append;
 pub(crate) mod restore;
@@ -46,9 +46,9 @@ use crate::trash::sync_removal;
 pub enum ReplaceOutcome {
     /// The file already had this content; nothing was done.
     Same,
-    /// There was no file; it was created.
+    /// There was no file, and it was created.
     Created,
-    /// The file has the new content.
+    /// The file now has the new content.
     New {
         /// The snapshot of the old content.
         before: Box<Snapshot>,
@@ -59,16 +59,16 @@ pub enum ReplaceOutcome {
     },
 }
 
-/// A session file that is about to be replaced: locked, without a writer, and copied. Dropped
-/// without [`Replacement::commit`], it leaves nothing behind.
+/// A session file that is about to be replaced: it is locked and copied, and no process has it open
+/// for writing. A value that is dropped without [`Replacement::commit`] leaves no files.
 pub struct Replacement<'s> {
     pub(crate) store: &'s Store,
     pub(crate) session: SessionId,
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines that are appended meanwhile may follow the new content. If not, they stop the
-    /// replacement.
+    /// Whether lines that are appended meanwhile may follow the new content. If they may not, the
+    /// replacement stops when the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -90,9 +90,9 @@ impl Store {
         self.begin_replacement(path, session, min_idle)?.commit(new)
     }
 
-    /// Locks a session and copies the bytes of its file. Lines that are appended while the caller
-    /// makes the new content are carried over, because that may take long. Refuses a file with
-    /// several names, with a writer, or with a change less than `min_idle` ago.
+    /// Locks a session and copies the bytes of its file. Making the new content may take long, so
+    /// lines that are appended meanwhile are carried over. Refuses a file that has several names,
+    /// is open for writing, or was changed less than `min_idle` ago.
     pub fn begin_replacement(
         &self,
         path: &Path,
@@ -110,7 +110,7 @@ impl Store {
         if let Some(exception) = exception {
             exception.check(&draft.sha256)?;
         }
-        // The file is locked, so no other run is between giving it such a name and its commit.
+        // The file is locked, so no other run needs these second names now.
         for link in live.second_names()? {
             fs::remove_file(&link).or_cannot("remove", &link)?;
         }
@@ -125,7 +125,7 @@ impl Store {
             self.rebuild_recent(Some(session))?;
         }
         lock.remember(self);
-        // A killed run may have left a file next to the session.
+        // A killed run may have left a file next to the session file.
         self.sweep_recent(session).map_err(|error| not_saved(path, error))?;
         let seen = SessionFile::open_replaceable(path)?;
         if lock.after_a_kill {
@@ -147,7 +147,7 @@ impl Store {
             ..Facts::of(session)
         };
         let operation = self.begin(new.operation, &facts)?;
-        // The new file is private, because the mode of the lost file is unknown.
+        // Make the new file private, because the mode of the missing file is unknown.
         let mut temp = TempFile::beside(path, 0o600).or_cannot("create a file in", parent(path))?;
         new.copy_to(&mut temp, path)?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
@@ -157,10 +157,10 @@ impl Store {
         Ok(ReplaceOutcome::Created)
     }
 
-    /// Commits the snapshot of the current content, then calls `first`, then calls `change`, which
-    /// changes the file and returns the number of bytes that it carried over, and the old file if
-    /// that stays. If one of these fails, the snapshot is withdrawn. If a killed run left a
-    /// snapshot of the same bytes, that one is withdrawn at the end.
+    /// Commits the snapshot of the current content, then calls `first` and `change`. `change`
+    /// changes the file and returns the number of bytes that it carried over, and the path of the
+    /// old file if that file stays. If one of the two fails, the snapshot is deleted again. If a
+    /// killed run left a snapshot of the same bytes, that older snapshot is deleted.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -177,7 +177,7 @@ impl Store {
             return Err(not_saved(path, error));
         }
         if let Some(id) = superseded {
-            // If it remains, it does no harm.
+            // A superseded snapshot that cannot be deleted does no harm.
             let _ = self.withdraw(&id);
         }
         if let Err(error) = first() {
@@ -197,13 +197,13 @@ impl Store {
         }
     }
 
-    /// After a failed replacement: checks the file that got, or would have got, the second name,
-    /// and withdraws the snapshot unless that is needed to find this file.
+    /// Cleans up after a failed replacement: checks the file that has the second name, if any, and
+    /// deletes the snapshot unless it is needed to find that file.
     pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
         let mut swept = SweepReport::default();
         let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
         if judged.is_ok() && !before.meta.has_retained() {
-            // If it remains, it does no harm.
+            // A snapshot that cannot be deleted does no harm.
             let _ = self.withdraw(&before.id);
         }
     }
@@ -219,7 +219,8 @@ impl Store {
         removal.done()?;
         let gone = id.to_string();
         if self.recent(&id.session).newest.as_ref() == Some(&gone) {
-            // A run has failed. That is rare, so all snapshots of the session may be listed.
+            // List all snapshots of the session to find the newest one. Failed runs are rare, so
+            // this may be slow.
             return self.rebuild_recent(Some(&id.session)).map(drop);
         }
         let mut locked = self.lock()?;
@@ -227,8 +228,9 @@ impl Store {
         Ok(())
     }
 
-    /// The newest snapshot of a session, if it was taken of the same bytes for the same purpose.
-    /// Then that run was killed, or its change was undone by hand, and its snapshot is redundant.
+    /// The newest snapshot of a session, if it has the same bytes and the same kind. Such a
+    /// snapshot is redundant, because the run that took it was killed, or its change was undone by
+    /// hand.
     fn superseded(
         &self,
         session: &SessionId,
@@ -247,28 +249,28 @@ impl Replacement<'_> {
         self.draft.copy()
     }
 
-    /// Takes the tally of these bytes from a caller who has read them.
+    /// Accepts the numbers of lines and messages from a caller that has already counted them.
     pub fn counted(&mut self, tally: Tally) {
         self.draft.counted(tally);
     }
 
-    /// For new content that nothing may follow: bytes appended before the exchange stop the
-    /// replacement instead of being carried over.
+    /// Stops the replacement if bytes are appended before the exchange, instead of carrying them
+    /// over. This is for new content that no line may follow.
     #[must_use]
     pub fn unless_it_grows(self) -> Self {
         Self { may_grow: false, ..self }
     }
 
-    /// Turns the copy into a snapshot, then puts the new content into the file. On failure, no
+    /// Turns the copy into a snapshot, then puts the new content into the file. If this fails, no
     /// snapshot is left.
     pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome> {
         let Ok(done) = self.commit_after(new, || Ok::<(), Infallible>(()))?;
         Ok(done)
     }
 
-    /// The same, with a step in between: once the snapshot exists, `first` writes what belongs to
-    /// the new content elsewhere, such as memory files. If it fails, the session file is not
-    /// changed.
+    /// Does the same as [`Replacement::commit`], with a step in between: once the snapshot exists,
+    /// `first` writes other files that belong to the new content, such as memory files. If it
+    /// fails, the session file is not changed.
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,
@@ -277,8 +279,8 @@ impl Replacement<'_> {
         if self.draft.sha256 == new.sha256 {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
-        // The lock must outlive the new file. If that cannot be removed, the lock file then still
-        // says that a run may have left something.
+        // The lock must outlive the new file: if the new file cannot be removed, the lock file must
+        // still tell the next run to look for it.
         let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
         draft.count_meanwhile();
         let file = NewFile::write(&live, new)?;
@@ -304,13 +306,13 @@ fn not_saved(path: &Path, error: StoreError) -> StoreError {
 
 /// The new content of a session file.
 pub struct NewContent<'a> {
-    /// All its bytes.
+    /// A reader of all bytes of the content.
     pub reader: &'a mut dyn Read,
-    /// The hash of these bytes. It is checked while they are read, and again in the written file.
+    /// The sha256 of these bytes. It is checked while they are read, and again in the written file.
     pub sha256: &'a str,
     /// The name of the operation in the audit log: `rollback`.
     pub operation: &'static str,
-    /// The kind of the snapshot of the old content.
+    /// The kind of snapshot that is taken of the old content.
     pub kind: SnapshotKind,
     /// What the audit log records about the change.
     pub figures: Figures,

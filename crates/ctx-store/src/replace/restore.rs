@@ -1,13 +1,13 @@
-//! Restores a snapshot: finds it, checks it, and puts its bytes into the session file. Finds the
-//! snapshots of a file by whatever id they were saved under.
+//! Restores a snapshot: finds it, checks it, and puts its bytes into the session file. The
+//! snapshots of a file are found whatever session id they were saved under.
 //!
 //! An undo looks for the last successful replacement of the file. The snapshot of each replaced
 //! file describes the new content. If the file still begins with that content, the replacement
-//! succeeded, because agents only append. So a run that was killed between its snapshot and its
-//! commit is not mistaken for the last replacement.
+//! succeeded, because agents only append. So if a run was killed between its snapshot and its
+//! commit, that snapshot is not mistaken for the last replacement.
 //!
-//! Also finds what a rollback would lose: lines that agents have appended since a tool last changed
-//! or saved the file.
+//! This module also finds the lines that a rollback would lose: those that agents have appended
+//! since a tool last changed or saved the file.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ use crate::store::Store;
 pub enum SnapshotChoice<'a> {
     /// The snapshot with this name: see [`crate::Catalog::find`].
     Named(&'a str),
-    /// The newest snapshot that was taken before that time.
+    /// The newest snapshot that was taken before this time.
     Before(DateTime<Utc>),
     /// The content before the last replacement of this file.
     Undo(Option<&'a Path>),
@@ -47,15 +47,15 @@ pub struct Restore<'s> {
     store: &'s Store,
     /// The session under which the replaced content is saved.
     pub session: SessionId,
-    /// The bytes of the snapshot, to be read from the start.
+    /// A reader of the snapshot's bytes, from the start.
     pub content: SnapshotBytes,
-    /// The commit record.
+    /// The commit record of the snapshot.
     pub meta: Meta,
-    /// The lengths and hashes with which the file may begin, as far as tools know, each with the id
-    /// of its snapshot: first what replaced this snapshot, then its own bytes, then the results of
-    /// the other replacements.
+    /// Contents with which the session file may begin, as lengths and hashes, each with the id of a
+    /// snapshot: first the content that replaced this snapshot, then the snapshot's own bytes, then
+    /// the results of other replacements.
     known: Vec<(String, FileHash)>,
-    /// The hashes of the start of the file, if it was read to find the snapshot.
+    /// Hashes of the start of the session file, if the file was read to find the snapshot.
     pub(crate) file: PrefixHashes,
 }
 
@@ -76,10 +76,11 @@ impl Store {
         Ok(Restore { session: session.clone(), ..found })
     }
 
-    /// Finds a snapshot if the user named only the file: see [`Store::catalog_of_file`].
+    /// Finds the snapshot to restore if the user named only the file: see
+    /// [`Store::catalog_of_file`].
     ///
-    /// Copies of one session in several places have the same id. Unless the user names a snapshot
-    /// of another copy, it is ignored if this file has snapshots.
+    /// Copies of one session in several places have the same id. If this file has snapshots, those
+    /// of other copies are ignored, unless the user names one.
     pub fn find_restore_of_file(
         &self,
         path: &Path,
@@ -99,7 +100,8 @@ impl Store {
         Ok(Restore { session, ..found })
     }
 
-    /// Finds and opens a snapshot, one of the file at `path` if there is any.
+    /// Finds and opens a snapshot. If any snapshots are of the file at `path`, considers only
+    /// those.
     fn find_in(
         &self,
         mut catalog: Catalog,
@@ -139,12 +141,13 @@ impl Store {
         })
     }
 
-    /// The snapshots of a file: those under the id that its agent wrote into it, and those of its
-    /// path, under whatever id. If there are none, the file was moved or copied; then those of the
-    /// session whose snapshot, or written file, has the same bytes or the same start.
+    /// The snapshots of a file: those whose session has the id that the agent wrote into the file,
+    /// and those that were taken at its path, under any id. If there are none, the file was moved
+    /// or copied. Then the result is the snapshots of the session whose content matches the file or
+    /// its beginning.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
-        // Older versions of the tools named all sessions after their path.
+        // Older versions of the tools named every session after its path.
         let own = [SessionId::of_file(path)?, SessionId::of_path(path)?];
         let mut catalog = self.catalog(None)?;
         let is_own = |entry: &Entry| {
@@ -173,12 +176,14 @@ impl Store {
         Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
     }
 
-    /// The content before the last replacement of a file. Skips a snapshot of exactly the current
-    /// bytes. If the file does not begin with anything that a tool wrote, it has been rewritten,
-    /// and the newest replacement counts. A damaged snapshot that may be the right one is an error.
+    /// Finds the snapshot of the content before the last replacement of a file. Skips a snapshot of
+    /// exactly the current bytes. If the file does not begin with anything that a tool wrote, it
+    /// has been rewritten, and the newest replacement counts. A damaged snapshot that may be the
+    /// right one is an error.
     ///
-    /// Also returns the hashes that were computed. A rollback needs more of them and should read
-    /// the file only twice: here, and under the lock, because an agent may append until then.
+    /// Also returns the hashes of the file's beginning. The rest of a rollback uses them, so that
+    /// it reads the file only twice: here, and again under the lock, because an agent may append
+    /// lines until then.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
@@ -220,14 +225,14 @@ impl Store {
 }
 
 impl Restore<'_> {
-    /// The same for a catalog that is read here.
+    /// Changes the session under which the replaced content is saved.
     #[cfg(test)]
     pub(crate) fn of_session(self, session: SessionId) -> Self {
         Self { session, ..self }
     }
 
-    /// Refuses a file that the snapshot was not taken of: a mistyped name must not overwrite the
-    /// file of another session.
+    /// Refuses a file from which the snapshot was not taken, because a mistyped name must not
+    /// overwrite the file of another session.
     pub fn refuse_other_file(&self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         match &self.meta.source {
@@ -263,8 +268,9 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
-    /// The lines that a rollback would lose: those after the content that replaced the snapshot,
-    /// after the snapshot's own bytes, or after the result of another replacement.
+    /// The lines that a rollback would lose: those that follow the content that replaced the
+    /// snapshot, the snapshot's own bytes, or the result of another replacement. `None` if there
+    /// are no such lines.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
         let now = if self.file.path == path {
@@ -294,19 +300,20 @@ impl Restore<'_> {
 
 /// The snapshots that belong to a file.
 pub struct OfFile {
-    /// The snapshots under the session id in the file and those of its path. If there are none,
-    /// those of the session that its content matches.
+    /// The snapshots under the session id in the file and those taken at its path. If there are
+    /// none, the snapshots of the session that matches the file's content.
     pub catalog: Catalog,
-    /// The path that they were taken of, if only the content shows that they belong to this file.
+    /// The path at which the snapshots were taken, if only the content shows that they belong to
+    /// this file.
     pub by_content: Option<String>,
 }
 
-/// The sessions whose content is the longest match of the start of the file.
+/// The sessions with the content that matches the most bytes at the start of the file.
 fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
     let file = PrefixHashes::of(path, catalog.trusted().flat_map(|(_, meta)| meta.lengths()))?;
     let mut by_length: BTreeMap<u64, BTreeSet<&SessionId>> = BTreeMap::new();
     for (id, meta) in catalog.trusted() {
-        // Every file begins with zero bytes, so these do not count.
+        // Every file begins with empty content, so a match of zero bytes does not count.
         if let Some(length) = file.fit(meta).filter(|length| *length > 0) {
             by_length.entry(length).or_default().insert(&id.session);
         }
@@ -316,10 +323,10 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
 }
 
 impl Catalog {
-    /// Drops the snapshots of other files if there is one of this file.
+    /// Drops the snapshots of other files if there is at least one of this file.
     pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
-        // For a damaged snapshot, and for one of stdin, the file is unknown.
+        // The file of a damaged snapshot, or of a snapshot of stdin, is unknown.
         let of_file = |entry: &Entry| {
             let meta = entry.meta.as_ref().ok()?;
             meta.source.as_ref().map(|_| meta.is_of(&real))
@@ -333,17 +340,17 @@ impl Catalog {
 }
 
 impl Meta {
-    /// The length of the snapshot, and of the content that replaced it.
+    /// The lengths of the snapshot and of the content that replaced it.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
         let new = self.replaced_by.as_ref().map(|new| new.bytes);
         new.into_iter().chain([self.bytes])
     }
 }
 
-/// Hashes of the start of a file, by length.
+/// The sha256 of the start of a file, for several lengths.
 #[derive(Default)]
 pub(crate) struct PrefixHashes {
-    /// The file.
+    /// The path of the file.
     path: PathBuf,
     /// The hash of the whole file; `None` if there is no file.
     whole: Option<String>,
@@ -369,8 +376,8 @@ impl PrefixHashes {
         self.hashes.get(&new.bytes) == Some(&new.sha256)
     }
 
-    /// The number of bytes at the start of the file that are the snapshot, or its replacement; the
-    /// larger one.
+    /// How many bytes at the start of the file match the snapshot or the content that replaced it,
+    /// whichever is longer.
     pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
         let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
         let new = meta.replaced_by.as_ref();
@@ -427,7 +434,7 @@ mod restore_tests {
     use crate::tests::{Bench, id};
     use crate::{MinIdle, ReplaceOutcome, SessionId, SnapshotKind, StoreError};
 
-    /// A file of the session `demo`, with a snapshot of it.
+    /// Creates a file of the session `demo` and takes a snapshot of it.
     fn saved(bench: &Bench, content: &str) -> PathBuf {
         let path = bench.file("s.jsonl", content);
         let draft = bench.store.draft_of(&path).expect("reads");
@@ -503,7 +510,8 @@ mod restore_tests {
         found.restore(path, MinIdle(Some(Duration::ZERO))).map(drop)
     }
 
-    /// Two copies of one session have one id, and neither gets the bytes of the other unless asked.
+    /// Two copies of one session have the same id, and neither gets the bytes of the other unless
+    /// the user asks for that.
     #[test]
     fn a_copy_of_a_session_is_another_file() {
         let bench = Bench::new();
@@ -595,8 +603,8 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// A path finds its snapshots under whatever ids they were saved, and what a rollback
-    /// replaces is saved under the same id.
+    /// The snapshots of a path are found under whatever ids they were saved, and the content that a
+    /// rollback replaces is saved under the same id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
         let bench = Bench::new();
@@ -634,7 +642,7 @@ mod of_file_tests {
         assert_eq!(undo.expect("found").meta.session, "second");
     }
 
-    /// After a move, a file is recognized by its content, also if it grew since.
+    /// A moved file is recognized by its content, even if it has grown since the move.
     #[test]
     fn a_moved_file_is_known_by_its_content() {
         let bench = Bench::new();
@@ -657,7 +665,8 @@ mod of_file_tests {
         assert!(matches!(none, Some(StoreError::NoSnapshotOf(_))));
     }
 
-    /// The longest match decides the session; if several sessions have it, none is taken.
+    /// The longest match decides which session a file belongs to. If several sessions match equally
+    /// well, none is chosen.
     #[test]
     fn several_sessions_with_one_content_are_told() {
         let bench = Bench::new();
@@ -710,12 +719,12 @@ mod appended_tests {
             figures: Figures::default(),
         });
         added.expect("appended");
-        // Our own lines are not a loss.
+        // Lines that the tool itself appended are not a loss.
         assert_eq!(appended(SnapshotChoice::Undo(Some(&path))), None);
         let grown = text() + "3\n";
         fs::write(&path, grown).expect("written");
         assert_eq!(appended(SnapshotChoice::Undo(Some(&path))), since("0002", 1, 2));
-        // The search for the snapshot has already read enough of the file.
+        // The search for the snapshot has already hashed the start of the file.
         let undo = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(Some(&path)));
         let undo = undo.expect("found");
         assert_eq!(undo.file.path, path);
@@ -724,7 +733,7 @@ mod appended_tests {
             told.to_string(),
             format!("1 line, 2 bytes that were appended since {}", undo.meta.id)
         );
-        // A file that was replaced as a whole by a compaction.
+        // A rollback replaced the whole file.
         let mut found = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         let found = found.as_mut().expect("found");
         found.restore(&path, MinIdle::default()).expect("restored");

@@ -1,5 +1,5 @@
-//! Files that were replaced. Each keeps a second name until no process writes to it, so that late
-//! writes are not lost.
+//! Session files that were replaced. Each replaced file keeps a second name until no process writes
+//! to it any more, so that late writes are not lost.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -20,18 +20,19 @@ use crate::store::Store;
 /// long.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// The result of a sweep over the replaced files of a store.
+/// What a search through the replaced files of a store found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Files that were left alone, because they are open for writing or changed a short time ago.
+    /// Replaced files that were left alone, because they are open for writing or changed a short
+    /// time ago, each with the snapshot of its old content.
     pub busy: Vec<(SnapshotId, PathBuf)>,
-    /// Snapshots of what was written to a file after its replacement.
+    /// Snapshots of bytes that were written to a file after its replacement.
     pub late: Vec<SnapshotId>,
 }
 
 impl Store {
-    /// Removes replaced files without writers, and what killed runs left next to session files.
-    /// Skips sessions that another run is changing.
+    /// Removes replaced files to which no process writes, and files that killed runs left next to
+    /// session files. Skips sessions that another run is changing.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport> {
         reap(&self.tmp());
         reap(&self.snapshots());
@@ -43,7 +44,7 @@ impl Store {
                 let name = live.file_name().unwrap_or_default().to_owned();
                 names.entry(parent(&live).to_owned()).or_default().insert(name);
                 if meta.has_retained() {
-                    // Another run may be exchanging these very files.
+                    // Lock the session, because another run may be exchanging these very files.
                     match self.lock_session(&entry.id.session) {
                         Ok(_lock) => self.sweep_one(&entry.id, meta, &mut swept)?,
                         Err(StoreError::Busy(_)) => swept.busy.push((entry.id, retained)),
@@ -58,8 +59,9 @@ impl Store {
         Ok(swept)
     }
 
-    /// The same for one session, without reading the whole store: looks only at what its last runs
-    /// may have left. The caller has locked the session.
+    /// Does the same as [`Store::sweep_retained`] for one session, without reading the whole store:
+    /// looks only at files that the session's last runs may have left. The caller has locked the
+    /// session.
     pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<()> {
         reap(&self.tmp());
         let recent = self.recent(session).retained;
@@ -67,7 +69,7 @@ impl Store {
         let mut swept = SweepReport::default();
         let ids = recent.iter().filter_map(|id| SnapshotId::parse(id));
         for id in ids.filter(|id| id.session == *session) {
-            // If the record cannot be read here, gc looks at the file later.
+            // If meta.json cannot be read now, gc looks at the replaced file later.
             if let Ok(meta) = self.read_meta(&id) {
                 if let Some((live, _)) = meta.retained_paths() {
                     reap_beside(&live);
@@ -116,7 +118,8 @@ impl Store {
         }
         #[cfg(test)]
         crate::tests::moments::moment();
-        // A process that found the file under its earlier name may have written while it was read.
+        // A process that opened the file under its earlier name may have written to it while it was
+        // being read.
         let now = file.metadata().or_cannot("read", retained)?;
         if matches!(Writers::of(&file), Writers::Some(_)) || !is_unchanged(&now, &old) {
             swept.busy.push((id.clone(), retained.to_owned()));
@@ -126,7 +129,7 @@ impl Store {
     }
 
     /// Takes a snapshot of what others wrote to a file that is about to replace, or has replaced,
-    /// the session file `live`. Errors of reading call it `name`.
+    /// the session file `live`. If a read fails, the error names `name`.
     pub(crate) fn save_late(
         &self,
         session: &SessionId,

@@ -1,6 +1,6 @@
-//! A session file that an agent may be writing, opened without following a link and without
-//! blocking on a FIFO; and the check whether an agent is using it. A running agent keeps its
-//! history in memory and does not notice what a tool changes in its file.
+//! Opens a session file that an agent may be writing, without following a link and without blocking
+//! on a FIFO, and checks whether an agent is using it. A running agent keeps its history in memory
+//! and does not notice what a tool changes in its file.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::Read;
@@ -25,11 +25,11 @@ use crate::store::Store;
 
 const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would separate them";
 
-/// An open session file, with its state at that time.
+/// An open session file, with its metadata at the time when it was opened.
 #[derive(Debug)]
 pub struct SessionFile {
     pub(crate) file: File,
-    /// Its path, without links.
+    /// The real path of the file.
     pub(crate) path: PathBuf,
     pub(crate) meta: Metadata,
 }
@@ -55,7 +55,7 @@ impl SessionFile {
         Err(StoreError::refused(path, why))
     }
 
-    /// Opens a file that could be replaced. Refuses everything that is not a regular file, a file
+    /// Opens a file that could be replaced. Refuses anything that is not a regular file, a file
     /// with several names, and a file in a store. Locks and writes nothing.
     pub fn open_replaceable(path: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
@@ -73,7 +73,8 @@ impl SessionFile {
         self.keep_writers_out().map(drop)
     }
 
-    /// Keeps out runs that use another store, and programs that lock their files.
+    /// Locks the file, which keeps out runs that use another store and programs that lock their
+    /// files.
     pub(crate) fn lock(&self) -> Result<()> {
         if let Err(TryLockError::WouldBlock) = try_lock(&self.file, Duration::ZERO) {
             let name = self.path.display();
@@ -87,8 +88,8 @@ impl SessionFile {
         self.file.try_clone().or_cannot("read", &self.path)
     }
 
-    /// The current metadata of the file. Fails if its name now belongs to another file, or if it
-    /// shrank.
+    /// The current metadata of the file. Fails if the file's path now leads to another file, or if
+    /// the file has become shorter.
     pub(crate) fn metadata_now(&self) -> Result<Metadata> {
         let changed = || StoreError::Changed(self.path.clone());
         let named = if_there(fs::symlink_metadata(&self.path).or_cannot("read", &self.path))?;
@@ -100,7 +101,7 @@ impl SessionFile {
         Ok(now)
     }
 
-    /// The second names of this file in its folder that a killed run left, whichever store it used.
+    /// The second names that killed runs gave to this file, whichever store those runs used.
     pub(crate) fn second_names(&self) -> Result<Vec<PathBuf>> {
         if self.meta.nlink() == 1 {
             return Ok(Vec::new());
@@ -119,8 +120,8 @@ impl SessionFile {
         keep_writers_out(&self.file, &self.path)
     }
 
-    /// Begins a snapshot of the bytes that the file had when it was opened, because an agent may
-    /// append to it meanwhile.
+    /// Begins a snapshot of the bytes that the file had when it was opened. Later bytes are left
+    /// out, because an agent may append to the file meanwhile.
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>> {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
@@ -142,7 +143,7 @@ impl SessionFile {
         let Some(exception) = store.refuse_unless_idle(self, session, min_idle)? else {
             return Ok(());
         };
-        // A separate handle, so that no other code moves its position.
+        // Use a separate handle, so that no other code moves its position.
         let mut file = Self::open(&self.path)?.file;
         exception.check(&hash(&mut file).or_cannot("read", &self.path)?)
     }
@@ -166,8 +167,8 @@ impl Store {
         Ok(draft)
     }
 
-    /// Previews a snapshot of a session file: its size, and an existing snapshot with the same
-    /// bytes. Writes nothing.
+    /// Previews a snapshot of a session file: returns the size of the file, and the existing
+    /// snapshot if that already has the same bytes. Writes nothing.
     pub fn would_save(
         &self,
         path: &Path,
@@ -181,9 +182,9 @@ impl Store {
         Ok((bytes, self.known(session, Some(&source), &sha256)))
     }
 
-    /// Refuses a file that something other than the tools changed less than `min_idle` ago. A time
-    /// in the future counts as now. If the content must decide, returns the check for the caller,
-    /// who may read the whole file anyway.
+    /// Refuses a file that a program other than the tools changed less than `min_idle` ago. A time
+    /// in the future counts as now. If only the file's content can show who changed it, returns the
+    /// check to the caller, which may read the whole file anyway.
     pub(crate) fn refuse_unless_idle(
         &self,
         live: &SessionFile,
@@ -211,7 +212,8 @@ impl Store {
         }
     }
 
-    /// The hash of the file after the last change by a tool, if the file still has that length.
+    /// The sha256 that the file had after the last change by a tool, if the file still has the same
+    /// length.
     fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
         let written = |meta: Meta| {
@@ -222,8 +224,8 @@ impl Store {
         if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
             return Ok(Some(sha256));
         }
-        // The record may be lost or belong to another copy of the session, and the tool may have
-        // used another session id. So look at all snapshots before anybody is refused.
+        // The record in `recent/` may be lost or belong to another copy of the session, and the
+        // tool may have used another session id. So look at all snapshots before refusing the file.
         let catalog = self.catalog(None)?;
         let of_it = catalog.trusted().map(|(_, meta)| meta).filter(|meta| is_of_it(meta));
         let newest = of_it.max_by_key(|meta| meta.sequence);
@@ -232,41 +234,42 @@ impl Store {
 }
 
 /// How long a session file must have been idle before a tool may replace it. Every function that
-/// replaces takes one, so that no tool can forget the check.
+/// replaces a file takes this argument, so that no tool can forget the check.
 ///
-/// `None` is the default: ten minutes for an agent's own file, and nothing for a list of messages,
-/// which any script may have written.
+/// `None` is the default: ten minutes for an agent's own file, and no time at all for a list of
+/// messages, which any script may have written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinIdle(pub Option<Duration>);
 
-/// The default for agents' own files.
+/// The default idle time for agents' own files.
 const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
 
-/// The number of bytes that are searched for a line that only an agent writes.
+/// How many bytes at the start of a file are searched for a line that only an agent writes.
 const LOOK_AT: u64 = 8 << 20;
 
-/// Allows a file that was changed too recently, if its content shows who changed it.
+/// A check that allows a recently changed file if its content shows that a tool made the change.
 pub(crate) struct IdleException {
-    /// The hash after the last change by a tool. If the file still has it, the tool made the last
-    /// change, which does not mean that an agent is running.
+    /// The sha256 of the file after the last change by a tool. If the file still has this hash, the
+    /// tool made the last change, so the recent change does not show that an agent is running.
     sha256: String,
     error: StoreError,
 }
 
 impl IdleException {
-    /// Refuses a file whose bytes have another hash.
+    /// Returns the error unless the file's bytes have the expected hash.
     pub(crate) fn check(self, sha256: &str) -> Result<()> {
         if self.sha256 == sha256 { Ok(()) } else { Err(self.error) }
     }
 }
 
-/// Whether the file is one that an agent itself writes.
+/// Whether the file has a format in which an agent writes its own files.
 fn is_agents(live: &SessionFile) -> Result<bool> {
-    // A handle of its own, because the snapshot is copied from the position of the other one.
+    // Use a separate handle, because the snapshot is copied from the current position of the
+    // existing one.
     let head = || Ok::<_, StoreError>(SessionFile::open(&live.path)?.file.take(LOOK_AT));
     let dialect = dialect_of_lines(head()?).or_cannot("read", &live.path)?;
     if dialect.is_some() || live.meta.len() > LOOK_AT {
-        // If these bytes do not decide it, the file may be an agent's.
+        // If these bytes do not show the format, assume that the file belongs to an agent.
         return Ok(dialect.is_none_or(Dialect::is_log));
     }
     // The file may be one JSON document over many lines, as older versions of the Gemini CLI write
@@ -280,8 +283,8 @@ mod tests {
     use crate::tests::{Bench, id};
     use crate::{MinIdle, StoreError};
 
-    /// L11: by default, an agent's own file must have been idle. A list of messages, which a script
-    /// may have written a moment ago, need not.
+    /// L11: by default, an agent's own file must have been idle. A list of messages need not have
+    /// been idle, because a script may have written it a moment ago.
     #[test]
     fn only_an_agents_own_file_has_to_rest() {
         let bench = Bench::new();
@@ -289,7 +292,8 @@ mod tests {
         let picture = format!("{{\"x\":\"{}\"}}\n", "x".repeat(3 << 20));
         for (text, rests) in [
             (format!("{agents}\n"), true),
-            // The line follows a first one that is longer than what is read to find the session id.
+            // The agent's line comes after a first line that is longer than the part read to find
+            // the session id.
             (format!("{picture}{agents}\n"), true),
             ("{\"role\":\"user\",\"content\":\"hi\"}\n".to_owned(), false),
             ("no session\n".to_owned(), false),
@@ -298,7 +302,7 @@ mod tests {
                 "{\n\"sessionId\": \"g\",\n\"startTime\": \"t\",\n\"lastUpdated\": \"t\",\n\"messages\": [\n{\"id\": \"1\", \"timestamp\": \"t\", \"type\": \"user\", \"content\": \"hi\"}\n]\n}\n".to_owned(),
                 true,
             ),
-            // Nothing after these bytes is read.
+            // The agent's line comes after the part that is read.
             (
                 format!("{{\"x\":\"{}\"}}\n{agents}\n", "x".repeat(9 << 20)),
                 true,

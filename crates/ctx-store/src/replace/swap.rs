@@ -1,6 +1,6 @@
-//! The new file, its exchange with the live file, and the steps directly after it. Only the
-//! exchange changes names. It also handles files that other processes put in place at that moment.
-//! What other processes append to the live file meanwhile is carried over to the new one.
+//! Writes the new file, exchanges it with the live session file, and carries over what other
+//! processes append to the live file meanwhile. Only the exchange changes names; it also handles
+//! files that other processes put in place at that moment.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -25,14 +25,14 @@ use crate::store::Store;
 
 /// The number of attempts to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;
-/// The number of these attempts that wait for the disk.
+/// How many of these attempts, counted from the first, flush the new file to the disk.
 const SYNCED_ROUNDS: usize = 3;
-/// A lease that was held for longer may have been revoked.
+/// A lease that was held for longer than this may have been revoked by the kernel.
 const LEASE: Duration = Duration::from_secs(5);
 const OTHER_CONTENT: &str =
-    "does not hold what was written: another process has overwritten it, or the disk is faulty";
+    "does not have the new content: another process has overwritten it, or the disk is faulty";
 
-/// The new content, in a file next to the live one. Dropping it removes the file.
+/// A file with the new content, next to the live one. Dropping this value removes the file.
 pub(crate) struct NewFile {
     temp: TempFile,
     /// The length and hash of the content.
@@ -55,8 +55,8 @@ impl NewFile {
 }
 
 /// Puts the new file in the place of the live one, and carries over what was appended meanwhile.
-/// Returns the number of bytes carried over, and the old file if it may still be in use or has
-/// bytes that are saved nowhere else. A failure before the exchange changes nothing.
+/// Returns the number of bytes carried over, and the path of the old file if that file may still be
+/// in use or has bytes that are saved nowhere else. A failure before the exchange changes nothing.
 pub(crate) fn swap(
     store: &Store,
     live: &SessionFile,
@@ -65,8 +65,8 @@ pub(crate) fn swap(
     may_grow: bool,
 ) -> Result<(u64, Option<PathBuf>)> {
     let path = &live.path;
-    // The second name of the replaced file. It is in the snapshot, so that the next run can find
-    // it.
+    // The second name of the replaced file. The commit record of the snapshot contains it, so that
+    // the next run can find the file.
     let old = path.with_file_name(before.meta.retained.as_deref().unwrap_or_default());
     let mut carry_over = CarryOver::since(live, before);
     let writers_wait = carry_over.catch_up(&new.temp, may_grow)?;
@@ -78,17 +78,17 @@ pub(crate) fn swap(
     if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
         drop((writers_wait, all_wait));
         let saved = save_foreign_files(store, before, &content, (path, &old), others);
-        // A session that may have changed matters more than an unsaved foreign file, so report the
-        // former.
+        // That the session may have changed is more important than an unsaved foreign file, so
+        // report the former.
         return Err(match saved {
             Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
             _ => error,
         });
     }
     let finish = || {
-        // Release the writers only now, after the exchange. A process that waited finds the old
-        // file, so its line is carried over. A process that comes now waits until the new file has
-        // all late bytes, so its line follows them.
+        // Let waiting writers continue only now, after the exchange. A process that has waited
+        // opens the old file, so its line is carried over. A process that opens the session from
+        // now on waits until the new file has all late bytes, so its line follows them.
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
@@ -111,7 +111,7 @@ pub(crate) fn swap(
     finish().map_err(|error: StoreError| error.after(what))
 }
 
-/// Reads the written bytes back, unless another file has been put in place.
+/// Reads the written bytes back, unless another file has replaced ours meanwhile.
 fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     let ours = file.metadata().or_cannot("read", path)?;
     if file_id(path).or_cannot("read", path)? != id_of(&ours) {
@@ -126,8 +126,8 @@ fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     Err(StoreError::refused(path, OTHER_CONTENT))
 }
 
-/// Gives the new file the name of the live one, and the old one the name `aside`. Adds foreign
-/// files that were swapped out and restored to `others`.
+/// Gives the new file the name of the live one, and the old one the name `aside`. Adds to `others`
+/// each foreign file that was exchanged by mistake and then restored.
 fn exchange_with_live(
     new: &mut TempName,
     aside: &Path,
@@ -144,7 +144,7 @@ fn exchange_with_live(
 }
 
 /// Takes snapshots of the foreign files that were restored. While our file was in place, an agent
-/// may have read it, and may overwrite one of these files with what it made of ours.
+/// may have read it, and may overwrite one of these files with a new version of ours.
 fn save_foreign_files(
     store: &Store,
     before: &Snapshot,
@@ -165,13 +165,13 @@ fn save_foreign_files(
     Ok(())
 }
 
-/// For file systems that cannot exchange names: gives the old file its second name first, so that
-/// the rename does not delete it. If an agent renames a file into place between the last check and
-/// our rename, that file is lost.
+/// Replaces the session file on a file system that cannot exchange names. First gives the old file
+/// its second name, so that the rename does not delete it. If an agent renames a file into place
+/// between the last check and our rename, that file is lost.
 fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     let path = &live.path;
     match fs::hard_link(path, aside) {
-        // Another process removed it meanwhile.
+        // Another process removed the file meanwhile.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(StoreError::Changed(path.clone()));
         }
@@ -192,20 +192,22 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     renamed
 }
 
-/// How long to wait for a process that still has the old file open, after its last write…
+/// How long to wait for further writes after the last write to the old file.
 const QUIET: Duration = Duration::from_millis(50);
-/// …and how long in total.
+/// How long to wait in total for processes that still have the old file open.
 const DRAIN: Duration = Duration::from_secs(1);
 /// The interval between two checks of the old file. It is short because other processes are
-/// waiting, or are writing lines to the new file that belong after the lines still to carry over.
+/// waiting, or are already writing lines to the new file that should follow the lines still being
+/// carried over.
 const POLL: Duration = Duration::from_micros(100);
-/// A process that found the old file by its name may open it a little later. It needs far less than
-/// this, even on a busy machine, so after this time it is visible as a user of the file.
+/// How long a process that has looked up the old file by its name may take to open it. Even on a
+/// busy machine, the open takes far less time, so after this time the kernel reports the process as
+/// a user of the file.
 const OPENING: Duration = Duration::from_millis(20);
-/// A session that has not changed for this many seconds is not being written.
+/// A session that has not changed for this many seconds counts as not being written.
 const AT_WORK: i64 = 10;
 
-/// Carries over what is appended to the old file to the new one, and counts it.
+/// Copies to the new file what is appended to the old one, and counts the bytes.
 struct CarryOver<'a> {
     live: &'a SessionFile,
     before: &'a Snapshot,
@@ -213,7 +215,7 @@ struct CarryOver<'a> {
     modified: (i64, i64),
     /// The offset of the line that was unfinished when the snapshot was taken.
     line: u64,
-    /// The length of the start of the old file that is in the snapshot or was carried over.
+    /// How many bytes at the start of the old file are in the snapshot or were carried over.
     covered: u64,
     /// The fingerprint of the bytes carried over, which are not in the snapshot.
     carried: Xxh3,
@@ -234,9 +236,9 @@ impl<'a> CarryOver<'a> {
         }
     }
 
-    /// Carries over what was appended since the snapshot, until nothing more comes. If the file may
-    /// not grow, it must be unchanged. With leases, no process can write to the file until the
-    /// returned lease is dropped.
+    /// Carries over what was appended since the snapshot, until the file stops growing. Unless
+    /// `may_grow` is set, the file must be unchanged. With leases, no process can write to the file
+    /// until the returned lease is dropped.
     fn catch_up(&mut self, new: &TempFile, may_grow: bool) -> Result<Option<Lease<'a>>> {
         let live = self.live;
         for round in 0..ROUNDS {
@@ -252,9 +254,9 @@ impl<'a> CarryOver<'a> {
             }
             self.modified = modified;
             self.carry(now.len(), &new.file)?;
-            // Later attempts skip the sync, or a busy agent would win each time on a slow disk.
-            // That is safe: the old file has these bytes, and it is removed only after they are on
-            // the disk.
+            // Later attempts skip the sync; otherwise, on a slow disk, a busy agent would append
+            // more lines during each sync. Skipping it is safe: the old file has these bytes, and
+            // it is removed only after they are on the disk.
             if round < SYNCED_ROUNDS {
                 os::sync(&new.file).or_cannot("sync", new.path())?;
             }
@@ -275,7 +277,8 @@ impl<'a> CarryOver<'a> {
         Ok(saved == before.fingerprint && since == self.carried.digest128())
     }
 
-    /// Appends the old file's bytes that are not carried over yet, up to `to`, to `out`.
+    /// Appends to `out` those bytes of the old file before offset `to` that are not carried over
+    /// yet.
     fn carry(&mut self, to: u64, mut out: &File) -> Result<()> {
         let path = &self.live.path;
         if to <= self.covered {
@@ -292,7 +295,8 @@ impl<'a> CarryOver<'a> {
         let bytes = self.read_old(from, to)?;
         let known = usize::try_from(self.covered - from).unwrap_or(usize::MAX);
         self.carried.update(bytes.get(known..).unwrap_or_default());
-        // Use one write, so that a line which an agent appends at this moment stays whole.
+        // Use a single write, so that it does not split a line that an agent appends at this
+        // moment.
         out.write_all(&[begin, &bytes].concat()).or_cannot("write", path)?;
         self.late += to - from;
         self.covered = to;
@@ -300,7 +304,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Whether the new content ends with the line that was unfinished when the snapshot was taken.
-    /// If so, only the rest of that line has to follow.
+    /// If so, only the rest of that line is carried over.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else { return Ok(false) };
@@ -313,11 +317,11 @@ impl<'a> CarryOver<'a> {
         Ok(old == new)
     }
 
-    /// Runs after the exchange: carries over what is written through older handles. Returns true if
-    /// the kernel reports that there are none.
+    /// Runs after the exchange: carries over what other processes write through handles to the old
+    /// file. Returns true if the kernel reports that no such handle is left.
     fn drain(&mut self, out: &File) -> Result<bool> {
         let path = &self.live.path;
-        // The file is live now, so others append to it as well.
+        // The new file is live now, and other processes append to it as well.
         let appending = rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND);
         appending.or_cannot("append to", path)?;
         let begun = Instant::now();
@@ -328,8 +332,8 @@ impl<'a> CarryOver<'a> {
             let end = if is_free == Some(true) {
                 length
             } else {
-                // Wait for the rest of an unfinished line: a line of another process could be glued
-                // to it.
+                // Wait for the rest of an unfinished line, because a line of another process could
+                // end up directly after it.
                 self.last_line_end(length)?
             };
             if end > self.covered {
@@ -366,8 +370,8 @@ impl<'a> CarryOver<'a> {
     }
 
     /// The last check: whether all bytes of the old file are saved and no process can write to it.
-    /// If late bytes come now, they are carried over, but the old file stays, because readers of
-    /// the new file may have missed them.
+    /// If late bytes arrive now, they are carried over, but the old file stays, because readers of
+    /// the new file may have missed those bytes.
     fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {
         let path = &self.live.path;
         let old = self.metadata()?;
@@ -427,7 +431,7 @@ mod exchange_tests {
             assert_eq!(matches!(done, Err(StoreError::Changed(_))), came, "{done:?}");
             let found = fs::read_to_string(&path).expect("reads");
             assert_eq!(found, if came { "others" } else { "new" });
-            // Either our file, which has not been checked yet, or the old one.
+            // The file `aside` is either ours, which has not been checked yet, or the old one.
             let aside = fs::read_to_string(dir.path().join("aside")).expect("reads");
             assert_eq!(aside, if came { "new" } else { "others" });
             assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 2);

@@ -1,5 +1,5 @@
-//! The target of an output, checked before anything is read, and a session that will get new
-//! content.
+//! The target of a tool's output, which is checked before any input is read; and a session file
+//! that will get new content.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -16,26 +16,27 @@ use crate::replace::session_file::{SessionFile, refuse_replacement};
 use crate::replace::{NewContent, ReplaceOutcome, Replacement};
 use crate::store::Store;
 
-/// The target of an output.
+/// The target of a tool's output.
 #[derive(Debug)]
 pub enum Destination {
-    /// A device or a pipe, where there is nothing to replace.
+    /// A device or a pipe, which is only written to and never replaced.
     Stream,
-    /// A file that is not a session. It is created or replaced as a whole, unless another process
-    /// does so meanwhile.
+    /// A file that is not a session. The file is created or replaced as a whole, unless another
+    /// process creates or changes it meanwhile.
     Plain(OutputTarget),
     /// A session file.
     Session {
-        /// Its path, without links.
+        /// The real path of the session file.
         path: PathBuf,
-        /// The index of the input that is the same file.
+        /// The index of the input that is the same file; `None` if no input is.
         input: Option<usize>,
     },
 }
 
 impl Destination {
     /// Checks a path. A file that is one of the inputs counts as a session, whatever its content.
-    /// `temp` is the folder for parts of other files that do not fit into memory.
+    /// `temp` is the folder for parts of a file that do not fit into memory while the file is
+    /// examined.
     pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let input_at = |there: &Metadata| {
@@ -53,8 +54,8 @@ impl Destination {
                 None => Ok(Self::Stream),
             };
         }
-        // Check it before its content is read: if it becomes a session after that, another process
-        // made it one meanwhile.
+        // Record the state of the target before reading its content. If another process turns the
+        // file into a session after that, the final check notices the change.
         let output = OutputTarget::look(path)?;
         let Some(there) = output.file() else { return Ok(Self::Plain(output)) };
         let input = input_at(there);
@@ -82,32 +83,34 @@ fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
 /// What happens to lines that an agent appends while the new session is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// They follow the new session, as they would have followed the old one.
+    /// They are carried over to the end of the new session.
     Follows,
-    /// They stop the replacement: nothing may follow the output.
+    /// They stop the replacement, because no line may follow the output.
     Stops,
 }
 
-/// A session that will get new content, and how far its replacement has begun.
+/// A session file that will get new content, in one of two states.
 pub enum PendingReplacement<'s> {
     /// The new content is made from this session, which is locked and copied.
     Input(Box<Replacement<'s>>),
-    /// The new content is not made from this session, as far as is known. No lock is held
-    /// meanwhile; the file is replaced only if it has not changed since it was checked.
+    /// The new content is not made from this session, as far as the tool knows. The session is not
+    /// locked while the new content is made; the file is replaced only if it has not changed since
+    /// it was checked.
     Other {
         /// The file as it was when it was checked.
         seen: Box<SessionFile>,
-        /// Its session.
+        /// The session to which the file belongs.
         session: SessionId,
-        /// How long the file must have been left alone.
+        /// How long the file must have been idle.
         min_idle: MinIdle,
-        /// The store that takes the snapshot.
+        /// The store in which the snapshot will be taken.
         store: &'s Store,
     },
 }
 
 impl Store {
-    /// Begins to replace the session that the new content is made from; the result has its bytes.
+    /// Begins to replace the session from which the new content is made. Also returns a file with
+    /// the session's bytes.
     pub fn replace_input(
         &self,
         path: &Path,
@@ -121,9 +124,9 @@ impl Store {
         Ok((PendingReplacement::Input(Box::new(replacement)), bytes))
     }
 
-    /// Begins to replace a session that is not the input, as far as is known, or that is only
-    /// previewed by a dry run. Locks nothing. Refuses now whatever can be refused, before the work
-    /// starts. If no session is named, uses the file's own id.
+    /// Begins to replace a session that is not the input, as far as the tool knows, or whose
+    /// replacement a dry run only previews. Locks nothing. Refuses unsuitable files now, before the
+    /// work starts. If no session is named, uses the id in the file.
     pub fn replace_other(
         &self,
         path: &Path,
@@ -139,7 +142,7 @@ impl Store {
 }
 
 impl PendingReplacement<'_> {
-    /// What happens to lines that are appended meanwhile.
+    /// What happens to lines that an agent appends before the commit.
     pub fn growth(&self) -> Growth {
         match self {
             Self::Input(replacement) if replacement.may_grow => Growth::Follows,
@@ -158,7 +161,7 @@ impl PendingReplacement<'_> {
             Self::Other { seen, session, min_idle, store } => {
                 let path = &seen.path;
                 let replacement = store.begin_replacement(path, &session, min_idle)?;
-                // Refuse it even if it only grew.
+                // Refuse the file even if it only grew.
                 if !is_unchanged(&replacement.live.meta, &seen.meta) {
                     return Err(StoreError::Changed(seen.path.clone()));
                 }

@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(now, later);
     }
 
-    /// T4: one more snapshot never removes one that is held or newer.
+    /// T4: a new snapshot never causes the removal of one that is held or newer.
     #[test]
     fn a_newer_snapshot_removes_nothing_held_nothing_newer_and_never_all(
         list in any_list(), policy in any_policy(),

@@ -28,7 +28,7 @@ use crate::snapshot::meta::{FileHash, META_FORMAT, Meta, SnapshotKind, Tokens, r
 use crate::snapshot::verified::SnapshotBytes;
 use crate::store::{Store, StoreLock};
 
-const OTHER_BYTES: &str = "what is read back is not what was written";
+const OTHER_BYTES: &str = "the bytes that were read back differ from those that were written";
 
 /// Bytes that will become a snapshot. A draft that is dropped without [`Draft::commit`] leaves no
 /// files.

@@ -206,7 +206,7 @@ impl Meta {
     /// Parses the meta.json of snapshot `id`, or returns why it cannot be trusted.
     pub fn from_bytes(bytes: &[u8], id: &str) -> Result<Self, String> {
         let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
-        let changed = || "meta.json was changed: its own sha256 disagrees".to_owned();
+        let changed = || "meta.json was changed: it does not match its own sha256".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
         // Check the version before the hash: a newer format may compute its hash in another way.
         let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;

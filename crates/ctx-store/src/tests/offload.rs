@@ -279,7 +279,7 @@ fn all_stay_when_a_transcript_cannot_be_looked_into() {
     place.transcript("s.jsonl", "");
     assert_eq!(place.unreferenced(), std::slice::from_ref(&file));
     place.put("y", &[None]);
-    assert_eq!(place.why_unknown(), "one went into a pipe");
+    assert_eq!(place.why_unknown(), "one transcript went into a pipe");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn without_a_known_transcript_all_stay() {
     let place = place();
     let file = place.put("x", &[]);
     place.age(&file);
-    assert_eq!(place.why_unknown(), "no file of the session is known");
+    assert_eq!(place.why_unknown(), "no transcript of the session is known");
     let live = place.transcript("s.jsonl", "");
     let snapshot = place.save(&live);
     assert_eq!(place.unreferenced(), std::slice::from_ref(&file));

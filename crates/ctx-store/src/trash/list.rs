@@ -1,4 +1,4 @@
-//! Lists the content of the trash for people.
+//! Lists the items in the trash, as `ctx-gc --list-trash` shows them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,16 +19,17 @@ use crate::trash::removal::StoreItem;
 pub struct Trashed {
     /// The item.
     pub item: StoreItem,
-    /// When it was removed; the last time if it was removed several times.
+    /// When the item was moved to the trash; the latest time if that happened several times.
     pub removed: DateTime<Utc>,
-    /// The commit record of a snapshot, if it can be trusted.
+    /// The commit record, if the item is a snapshot and its record can be trusted.
     pub meta: Option<Meta>,
-    /// The size of its file, or the size of the snapshot when it was taken.
+    /// The size in bytes: of the session when the snapshot was taken or, without a commit record,
+    /// of the item's file.
     pub bytes: u64,
 }
 
-/// An item in the trash as `--json` shows it. Its keys are a contract: keys may be added, none is
-/// removed.
+/// An item in the trash as `--json` shows it. The keys are a contract with scripts: keys may be
+/// added, but none is ever removed.
 #[derive(Serialize)]
 struct TrashedJson<'a> {
     #[serde(flatten)]
@@ -37,7 +38,7 @@ struct TrashedJson<'a> {
     grace_ends: DateTime<Utc>,
 }
 
-/// The commit record of a snapshot, as far as it is known.
+/// What is known about an item: the whole commit record, or only a few members.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum KnownMeta<'a> {
@@ -46,13 +47,15 @@ enum KnownMeta<'a> {
 }
 
 impl Trashed {
-    /// When the grace ends. After that, `ctx-gc` deletes the item.
+    /// When the grace of the item ends, if it lasts this many days. After that, `ctx-gc` deletes
+    /// the item.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
         let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
-    /// `snapshot`, `pre-compact`, …, `offloaded`; `uncommitted` without a commit record.
+    /// The kind of the item: `offloaded`, the kind of a snapshot such as `pre-compact`, or
+    /// `uncommitted` for a snapshot without a commit record.
     pub fn kind(&self) -> &'static str {
         match (&self.item, &self.meta) {
             (StoreItem::Offloaded(_), _) => "offloaded",
@@ -61,7 +64,7 @@ impl Trashed {
         }
     }
 
-    /// The object for programs, if the grace has this many days.
+    /// The object that `--json` prints, if the grace lasts this many days.
     pub fn json(&self, days: u32) -> impl Serialize {
         TrashedJson {
             what: match &self.meta {
@@ -80,8 +83,8 @@ impl Trashed {
 }
 
 impl Store {
-    /// The content of the trash, of one session or of all. The item that was removed last comes
-    /// first.
+    /// The items of one session, or of all sessions, in the trash. The item that was removed last
+    /// comes first.
     pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>> {
         let trashed = self.trashed(None)?.into_iter();
         let mut list: Vec<Trashed> = trashed
@@ -94,7 +97,7 @@ impl Store {
 
     fn look_at_trashed(&self, item: StoreItem, files: &TrashedFiles) -> Option<Trashed> {
         let trash = self.trash();
-        // The time of the removal, from the name of its folder in the trash.
+        // The time of a removal is in the name of the folder in the trash.
         let removed = |path: &PathBuf| {
             let bin = path.strip_prefix(&trash).ok()?.components().next()?;
             Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)

@@ -23,11 +23,11 @@ use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 
-/// The name of the folder of offloaded files in a folder of the trash.
+/// The name of the subfolder for offloaded files in each folder of the trash.
 const OFFLOADED: &str = "offloaded";
 
-/// The files of an item in the trash. If it was removed several times, there are several of each
-/// kind, in several folders.
+/// The files of an item in the trash. If the item was removed several times, there are several
+/// files of each kind, in several folders.
 #[derive(Debug, Default)]
 pub(crate) struct TrashedFiles {
     /// The bytes of a snapshot, plain or packed, or an offloaded file.
@@ -70,8 +70,8 @@ impl TrashedFiles {
 }
 
 impl Store {
-    /// Moves snapshots, and bytes that were never committed, into the trash. Spares those that were
-    /// held, committed or saved again after `listed`, when the list was made.
+    /// Moves snapshots, and bytes that were never committed, into the trash. Spares snapshots that
+    /// are held, and those that were committed or saved again after the list was made, at `listed`.
     pub fn discard(
         &self,
         committed: &[SnapshotId],
@@ -93,7 +93,8 @@ impl Store {
     }
 
     /// Moves items into a new folder in `dir`, which is the trash or a folder with the same layout.
-    /// Calls `is_spared` for each of them while the store is locked.
+    /// Calls `is_spared` for each item while the store is locked; if it returns true, the item
+    /// stays.
     pub(crate) fn move_into(
         &self,
         op: &'static str,
@@ -116,7 +117,8 @@ impl Store {
             let moved = match &item {
                 StoreItem::Snapshot(id) => {
                     changed.extend([self.snapshots(), bin.clone()]);
-                    // The folder may be gone: a run that empties the trash removes empty folders.
+                    // Create the folder again if it is gone, because a run that empties the trash
+                    // removes empty folders.
                     make_dirs(&bin).and_then(|()| self.move_snapshot(id, &bin))
                 }
                 StoreItem::Offloaded(file) => {
@@ -130,7 +132,7 @@ impl Store {
         for folder in changed {
             removal.uncertain(sync_removal(&folder))?;
         }
-        // Fails if the folder is not empty, as it should.
+        // This fails if the folder is not empty, which is intended.
         let _ = fs::remove_dir(&bin);
         removal.done()
     }
@@ -153,7 +155,8 @@ impl Store {
         Ok(())
     }
 
-    /// Creates a folder named after the time from which the grace is counted.
+    /// Creates a folder in `dir` that is named after the time at which the grace of its items
+    /// begins.
     pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf> {
         make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);
@@ -170,8 +173,8 @@ impl Store {
         }
     }
 
-    /// The items that were moved to the trash at `deadline` or before, or all of them. Leaves out
-    /// foreign files.
+    /// The items that were moved to the trash at `deadline` or before; all items if `deadline` is
+    /// `None`. Leaves out files that the tools did not put there.
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
@@ -179,7 +182,7 @@ impl Store {
         files_in_bins(bins(&self.trash(), deadline)?)
     }
 
-    /// The damaged items that were set aside.
+    /// The damaged items in `damaged/`.
     pub(crate) fn set_aside(&self) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
         files_in_bins(bins(&self.damaged(), None)?)
     }
@@ -189,7 +192,7 @@ impl Store {
         let ends = [self.trash(), self.damaged()];
         let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
         for folder in folder.ancestors().take_while(inside) {
-            // Fails if the folder is not empty, as it should.
+            // This fails if the folder is not empty, which is intended.
             if fs::remove_dir(folder).is_err() {
                 break;
             }
@@ -202,7 +205,7 @@ fn names_of(id: &SnapshotId) -> [String; 3] {
     [META, PLAIN, PACKED].map(|ending| format!("{id}{ending}"))
 }
 
-/// The folders of the trash, the oldest first.
+/// The folders in the trash that are not newer than `deadline`, the oldest first.
 pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<PathBuf>> {
     let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
     let mut names = file_names(trash)?;
@@ -211,7 +214,8 @@ pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<
     Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-/// The files in folders of the trash. Leaves out files that we did not put there.
+/// The items in these folders of the trash, with their files. Leaves out files that the tools did
+/// not put there.
 fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
     let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
     for bin in bins {

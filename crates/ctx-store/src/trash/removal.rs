@@ -1,6 +1,6 @@
-//! Removals, under the store's lock and recorded in the audit log. If one item cannot be removed,
-//! the others still are. Also deletes for good: the trash, and everything that belongs to a
-//! session.
+//! Removes items under the store's lock and records the removal in the audit log. If one item
+//! cannot be removed, the others still are. This module also deletes files permanently: the content
+//! of the trash, and everything that belongs to a session.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ impl StoreItem {
 pub struct RemovalReport {
     /// Removed items.
     pub items: Vec<StoreItem>,
-    /// Items that could not be removed.
+    /// The errors of the items that could not be removed.
     pub failed: Vec<StoreError>,
     /// Whether the audit log could not be written because the disk is full. The items are removed
     /// anyway, because that frees space.
@@ -75,8 +75,8 @@ impl<'a> Removal<'a> {
         Ok(Self { store, session, operation, removed: RemovalReport::default() })
     }
 
-    /// Removes items one after the other. `remove` returns the item and the result, or nothing for
-    /// a spared item. The store's lock is released from time to time, so that other runs can work.
+    /// Removes items one after the other. `remove` returns the item and the result, or `None` if
+    /// the item stays. The store's lock is released from time to time, so that other runs can work.
     pub(crate) fn each<T>(
         &mut self,
         things: impl IntoIterator<Item = T>,
@@ -112,8 +112,8 @@ impl<'a> Removal<'a> {
         self.removed.failed.push(error);
     }
 
-    /// Handles a failure after the items were removed. It is reported as "done, but…", unless an
-    /// item could not be removed: that report would hide the failure.
+    /// Handles a failure after the items were removed. The failure is reported as "done, but…",
+    /// unless an item could not be removed, because that report would hide the item that is left.
     pub(crate) fn uncertain<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Err(error) if !self.removed.failed.is_empty() => {
@@ -140,7 +140,7 @@ impl<'a> Removal<'a> {
     }
 }
 
-/// Turns the error of a full disk into `None`.
+/// Turns the error for a full disk into `None`.
 fn unless_full<T>(written: Result<T>) -> Result<Option<T>> {
     match written {
         Err(error) if error.is_disk_full() => Ok(None),
@@ -162,12 +162,13 @@ fn facts(session: Option<&SessionId>, items: &[StoreItem]) -> Facts {
 }
 
 impl Store {
-    /// The items that were moved to the trash at `deadline` or before, or all of them.
+    /// The items that were moved to the trash at `deadline` or before; all items if `deadline` is
+    /// `None`.
     pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>> {
         Ok(self.trashed(deadline)?.into_keys().collect())
     }
 
-    /// Deletes the items that [`Store::expired`] lists, for good.
+    /// Permanently deletes the items that [`Store::expired`] lists.
     pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<RemovalReport> {
         let trashed = self.trashed(deadline)?;
         if trashed.is_empty() {
@@ -177,7 +178,7 @@ impl Store {
         let mut removal = Removal::begin(self, "purge", None, &items)?;
         let mut folders = BTreeSet::new();
         removal.each(trashed, |(item, files)| {
-            // Another run may have brought it back since it was listed.
+            // Another run may have brought the item back since it was listed.
             let deleted = match files.are_there() {
                 Ok(false) => return None,
                 Ok(true) => {
@@ -192,8 +193,8 @@ impl Store {
         removal.done()
     }
 
-    /// Deletes all snapshots and offloaded files of a session, also in the trash, for good. Only a
-    /// record in the audit log remains.
+    /// Permanently deletes all snapshots and offloaded files of a session, including those in the
+    /// trash. A record of the deletion remains in the audit log.
     pub fn forget(&self, session: &SessionId) -> Result<RemovalReport> {
         let _session = self.lock_session(session)?;
         let catalog = self.catalog(Some(session))?;
@@ -211,8 +212,8 @@ impl Store {
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
         }
-        // If the folder's name belongs to something else, that has no files of ours. It is removed
-        // as well.
+        // If the path of the session's folder is not a folder, it contains no files of ours, but it
+        // is removed as well.
         let kept = self.offloaded_files(session).unwrap_or_default();
         let kept: Vec<StoreItem> = kept.into_iter().map(StoreItem::Offloaded).collect();
 
@@ -236,8 +237,8 @@ impl Store {
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
         }
-        // The search index has words of the deleted texts. Remove it; the next search builds a new
-        // one.
+        // Remove the search index, which has words of the deleted texts. The next search builds a
+        // new one.
         let index = self.search_index();
         if let Err(error) = if_there(remove_tree(&index).or_cannot("remove", &index)) {
             removal.fail(error);
@@ -246,8 +247,8 @@ impl Store {
         removal.done()
     }
 
-    /// Removes the folders of the trash that are empty now. Does so once at the end, because
-    /// finding a folder empty may mean reading all of it.
+    /// Removes folders of the trash that have become empty. This is done only once, at the end,
+    /// because checking whether a folder is empty may mean reading all of it.
     fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
         removal.each(folders, |folder| {
             self.remove_empty_from(&folder);

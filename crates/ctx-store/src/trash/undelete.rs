@@ -14,9 +14,9 @@ use crate::trash::removal::StoreItem;
 use crate::when::When;
 
 impl Store {
-    /// The items in the trash that `wanted` names: `all`, an item as for [`Store::find_deleted`],
-    /// or everything removed at a time or later. Leaves out bytes that were never committed, which
-    /// are not a snapshot, unless they are named. The item that was removed first comes first.
+    /// The items in the trash that `wanted` names: `all`, one item as in [`Store::find_deleted`],
+    /// or a time, which means everything removed since. `all` and a time leave out snapshots
+    /// without a valid commit record. The item that was removed first comes first.
     pub fn find_all_deleted(
         &self,
         session: Option<&SessionId>,
@@ -72,8 +72,8 @@ impl Store {
         }
     }
 
-    /// Brings items back from the trash. A failure does not stop the others. Returns the items that
-    /// are back, and the failures.
+    /// Brings items back from the trash. If one item fails, the others are still brought back.
+    /// Returns the items that are back, and the errors of the others.
     pub fn undelete_all(&self, items: &[StoreItem]) -> (Vec<StoreItem>, Vec<StoreError>) {
         let (mut back, mut failed) = (Vec::new(), Vec::new());
         for items in items.chunks(AT_A_TIME) {
@@ -121,8 +121,8 @@ impl Store {
         locked.done(&operation, &facts)
     }
 
-    /// Move the commit record last, as when the snapshot was made, so that it never claims missing
-    /// bytes.
+    /// Moves the files of a snapshot back, the commit record last, so that no record ever names
+    /// missing bytes.
     fn bring_back(&self, trashed: &TrashedFiles) -> Result<()> {
         let folder = self.snapshots();
         let bring = |path: &PathBuf| {
@@ -135,7 +135,8 @@ impl Store {
         }
         for path in &trashed.meta {
             bring(path)?;
-            // With its meta.json in place, the snapshot exists again.
+            // With its meta.json in place, the snapshot exists again, so a failure now only makes
+            // that uncertain.
             sync_dir(&folder).map_err(|error| error.after("undelete"))?;
         }
         Ok(())
@@ -150,7 +151,7 @@ mod tests {
     use crate::tests::{Bench, id};
     use crate::{SnapshotId, StoreError, StoreItem};
 
-    /// Items are brought back by the time of their removal.
+    /// Items in the trash are found by the time of their removal.
     #[test]
     fn all_or_what_was_removed_since_a_time_is_found() {
         let bench = Bench::new();
