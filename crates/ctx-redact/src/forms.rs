@@ -35,7 +35,7 @@ pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     flag_value(cursor.text, cursor.at + flag.text.len(), flag.value)
 }
 
-/// Returns the command up to the cursor.
+/// Returns the part of `before` that belongs to the same command as the cursor.
 fn command_before(before: &[u8]) -> &[u8] {
     let part = &before[before.len().saturating_sub(COMMAND_MAX)..];
     let start = part.iter().rposition(|b| b"\n|;&(`".contains(b)).map_or(0, |at| at + 1);
@@ -90,7 +90,7 @@ pub(super) fn long_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
 
 /// Finds the password of `curl -u user:password`; the cursor is at the colon.
 pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // Usually a space follows the colon.
+    // Return early, because a space follows most colons.
     if !cursor.rest().get(1).is_some_and(|b| is_value(*b)) {
         return None;
     }
@@ -105,14 +105,14 @@ pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
     }
     let rest = &cursor.rest()[1..];
     let password = &rest[..run(&rest[..rest.len().min(VALUE_MAX)], is_value)];
-    // `docker run -u 1000:1000` has a pair of numbers.
+    // A number is not a password here: `docker run -u 1000:1000` has the ids of a user and a group.
     let is_password = password.len() >= 4
         && !password.iter().all(u8::is_ascii_digit)
         && !b"$<{%*[(".contains(&password[0]);
     is_password.then(|| cursor.at + 1..cursor.at + 1 + password.len())
 }
 
-/// Finds the password that `echo` passes to a program; the cursor is at the bar.
+/// Finds the password that `echo` pipes to a program; the cursor is at the `|`.
 pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
     let after = &bytes[at + 1..bytes.len().min(at + 1 + COMMAND_MAX)];
@@ -129,13 +129,13 @@ pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
         start += run(&bytes[start..at], |b| b == b' ');
     }
     let value = Value::at(cursor.text, start)?;
-    // The text is `user:password`.
+    // The text may be `user:password`.
     let user = value.bytes.iter().position(|b| *b == b':').map_or(0, |colon| colon + 1);
     let Range { start, end } = value.range;
     (end <= at && end >= start + user + 3).then_some(start + user..end)
 }
 
-/// Finds `Bearer TOKEN` and `Basic LOGIN` of a request; the cursor is at the scheme.
+/// Finds the secret in `Bearer TOKEN` and `Basic LOGIN` of a request; the cursor is at the scheme.
 pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (text, bytes, at) = (cursor.text, cursor.bytes(), cursor.at);
     let is_scheme = |scheme: &&str| {
@@ -146,8 +146,8 @@ pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let start = at + scheme.len() + run(&bytes[at + scheme.len()..], |b| b == b' ');
     let length = run(&bytes[start..], is_token);
     let value = text[start..start + length].trim_end_matches('.');
-    // "Bearer tokens expire" and "basic authentication" are prose, which has no digits here. Prose
-    // never follows the name of the header.
+    // "Bearer tokens expire" and "basic authentication" are prose. Prose has no digits in this
+    // place, and it never follows the name of the header.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
     let is_secret =
         value.len() >= 8 && (is_authorization(before.as_bytes()) || looks_random(value.as_bytes()));
@@ -203,7 +203,7 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let start = cursor.at + 3;
     let part = &rest[..rest.len().min(256)];
     let authority = run(part, |b| !b.is_ascii_whitespace() && !b"/\"'`<>".contains(&b));
-    // A password may have an @ in it.
+    // A password may contain `@`, so search for the last one.
     let end = part[..authority].iter().rposition(|b| *b == b'@')?;
     let login = &part[..end];
     let Some(colon) = login.iter().position(|b| *b == b':') else {
@@ -215,7 +215,7 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_password.then(|| start + colon + 1..start + end)
 }
 
-/// Finds the signature of an Azure address, `&sig=…`; the cursor is at the sign.
+/// Finds the signature in a URL of Azure, `&sig=…`; the cursor is at the equals sign.
 pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     // In HTML, `&amp;` ends with `;`.
     if !matches!(cursor.before(), [.., b'?' | b'&' | b';', b's', b'i', b'g']) {
@@ -226,7 +226,7 @@ pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 30).then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// The number of bytes in which an entry of netrc is recognized.
+/// The number of bytes before the cursor that are searched for the beginning of a netrc entry.
 const ENTRY_MAX: usize = 200;
 
 /// Returns true if the word `password` before the cursor and its value are part of an entry of
@@ -236,7 +236,7 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     let entry = &before[before.len().saturating_sub(ENTRY_MAX)..];
     // In quoted text, line ends are `\n`.
     let entry = String::from_utf8_lossy(entry).replace("\\n", " ");
-    // The margin of a diff or of a listing.
+    // Signs at the margin of a diff or a listing are not words of the entry.
     let is_margin = |word: &str| matches!(word, "+" | "-") || word.ends_with('→');
     let words = entry.split_ascii_whitespace().filter(|word| !is_margin(word));
     let words: Vec<&str> = words.collect();
@@ -250,8 +250,8 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     is_entry && value.len() >= 3
 }
 
-/// Finds the hash of a password in htpasswd and `/etc/shadow`; the cursor is at its first
-/// character.
+/// Finds the hash of a password in htpasswd and `/etc/shadow`; the cursor is at the first character
+/// of the hash.
 pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !words("hashes").iter().any(|method| cursor.starts_with(method)) {
         return None;

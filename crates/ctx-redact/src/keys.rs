@@ -1,5 +1,5 @@
-//! Keys that are recognized by their own text: by what their vendor writes into them, or by their
-//! frame (PEM, OpenSSH, PGP, `PuTTY`).
+//! Keys that are recognized by their own text: by the prefix or form that their vendor gives them,
+//! or by their frame (PEM, OpenSSH, PGP, `PuTTY`).
 
 use std::ops::Range;
 
@@ -7,10 +7,11 @@ use crate::rules::{Class, Rest, keys_with};
 use crate::value::{begins_private_key, is_long_number, line_end};
 use crate::{Cursor, is_word, run, run_back};
 
-/// Random text of 20 characters out of 64 nearly always has a run of this length without a dash.
+/// A random text of 20 characters from an alphabet of 64 nearly always has a run of this length
+/// without a dash.
 const UNBROKEN: usize = 12;
 
-/// The shortest key and the shortest random string, in bytes.
+/// The minimum length of a key or a random string, in bytes.
 const SHORTEST: usize = 19;
 
 /// Returns true if a key or a random string may begin with this word, because enough bytes follow.
@@ -44,7 +45,8 @@ pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
     })
 }
 
-/// Returns the length of a run of a class, if the vendor writes such runs.
+/// Returns the length of the run of `class` at the start of `tail`, if the run has the form that
+/// the vendor uses.
 fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<usize> {
     let has = |byte: u8| match class {
         Class::Letters => byte.is_ascii_alphanumeric(),
@@ -85,7 +87,7 @@ fn uuid(tail: &[u8]) -> Option<usize> {
     (is_uuid && tail.get(LENGTH).is_none_or(|b| !is_word(*b))).then_some(LENGTH)
 }
 
-/// Returns the length of parts with at least these lengths and dots between them.
+/// Returns the total length of parts that are joined by dots and have at least these lengths.
 fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     let mut end = 0;
     for (index, least) in lengths.iter().enumerate() {
@@ -127,10 +129,11 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// Finds the token of a Discord bot: its number in base64, a time, a signature.
+/// Finds the token of a Discord bot: the bot's number in base64, a time and a signature, joined by
+/// dots.
 pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
-    // The first digit of the number.
+    // The number begins with a decimal digit, which is one of these letters in base64.
     if !matches!(bytes[0], b'M' | b'N' | b'O') {
         return None;
     }
@@ -191,14 +194,14 @@ pub(super) fn terraform(cursor: Cursor<'_>) -> Option<Range<usize>> {
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 
-/// Finds a framed private key, even if its end was cut off.
+/// Finds a framed private key, even if the end of the frame is missing.
 pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let label = cursor.rest().strip_prefix(BEGIN)?;
     let start = cursor.at + BEGIN.len() + label_end(label)?;
     let body = &bytes[start..];
-    // The text has base64 and line ends, real ones or `\n` in quoted text, and the two header lines
-    // of an encrypted key. Five dashes begin the next frame.
+    // The body consists of base64 and line ends, which are `\n` in quoted text, and of the two
+    // header lines of an encrypted key. Five dashes begin the end of the frame or another frame.
     let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b);
     let mut length = 0;
     loop {
@@ -218,7 +221,7 @@ pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     Some(cursor.at..end)
 }
 
-/// Returns the length of `RSA PRIVATE KEY-----` and similar text.
+/// Returns the length of `RSA PRIVATE KEY-----` or a similar label at the beginning of a text.
 fn label_end(label: &[u8]) -> Option<usize> {
     const KEY: &[u8] = b"PRIVATE KEY-----";
     const PGP: &[u8] = b"PGP PRIVATE KEY BLOCK-----";
@@ -226,8 +229,8 @@ fn label_end(label: &[u8]) -> Option<usize> {
     key.map(|start| start + KEY.len()).or_else(|| label.starts_with(PGP).then_some(PGP.len()))
 }
 
-/// Returns true if a frame has a line of base64. Prose and code that only mention the frame have
-/// none.
+/// Returns true if a frame has a line of base64. Prose and code that only mention the frame have no
+/// such line.
 fn holds_key(body: &[u8]) -> bool {
     let is_letter = |b: &u8| b.is_ascii_alphanumeric() || b"+/=".contains(b);
     body.split(|b| !is_letter(b)).any(|line| line.len() >= 32)

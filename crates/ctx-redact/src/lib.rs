@@ -1,20 +1,21 @@
 //! Removes secrets from text before it leaves a session in a summary, a memory file or a request.
 //!
-//! The scan is written by hand, because it runs over every text that leaves a session, also in
-//! tools that must start in a few milliseconds. It takes linear time. It recognizes keys by the
-//! prefix or the frame that their vendor gives them (`keys`), and random strings by their
-//! characters (`value`). It recognizes other values by the name before them (`named`), by their
-//! place on a command line, in a request or in a file (`forms`), or by the sentence that announces
-//! them (`prose`). Vendors, names, flags and words are in `rules.txt`.
+//! The scan is written by hand, without regular expressions, because it runs over every text that
+//! leaves a session, even in tools that must start in a few milliseconds. It takes linear time. It
+//! recognizes keys by the prefix or the frame that their vendor gives them (`keys`), and random
+//! strings by their characters (`value`). It recognizes other values by the name before them
+//! (`named`), by their place on a command line, in a request or in a file (`forms`), or by the
+//! sentence that announces them (`prose`). Vendors, names, flags and words are in `rules.txt`.
 //!
 //! The scan is a safety net and not a proof: a secret that looks like prose passes.
 //!
-//! The rules of a scanner for repositories do not fit. The best known one, gitleaks (MIT), has
-//! about 220 regular expressions. They take 1.8 s of processor time to compile, as long as a
-//! thousand starts of a tool. To search for their keywords first helps little, because every
-//! session has "key", "token" and "secret". These rules know vendors, but not what sessions leak
-//! most: text by people, flags of programs, Chinese, YAML blocks. The crates with such rules
-//! (keyspoor, keyhog, nosecrets) are young, and detect-secrets (Apache-2.0) is written in Python.
+//! The rules of scanners for source repositories are not suitable. The best-known scanner, gitleaks
+//! (MIT), has about 220 regular expressions. Compiling them takes 1.8 s of processor time, as long
+//! as starting a tool a thousand times. Searching for their keywords first hardly helps, because
+//! every session contains "key", "token" and "secret". Such rules recognize the keys of vendors,
+//! but not what sessions leak most: text written by people, flags of programs, Chinese, YAML
+//! blocks. The Rust crates with such rules (keyspoor, keyhog, nosecrets) are young, and
+//! detect-secrets (Apache-2.0) is written in Python.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -32,12 +33,13 @@ mod value;
 /// The text that replaces a secret.
 pub const MARK: &str = "[REDACTED]";
 
-/// Returns the text without its secrets, and their number. A second run finds nothing.
+/// Returns the text with each secret replaced by [`MARK`], and the number of secrets. A second call
+/// finds no secret.
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
     let mut count = 0;
     let mut result = Cow::Borrowed(text);
-    // A mark can uncover another secret, such as a key glued to the first. The loop ends, because
-    // every replacement removes a character that is not part of a mark.
+    // A replacement can expose another secret, such as a key that directly follows the first one.
+    // The loop ends, because every replacement removes a character that is not part of a mark.
     loop {
         let secrets = find(&result);
         if secrets.is_empty() {
@@ -60,12 +62,13 @@ fn marked(text: &str, secrets: &[Range<usize>]) -> String {
     result
 }
 
-/// Returns the secrets of a text, from left to right, that [`redact`] removes first.
+/// Returns the byte ranges of the secrets that [`redact`] replaces in its first pass, from left to
+/// right.
 pub fn find(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut secrets = Vec::new();
     let (mut from, mut at) = (0, 0);
-    // A long flag may begin here.
+    // The position of the last `--`, where a long flag may begin.
     let mut dashes = None;
     while at < bytes.len() {
         let start = at;
@@ -75,14 +78,16 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
             Step::Pass => continue,
             Step::Word => {
                 let end = at + run(&bytes[at..], is_word);
-                // Inside a word a secret begins only after the letter of an escape.
+                // Skip the rest of the word, unless the word begins with the letter of an escape
+                // such as `\n`, because only then may a secret begin inside it.
                 if start == 0 || bytes[start - 1] != b'\\' {
                     at = end;
                 }
                 word(cursor, end)
             }
             Step::Blank => {
-                // A secret may end before the dashes that the scan has already passed.
+                // The scan may have returned to a position before these dashes, because a secret
+                // ended there.
                 let length = dashes.and_then(|dashes| start.checked_sub(dashes));
                 blank(cursor, length.is_some_and(|length| length <= name::NAME_MAX))
             }
@@ -132,10 +137,10 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// The step of the scan at a byte.
+/// What the scan does at a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// Here no secret begins, and nothing announces a secret.
+    /// The byte neither begins nor announces a secret.
     Pass,
     Word,
     Blank,
@@ -143,7 +148,7 @@ enum Step {
     Sign,
 }
 
-/// The steps by byte. The scan looks up a step at nearly every byte of a session.
+/// The step for each byte value. The scan looks up a step at nearly every byte of a session.
 static STEPS: [Step; 256] = {
     let mut steps = [Step::Pass; 256];
     let mut byte = 0;
@@ -170,7 +175,7 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     let may_be_scheme = matches!(bytes[at], b'B' | b'b');
     let may_be_key = keys::may_begin(bytes, at..end);
     let is_glued = at > from && bytes[at - 1] >= 0x80;
-    // Most words end here.
+    // Most words need no further checks.
     let may_be = may_be_scheme || may_be_key || is_glued;
     if !may_be || bytes[at] == b'_' || !starts_word(bytes, from, at) {
         return None;
@@ -189,8 +194,8 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     secret
 }
 
-/// Returns the end of a word. A dash is part of a word here, so that each run of `sk-sk-…` is read
-/// only once, but the letter of an escape (`\n` in quoted text) is not.
+/// Returns true if a word starts at `at`. A dash is part of a word here, so that each run of
+/// `sk-sk-…` is read only once, but the letter of an escape (`\n` in quoted text) is not.
 fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
     if at == from {
         return true;
@@ -230,7 +235,8 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     }
 }
 
-/// Finds a secret that a colon announces. Most rules need a certain byte before it or after it.
+/// Finds a secret that a colon announces. Most rules require a certain byte before or after the
+/// colon.
 fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let last = cursor.before().last().copied().unwrap_or(b' ');
     let mut secret = None;
@@ -252,7 +258,8 @@ fn colon(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     secret.or_else(|| named::assigned(cursor, width)).or_else(|| named::member(cursor))
 }
 
-/// Finds a secret that a space announces, with the flag, the word or the sentence before it.
+/// Finds a secret after the space at the cursor, if a flag, a name or a sentence before the space
+/// announces it.
 fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     let mut secret = None;
     if cursor.bytes().get(cursor.at + 1) == Some(&b'i') {
@@ -267,7 +274,7 @@ fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     secret
 }
 
-/// Finds a value that a word joins to its name.
+/// Finds a value that `word` joins to the name of a secret, as in `the password is …`.
 fn joined_by(cursor: Cursor<'_>, word: &str) -> Option<Range<usize>> {
     if !cursor.starts_with(word) {
         return None;
@@ -286,7 +293,7 @@ fn run(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|byte| !wanted(*byte)).unwrap_or(bytes.len())
 }
 
-/// Returns the length of such a run at the end, up to `most`.
+/// Returns the length of the run of bytes at the end that `wanted` accepts, up to `most`.
 #[inline]
 fn run_back(bytes: &[u8], most: usize, wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().rev().take(most).take_while(|byte| wanted(**byte)).count()

@@ -8,15 +8,16 @@ use crate::rules::{Name, RULES, SecretKind};
 /// The longest name that is recognized, in characters.
 pub(super) const NAME_MAX: usize = 64;
 
-/// The words between a name and the sign after it: `密码是：`, `密码设为`.
+/// Words that may be between a name and the sign after it: `密码是：`, `密码设为`.
 const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は"];
 
 /// Finds the name of a secret that ends before the cursor: `"db_password" =`.
 pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     let before = bare(&cursor.text[cursor.from..cursor.at]);
-    // The scan asks this at every colon and sign, and most words are not names of secrets.
+    // Return early if possible: the scan calls this at every colon and sign, and most words are not
+    // names of secrets.
     let may_be_name = match before.as_bytes() {
-        // `pass_wor_d` is a name, too.
+        // `pass_wor_d` is also a name of a secret.
         [.., b'_' | b'-', last] if last.is_ascii() => last.is_ascii_alphabetic(),
         [.., third, second, last] if second.is_ascii() && last.is_ascii() => {
             may_end_in(*third, *second, *last)
@@ -78,7 +79,8 @@ fn is_last_word(name: &str, word: &str) -> bool {
     let (before, end) = name.as_bytes().split_at(start);
     let is_start = match before.last() {
         None | Some(b'_' | b'-') => true,
-        // Base64 may have two such letters by chance.
+        // A short name of two letters does not count in camel case, because base64 may contain it
+        // by chance.
         Some(last) => end.len() > 2 && last.is_ascii_lowercase() && end[0].is_ascii_uppercase(),
     };
     is_start && end.eq_ignore_ascii_case(word.as_bytes())

@@ -1,5 +1,5 @@
-//! Values after the name of a secret: `password=…`, `"api_key": "…"`, a block of YAML, and pairs
-//! with markup or code between them.
+//! Values after the name of a secret: `password=…`, `"api_key": "…"`, a block of YAML, and values
+//! that markup or code separates from the name.
 
 use std::ops::Range;
 
@@ -78,7 +78,7 @@ impl Assignment<'_> {
         if is_code || is_no_value(bytes) || is_constant(bytes) && !self.is_joined(value) {
             return false;
         }
-        // This is prose: `the password is …`.
+        // After a space, the value is prose: `the password is …`.
         let is_said = cursor.bytes()[cursor.at] == b' ';
         let looks_random = || looks_random(bytes) && !(is_said && is_term(bytes));
         match kind {
@@ -115,8 +115,8 @@ impl Assignment<'_> {
         self.cursor.bytes()[at] == b'=' && at + self.width == value.range.start
     }
 
-    /// Returns true for `password=correct-horse` without spaces around the sign, if no text after
-    /// it makes it an argument in code.
+    /// Returns true for `password=correct-horse` without spaces around the sign, unless the text
+    /// after the value shows that it is an argument in code.
     fn is_bare_word(&self, value: &Value<'_>) -> bool {
         let next = self.cursor.bytes().get(value.range.end);
         let ends = next.is_none_or(|next| b" \n\r\\&;'\"`".contains(next));
@@ -124,7 +124,7 @@ impl Assignment<'_> {
     }
 }
 
-/// A block with more words is text for people.
+/// A block with more words than this is prose.
 const BLOCK_WORDS: usize = 8;
 
 /// Finds the lines of a YAML block, `password: >-`; `at` is after the colon.
@@ -135,7 +135,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     if !is_joined || !matches!(bytes.get(start), Some(b'>' | b'|')) {
         return None;
     }
-    // The signs for the end of the block and for its indentation.
+    // Skip the indicators for the end of the block and for its indentation.
     start += 1 + run(&bytes[start + 1..], |b| b"+-123456789 ".contains(&b));
     start += line_end(&bytes[start..])?;
     start += margin(&bytes[start..]);
@@ -153,7 +153,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
         SecretKind::Secret => value.len() >= 8 && is_short && looks_random(value.as_bytes()),
         SecretKind::Key | SecretKind::Login | SecretKind::Mnemonic => false,
     };
-    // A reference is not a secret, and a framed key is found by its frame.
+    // A reference is not a secret, and `keys` finds a framed key by its frame.
     let is_other = value.starts_with('-') || bytes.get(start).is_some_and(|b| is_reference(*b));
     (is_secret && !is_other).then(|| start..block_end(bytes, start, indent))
 }
@@ -163,7 +163,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
 fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     let mut end = start;
     loop {
-        // A quote ends the text in which line ends are `\n`.
+        // In quoted text, where line ends are `\n`, the closing quote ends the block.
         end += run(&bytes[end..], |b| !b"\r\n\\\"".contains(&b));
         let Some(length) = line_end(&bytes[end..]) else { return end };
         let next = end + length + margin(&bytes[end + length..]);
@@ -174,7 +174,7 @@ fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     }
 }
 
-/// Returns the length of what precedes a line in a listing: the sign of a diff, or a number with an
+/// Returns the length of the margin before a line: the sign of a diff, or a line number with an
 /// arrow or a tab.
 fn margin(line: &[u8]) -> usize {
     let blanks = run(line, |b| b == b' ');
@@ -206,7 +206,8 @@ pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// Finds the value of a pair whose name precedes the word `value`, as in environments:
 /// `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
 pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // The scan asks this at every colon and sign, and most words end with another letter.
+    // Return early if possible: the scan calls this at every colon and sign, and most words end
+    // with another letter.
     let before = &cursor.text[cursor.from..cursor.at];
     if !before.ends_with(['e', ' ', '"', '\'', '\\']) {
         return None;
@@ -269,17 +270,17 @@ pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// The number of bytes of a table's line that are read before the cursor.
+/// The number of bytes before the cursor in which the beginning of a table row is searched for.
 const ROW_MAX: usize = 200;
 
-/// Finds the cell after one with a name, `| password | hunter2 |`; the cursor is at the bar
-/// between.
+/// Finds the table cell after a cell with the name of a secret, `| password | hunter2 |`; the
+/// cursor is at the bar between the two cells.
 pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let before = cursor.before();
     let part = &before[before.len().saturating_sub(ROW_MAX)..];
     let start = part.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-    // In a shell, the bar is a pipe.
+    // A table row begins with a bar; in a shell, the bar is a pipe.
     let is_row = part[start..].trim_ascii_start().first() == Some(&b'|');
     let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + 1)?;
     let is_secret = is_row

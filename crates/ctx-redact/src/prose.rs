@@ -1,8 +1,8 @@
 //! Secrets that a sentence announces: `my password is …`, `set the password to …`.
 //!
-//! A word of a language does not look like a secret. It counts only if a short sentence announces
-//! it so clearly that nothing else can be meant (`the password is swordfish`), if it ends that
-//! sentence, and if it is not a word about passwords.
+//! An ordinary word does not look like a secret. It counts as one only if a short sentence
+//! announces it so clearly that it must be a password (`the password is swordfish`), if the word
+//! ends that sentence, and if it is not a word that describes passwords.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -12,13 +12,15 @@ use crate::rules::{SecretKind, is_in, words};
 use crate::value::{Value, is_no_value, is_phrase, is_prose, is_term, looks_random};
 use crate::{Cursor, ends_with_ignoring_case, is_word, run};
 
-/// The ends of names that announce a value, with the bit of small letters also set in `_`.
+/// The last four bytes of names that announce a value, in lower case. The bit for lower case is
+/// also set in `_`, which makes it `\x7f`.
 const ENDS: [&[u8; 4]; 8] =
     [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
-/// The bit of small letters, in each of four bytes.
+/// The bit that makes an ASCII letter lower case, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
-/// The last two letters of these ends, five bits each. Most words end with another pair.
+/// The pairs of letters with which the ends in `ENDS` end, by five bits of each letter. Most words
+/// end with another pair.
 static LAST_LETTERS: [bool; 1 << 10] = {
     let mut table = [false; 1 << 10];
     let mut at = 0;
@@ -45,7 +47,7 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
         return false;
     }
     let letters = u32::from_le_bytes(*end);
-    // Capitals and `_` do not have the bit: this is the name of a variable.
+    // If no byte has the bit, all four are capitals or `_`, as in the name of a variable.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
     is_variable || ENDS.iter().any(is_end)
@@ -63,13 +65,13 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
         return None;
     };
     let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
-    // Prose marks code with backticks, so this is a name.
+    // Prose marks code with backticks, so a value in backticks is an identifier.
     let is_code = cursor.bytes()[range.start - 1] == b'`';
     if is_no_value(bytes) || is_term(bytes) || is_code {
         return None;
     }
     let is_secret = match kind {
-        // A passphrase may have spaces. Other quoted words are text of a page.
+        // A passphrase may contain spaces. Other quoted text with spaces is a label or a message.
         SecretKind::Password if is_quoted => {
             let may_have_blanks = || name.to_lowercase().ends_with("phrase") && !is_prose(bytes);
             bytes.len() >= 4 && (!bytes.contains(&b' ') || may_have_blanks())
@@ -78,7 +80,7 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
             is_netrc(cursor, bytes)
                 || bytes.len() >= 6 && is_plain(bytes) && (looks_random(bytes) || is_phrase(bytes))
         }
-        // The name must be that of a variable.
+        // Only the name of a variable announces such a value.
         SecretKind::Secret | SecretKind::Key => {
             name.contains('_') && bytes.len() >= 12 && is_plain(bytes) && looks_random(bytes)
         }
@@ -93,7 +95,7 @@ fn is_plain(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
 }
 
-/// Finds a value right after its name: `密码hunter2x`.
+/// Finds a value that follows its name without a space: `密码hunter2x`.
 pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at)?;
@@ -102,8 +104,8 @@ pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Returns at most `most` bytes before the cursor, from the last end of a sentence on. The flag
-/// says whether a sentence begins there.
+/// Returns the part of the sentence that precedes the cursor, at most `most` bytes, and whether
+/// this part starts at the beginning of the sentence.
 fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool) {
     let before = cursor.before();
     let part = &before[before.len().saturating_sub(most)..];
@@ -132,7 +134,7 @@ pub(super) fn of_something(cursor: Cursor<'_>) -> Option<Range<usize>> {
     NAMES.iter().any(|name| has(name)).then_some(range)
 }
 
-/// Returns true if the name before the cursor belongs to the writer: `my wifi password`.
+/// Returns true if the sentence before the cursor contains `my` or `our`: `my wifi password`.
 pub(super) fn is_mine(cursor: Cursor<'_>) -> bool {
     let mut words = sentence(cursor, 40, b".!?;,\n").0.split(|b| !is_word(*b));
     words.any(|word| word.eq_ignore_ascii_case(b"my") || word.eq_ignore_ascii_case(b"our"))
@@ -161,7 +163,7 @@ fn has_end(list: &str, word: &[u8]) -> bool {
     words(list).iter().any(|end| word.ends_with(end.as_bytes()))
 }
 
-/// Finds at least twelve words in small letters from `at` on, as wallets display them.
+/// Finds the seed phrase of a wallet at `at`: at least twelve words in small letters.
 pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
@@ -182,11 +184,12 @@ const SHORTEST: usize = 6;
 /// The number of words in a passphrase, and its maximum length in bytes.
 const PHRASE: RangeInclusive<usize> = 4..=12;
 const PHRASE_MAX: usize = 120;
-/// The number of words that may precede a password: `so the password of the test account is`.
+/// The most words of a sentence that may precede a password: `so the password of the test account
+/// is`.
 const MOST_BEFORE: usize = 8;
 
-/// Returns true if people choose the value for a name. `pwd` is not included, since it also is a
-/// folder.
+/// Returns true if people choose the value for this name. `pwd` is not included, because it may
+/// also mean the working directory.
 pub(super) fn is_chosen(name: &str, kind: SecretKind) -> bool {
     kind == SecretKind::Password && name.to_ascii_lowercase().contains("pass")
 }
@@ -258,7 +261,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
         return None;
     }
     let Value { range, bytes: value, is_quoted } = Value::at(cursor.text, end + 1)?;
-    // Prose marks code with backticks, so this is a name.
+    // Prose marks code with backticks, so a value in backticks is an identifier.
     let is_new = is_quoted && last == b"to" && bytes[range.start - 1] != b'`';
     let is_secret = if is_new {
         value.len() >= 4 && !is_state(&value.to_ascii_lowercase())
@@ -269,15 +272,16 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (is_one && is_secret).then_some(range)
 }
 
-/// Returns the words of the sentence before the cursor in small letters, and whether these are all
-/// of them.
+/// Returns the words of the sentence before the cursor in small letters, and whether they include
+/// the beginning of the sentence.
 fn sentence_words(cursor: Cursor<'_>) -> (impl Iterator<Item = Vec<u8>>, bool) {
     let (sentence, is_whole) = sentence(cursor, 80, b".!?;,:\n");
     let words = sentence.split(|b| !is_word(*b) && *b < 0x80).filter(|word| !word.is_empty());
     (words.map(<[u8]>::to_ascii_lowercase), is_whole)
 }
 
-/// Returns true if the sentence before the cursor is short and neither asks nor doubts.
+/// Returns true if the sentence before the cursor is short and contains no word of a question or a
+/// doubt.
 fn announces(cursor: Cursor<'_>) -> bool {
     let (mut words, is_whole) = sentence_words(cursor);
     let has_doubt = words.by_ref().take(MOST_BEFORE).any(|word| is_in("doubts", &word));
@@ -293,14 +297,15 @@ fn may_be_word(word: &[u8]) -> bool {
     (SHORTEST..=24).contains(&word.len()) && is_word && !is_about_passwords()
 }
 
-/// Returns true if a word may be part of a passphrase. A word like `correct` may be, but only among
-/// others.
+/// Returns true if a word may be part of a passphrase. A word like `correct` is not a password
+/// alone, but it may be part of a passphrase.
 fn may_be_part(word: &[u8]) -> bool {
     let is_inflected = word.ends_with(b"ed") || word.ends_with(b"ing") || word.ends_with(b"ly");
     word.len() >= 3 && !is_in("prose", word) && !is_in("doubts", word) && !is_inflected
 }
 
-/// Returns true if only a stop, the end of the line or of a JSON string, or a new sentence follows.
+/// Returns true if a sentence ends at `end`: at a full stop, at the end of the line, or at the end
+/// of a JSON string.
 fn ends_sentence(text: &str, end: usize) -> bool {
     let rest = &text.as_bytes()[end..];
     let stops = run(rest, |b| matches!(b, b'.' | b'!'));

@@ -171,7 +171,7 @@ fn every_kind_of_secret_goes_at_every_place() {
     for planted in &secrets {
         for (place, text) in positions(&planted.text) {
             let (clean, count) = redact(&text);
-            // Parts of it are not secrets either.
+            // The beginning of the secret must not remain either.
             let head = &planted.secret[..planted.secret.len().min(24)];
             if count == 0 || clean.contains(head) || !clean.contains(MARK) {
                 seen.push(format!("{}, {place}: {clean}", planted.kind));

@@ -1,15 +1,15 @@
 //! Values: where a value begins and ends, and whether it looks like a secret.
 //!
-//! The character classes and the entropy of a string show whether it is random. Words, paths and
-//! names stay in one class for a while; a random string jumps between capitals, small letters and
-//! digits at nearly every second character. These are the thresholds:
+//! The character classes and the entropy of a string show whether it is random. In words, paths and
+//! names, several characters in a row are of the same class; a random string changes between
+//! capitals, small letters and digits at nearly every second character. These are the thresholds:
 //!
 //! | | announced by a name (`…_key=`) | alone in a text |
 //! |---|---|---|
 //! | length | 16 or more | 32 to 128 |
-//! | classes | two, digits among them | all three, each three times or more |
-//! | jumps of 100 characters | 20 | 35 |
-//! | entropy, bits a character | 3.0 | 4.0 |
+//! | classes | two, one of them digits | all three, each at least three times |
+//! | jumps per 100 characters | 20 | 35 |
+//! | entropy, bits per character | 3.0 | 4.0 |
 //!
 //! Hashes in hexadecimal, UUIDs, checksums (`sha512-…`) and paths are never random.
 
@@ -22,8 +22,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use crate::rules::words;
 use crate::{Cursor, is_word, run};
 
-/// The number of bytes of an unquoted value that are judged. Without a limit, `token=token=…` takes
-/// quadratic time.
+/// The number of bytes of an unquoted value that are judged. Without a limit, `token=token=…` would
+/// take quadratic time.
 pub(super) const VALUE_MAX: usize = 256;
 
 /// A value in a text.
@@ -43,7 +43,7 @@ impl<'t> Value<'t> {
         let quote = bytes.get(start + escape).copied().filter(|b| b"\"'`".contains(b));
         let end = if let Some(quote) = quote {
             start += escape + 1;
-            // A text of several lines begins with three quotes.
+            // A string literal of several lines begins with three quotes.
             if bytes[start..].starts_with(&[quote, quote]) {
                 start += 2;
                 start += line_end(&bytes[start..]).unwrap_or(0);
@@ -62,7 +62,7 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// Returns the range, including the part that is not judged.
+    /// Returns the range of the value, including the part after the first `VALUE_MAX` bytes.
     pub(super) fn whole(self, text: &str) -> Range<usize> {
         let mut range = self.range;
         if !self.is_quoted && range.len() >= VALUE_MAX {
@@ -72,7 +72,8 @@ impl<'t> Value<'t> {
     }
 }
 
-/// Returns true if a value that begins with this byte only refers to a secret, or is a mark.
+/// Returns true if a value that begins with this byte only refers to a secret or is a redaction
+/// mark.
 pub(super) fn is_reference(first: u8) -> bool {
     b"$<{%*[(=&/".contains(&first)
 }
@@ -88,12 +89,13 @@ pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     ends.iter().find(|end| bytes.starts_with(end)).map(|end| end.len())
 }
 
-/// Returns true for `string`, `None`, `required`: a word in the place of a value.
+/// Returns true for words such as `string`, `None` and `required`, which often follow a name but
+/// are not its value.
 pub(super) fn is_no_value(value: &[u8]) -> bool {
     words("no-values").iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Returns true if digits and letters are mixed.
+/// Returns true if a value has both digits and letters and is not a public id.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
@@ -131,12 +133,12 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
         })
 }
 
-/// Returns true for `p@ssword`, which has signs that names and paths never have.
+/// Returns true for `p@ssword`, which has a character that names and paths never have.
 pub(super) fn has_sign(value: &[u8]) -> bool {
     value.iter().any(|b| b"@!#^~".contains(b)) && !value.iter().any(|b| b"./:".contains(b))
 }
 
-/// Returns true for `"Password": "Must have at least eight characters"`: a text for people.
+/// Returns true for a sentence, as in `"Password": "Must have at least eight characters"`.
 pub(super) fn is_prose(value: &[u8]) -> bool {
     let words = value.split(|b| *b == b' ').count();
     words > 4 && !value.iter().any(u8::is_ascii_digit) || words > 8
@@ -150,13 +152,13 @@ pub(super) fn is_path(value: &[u8]) -> bool {
         && value.split(joins).all(|part| part.first().is_none_or(|b| !b.is_ascii_digit()))
 }
 
-/// The shortest string that counts as random after a name of a key.
+/// The minimum length, in bytes, of a string that can count as random after the name of a key.
 const ANNOUNCED_MIN: usize = 16;
-/// The lengths of strings that are judged without a name. A longer one is data, such as an image or
-/// a certificate.
+/// The lengths of strings that can count as random without a name. A longer string is data, such as
+/// an image or a certificate.
 const ALONE: Range<usize> = 32..129;
-/// The length of the longest part without `_` or `-` that a random string must have. Words joined
-/// by them have shorter parts, even if digits replace letters (`y0uR_H0p3_15_…`).
+/// A random string must have a part of at least this length without `_` or `-`. Words joined by
+/// these characters have shorter parts, even if digits replace letters (`y0uR_H0p3_15_…`).
 const UNBROKEN: usize = 16;
 
 /// Returns true if a value after the name of a key is random.
@@ -171,18 +173,18 @@ pub(super) fn is_random(value: &[u8]) -> bool {
         && entropy(value) >= 3.0
 }
 
-/// Returns true if a string without a name is random; it begins at the start of a word.
+/// Finds a random string that no name announces; the cursor is at the start of a word.
 pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
     let before = cursor.before();
-    // The string is the rest of an address, a path or a longer string.
+    // After such a byte, the string is the rest of an address, a path or a longer string.
     if before.last().is_some_and(|b| b"/.%#+~@".contains(b)) {
         return None;
     }
     let part = &bytes[at..bytes.len().min(at + ALONE.end)];
     let letters = run(part, |b| is_word(b) || b"-+/".contains(&b));
     let padding = run(&part[letters..], |b| b == b'=');
-    // The sign in `NAME=value` is not padding.
+    // The equals sign in `NAME=value` is not padding.
     let is_padded = part.get(letters + padding).is_none_or(|b| !is_word(*b));
     let length = letters + if is_padded { padding } else { 0 };
     if !ALONE.contains(&length) {
@@ -193,7 +195,7 @@ pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !ALONE.contains(&core.len()) || is_plain(value) || is_public(before) {
         return None;
     }
-    // The string is a line of encoded data.
+    // Whether the string is a whole line of encoded data.
     let is_line = matches!(length, 64 | 76)
         && matches!(before.last(), None | Some(b'\n' | b'n'))
         && matches!(bytes.get(at + length), None | Some(b'\n' | b'\\' | b'\r'));
@@ -220,7 +222,7 @@ fn is_plain(value: &[u8]) -> bool {
     is_hex || is_path || is_sum() || is_public_id(value)
 }
 
-/// Returns an id without its type: `agent_msg_…`, `gen-1746007447-…`.
+/// Removes the type from the beginning of an id: `agent_msg_…`, `gen-1746007447-…`.
 fn without_type(value: &[u8]) -> &[u8] {
     let mut rest = value;
     while let Some(end) = rest.iter().position(|b| matches!(b, b'_' | b'-')) {
@@ -235,7 +237,8 @@ fn without_type(value: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns true for `SHA256:…` of a fingerprint, `h1:…` of a module, or a public key.
+/// Returns true if the text before a string shows that it is public: `SHA256:` of a fingerprint,
+/// `h1:` of a Go module, or the word `public`.
 fn is_public(before: &[u8]) -> bool {
     let tail = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
     let is_sum = [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix));
@@ -248,7 +251,7 @@ struct Classes {
     capitals: usize,
     small: usize,
     digits: usize,
-    /// Counts the changes from one class to another, without other characters.
+    /// The changes from one class to another, ignoring all other characters.
     jumps: usize,
 }
 
@@ -271,7 +274,8 @@ impl Classes {
     }
 }
 
-/// Returns the bits per character, after Shannon, by the frequencies in the string itself.
+/// Returns the Shannon entropy of a string in bits per character, with the frequencies in the
+/// string itself.
 #[allow(clippy::cast_precision_loss)]
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -306,13 +310,14 @@ pub(super) fn is_login(value: &[u8]) -> bool {
         && text.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
 }
 
-/// Returns true if this is the beginning of a framed private key in base64.
+/// Returns true if a value is the beginning of a framed private key in base64.
 pub(super) fn begins_private_key(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();
     text.windows(11).any(|part| part == b"PRIVATE KEY")
 }
 
-/// Returns true if this is a long number in base64. A Discord token begins with that of its user.
+/// Returns true if a value is a long number in base64. A Discord token begins with the number of
+/// its user in this form.
 pub(super) fn is_long_number(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();
     text.len() >= 17 && text.iter().all(u8::is_ascii_digit)

@@ -20,16 +20,16 @@ pub struct SearchIndex {
     pub(crate) fields: Fields,
     pub(crate) known: IndexedSources,
     pub(crate) folder: PathBuf,
-    /// The lock of the writer; `None` if another run has it.
+    /// The writer's lock; `None` if another run holds it.
     lock: Option<File>,
-    /// Whether the index was damaged or had another version, so that it is empty now.
+    /// Whether the index was damaged or had another version, and was therefore emptied.
     pub was_damaged: bool,
 }
 
 impl SearchIndex {
     /// Opens the index in `folder`, and creates it if it is missing. While another run writes to
-    /// the index, it can be read but not updated. If that run is creating it, waits for at most
-    /// `patience`.
+    /// the index, this run can read but not update it. If the other run is still creating the
+    /// index, waits for at most `patience`.
     pub fn open(folder: &Path, patience: Duration) -> Result<Self, SearchError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(SearchError::io("create", folder))?;
@@ -54,7 +54,7 @@ impl SearchIndex {
         Ok(Self { index, fields, known, folder: folder.to_owned(), lock, was_damaged })
     }
 
-    /// Whether another run is writing to the index, so that this one cannot.
+    /// Whether another run is writing to the index, so that this run cannot.
     pub fn is_locked_by_another(&self) -> bool {
         self.lock.is_none()
     }
@@ -67,13 +67,14 @@ impl SearchIndex {
     }
 }
 
-/// Loads the index in the folder. Compares all of it with its checksums, because a damaged index
-/// may give any answer. This takes about a millisecond for each 5 MB.
+/// Loads the index in the folder; `None` if it is missing, damaged or of another version. Checks
+/// all files against their checksums, because a damaged index may return wrong hits. This takes
+/// about a millisecond for each 5 MB.
 fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     let index = Index::open_in_dir(folder).ok()?;
     let known: IndexedSources = match index.load_metas().ok()?.payload {
         Some(text) => serde_json::from_str(&text).ok()?,
-        // An index that was created and never written to is empty.
+        // An index that was created but never updated has no payload and no sources.
         None => IndexedSources::default(),
     };
     let is_known = known.version == VERSION && index.schema() == *schema;
@@ -82,7 +83,7 @@ fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     (is_sound && all_there).then_some((index, known))
 }
 
-/// The time between two attempts to take the lock.
+/// The pause between two attempts to take the lock.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Takes the writers' lock; `None` if another run still holds it after `patience`. The lock file is
@@ -122,14 +123,15 @@ fn each_file(
     Ok(())
 }
 
-/// The version of the index. It changes if the same text would get other words or fields.
+/// The version of the index. It must be raised whenever the same text would get other words or
+/// fields.
 const VERSION: u32 = 2;
 
-/// The sources that are indexed.
+/// The sources in the index, which are stored with each commit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IndexedSources {
     version: u32,
-    /// The number of the next source.
+    /// The last number that a source was given.
     pub(crate) next: u64,
     pub(crate) sources: Vec<KnownSource>,
 }
@@ -158,26 +160,26 @@ impl IndexedSources {
 /// Why the index cannot be searched or updated.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// A call of the file system failed.
+    /// A file operation failed.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// The operation that failed.
+        /// The verb in the message: "read", "create".
         action: &'static str,
-        /// The file or folder.
+        /// The file or folder on which the operation failed.
         path: PathBuf,
-        /// Why it failed.
+        /// The error from the operating system.
         source: io::Error,
     },
-    /// The engine failed.
-    #[error("the search index: {0}")]
+    /// The search engine failed.
+    #[error("the search index failed: {0}")]
     Engine(#[from] TantivyError),
     /// Another run is building the index, and there is no finished one yet.
-    #[error("another run builds the search index")]
+    #[error("another run is building the search index")]
     Busy,
 }
 
 impl SearchError {
-    /// Makes the argument of `map_err`.
+    /// Returns a function that turns an I/O error into this error, for use with `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

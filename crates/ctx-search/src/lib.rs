@@ -3,10 +3,10 @@
 //! [`SearchIndex::open`] opens the index in a folder and rebuilds a damaged one.
 //! [`SearchIndex::update`] adds new sources and removes deleted ones. [`SearchIndex::search`] ranks
 //! by BM25 and puts literal matches first. The index stores words and numbers but no text: a hit
-//! names its source and line, and [`snippet`] is made from the text there. [`each_word`] defines
-//! words for documents and queries.
+//! names its source and line, and [`snippet`] makes an excerpt of the text there. [`each_word`]
+//! defines words for documents and queries.
 //!
-//! Only this crate uses the search engine directly.
+//! No other crate of this project uses the search engine, tantivy, directly.
 
 mod index;
 mod query;

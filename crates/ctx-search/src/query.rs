@@ -1,5 +1,5 @@
-//! Queries and hits, the snippet of a text that answers a query best, and whether a text contains
-//! the query literally.
+//! Queries and hits. This module also finds the snippet of a text that matches a query best, and
+//! checks whether a text contains a query literally.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Bound, Range};
@@ -15,44 +15,44 @@ use crate::index::SearchIndex;
 use crate::schema::{Fields, Source, SourceKind, number_of};
 use crate::words::{each_word, fold, is_unspaced, names_first, plain};
 
-/// The number of different words of a query that count, from the start. Each is looked up.
+/// The most words of a query that are looked up. Further words are ignored.
 const MOST_WORDS: usize = 1024;
 
 /// The weight of a part of a name relative to the whole name: a query for `readConfig` means that
 /// name and not two words.
 const OF_A_PART: f32 = 0.5;
 
-/// What to search for and where. An empty list does not restrict.
+/// Restricts a search to some documents. An empty list, or `None`, does not restrict it.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only this session.
+    /// Finds only documents of this session.
     pub session: Option<String>,
-    /// Only these kinds.
+    /// Finds only documents in sources of these kinds.
     pub kinds: Vec<SourceKind>,
-    /// Only messages of these roles.
+    /// Finds only messages of these roles.
     pub roles: Vec<&'static str>,
-    /// Only documents of this time or later, in milliseconds since 1970.
+    /// Finds only documents of this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Only documents before this time.
+    /// Finds only documents before this time, in milliseconds since 1970.
     pub before: Option<i64>,
 }
 
 /// A document that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// The source.
+    /// The source that contains the document.
     pub source: Source,
-    /// The line in the source.
+    /// The line in the source, from 1.
     pub line: u64,
-    /// The offset of its first byte in the source.
+    /// The offset of the document's first byte in the source.
     pub offset: u64,
-    /// The author's role.
+    /// The role of the author; `None` if the document is not a message.
     pub role: Option<&'static str>,
-    /// The time in milliseconds since 1970.
+    /// The time of the document, in milliseconds since 1970.
     pub time: i64,
-    /// How much of the query it contains.
+    /// How much of the query the document contains.
     pub holds: Holds,
-    /// How well it matches the query, rounded to three digits.
+    /// How well the document matches the query, rounded to three decimal places.
     pub score: f64,
 }
 
@@ -60,18 +60,18 @@ pub struct Hit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
-    /// Some of its words, or all of them.
+    /// Some or all words of the query, but not the query literally.
     Words,
     /// The whole query, literally.
     Whole,
-    /// The whole query, and it is the earliest message with it, so the query comes from there.
+    /// The whole query, in the earliest message that contains it, which is therefore its origin.
     First,
 }
 
 /// A query that is ready to run.
 pub(crate) struct Lookup {
     fields: Fields,
-    /// Restrictions, which do not affect the score.
+    /// The restrictions of the filter, which do not affect the score.
     confined: Vec<(Occur, Box<dyn Query>)>,
 }
 
@@ -159,13 +159,13 @@ impl SearchIndex {
     }
 }
 
-/// A literal query: its characters in order, not its words in any order. Any white space equals any
-/// other. Case is ignored if the query has only small letters, so `baseCommit` does not match
-/// `BaseCommit`.
+/// A query that is compared literally, by its characters in order instead of its words in any
+/// order. All runs of white space are equal. Case is ignored only if the query has no capitals, so
+/// `baseCommit` does not match `BaseCommit`.
 pub(crate) struct Written {
     text: String,
     keeps_case: bool,
-    /// Words that every text with the query contains.
+    /// Words that every text contains in which the query occurs literally.
     pub(crate) words: Vec<String>,
 }
 
@@ -223,7 +223,8 @@ fn compared(text: &str, keeps_case: bool) -> String {
 }
 
 /// About `length` characters of `text` around the words of `query`, from the place with the most
-/// different words, where long words count first. `…` marks omissions; white space becomes blanks.
+/// different words of the query, in which long words count more. `…` marks omissions; white space
+/// becomes blanks.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {
@@ -244,7 +245,7 @@ pub fn snippet(text: &str, query: &str, length: usize) -> String {
     format!("{before}{}{after}", shown.join(" "))
 }
 
-/// The stretch of at most `length` bytes with the most words in it.
+/// The range of at most `length` bytes whose different words have the greatest total length.
 fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     let mut best = (0, 0..0);
     let mut inside: HashMap<&str, usize> = HashMap::new();

@@ -35,10 +35,10 @@ struct RankedDocument {
 impl SearchIndex {
     /// Returns the `limit` best documents for `query`, best first.
     ///
-    /// The score is BM25 over the words of the query. The best of these scores is added to a
-    /// document that contains the query literally, and added twice to the earliest such message in
-    /// a snapshot. Among equal scores, the newer document comes first. `read` returns the text of a
-    /// document, or `None`.
+    /// The score is BM25 over the words of the query. The highest of these scores is added to the
+    /// score of each document that contains the query literally, and added twice for the earliest
+    /// such message in a snapshot. Among equal scores, the newer document comes first. `read`
+    /// returns the text of a document; `None` if it cannot be read.
     pub fn search(
         &self,
         query: &str,
@@ -73,7 +73,8 @@ struct Ranking<'a> {
     known: &'a IndexedSources,
     searcher: Searcher,
     written: Written,
-    /// The documents with all certain words of the query. Only these can contain it literally.
+    /// The documents that have every word in `written.words`. Only these can contain the query
+    /// literally.
     holders: HashSet<DocAddress>,
     read: &'a mut dyn FnMut(&Hit) -> Option<String>,
 }
@@ -155,7 +156,7 @@ impl Ranking<'_> {
     }
 
     /// Marks the documents that contain the query literally. Reads the texts in the order of their
-    /// positions; the order of `found` does not change.
+    /// sources and offsets, without changing the order of `found`.
     fn mark_whole(&mut self, found: &mut [RankedDocument]) {
         let possible = found.iter_mut().filter(|it| self.holders.contains(&it.address));
         let mut possible: Vec<&mut Hit> = possible.map(|it| &mut it.hit).collect();
@@ -171,7 +172,7 @@ impl Ranking<'_> {
     }
 }
 
-/// The `limit` best documents in their order; `best` is the best BM25 score.
+/// The `limit` best documents, best first; `best` is the highest BM25 score.
 fn sorted(found: Vec<RankedDocument>, best: f64, limit: usize) -> Vec<Hit> {
     let mut hits: Vec<Hit> = found.into_iter().map(|it| it.hit).collect();
     for hit in &mut hits {

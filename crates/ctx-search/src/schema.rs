@@ -18,19 +18,19 @@ pub(crate) struct Fields {
     /// The words, with their frequencies. Positions are not stored, because there are no phrase
     /// queries, and they would double the size of the index.
     pub(crate) words: Field,
-    /// The number of its source.
+    /// The number of the source that contains the document.
     pub(crate) source: Field,
-    /// The line in the source.
+    /// The line at which the document begins in its source.
     pub(crate) line: Field,
-    /// The offset of its first byte in the source.
+    /// The offset of the document's first byte in its source.
     pub(crate) offset: Field,
-    /// The session, if the source has several.
+    /// The session of the document, if the source contains several sessions.
     pub(crate) session: Field,
-    /// The number of its role.
+    /// The number of the author's role: see [`ROLES`].
     pub(crate) role: Field,
-    /// The time in milliseconds.
+    /// The time of the document, in milliseconds since 1970.
     pub(crate) time: Field,
-    /// The hash of role and text, by which equal documents are recognized.
+    /// The hash of the role and the text, by which equal documents are recognized.
     pub(crate) hash: Field,
 }
 
@@ -65,7 +65,7 @@ struct Words;
 
 /// The words of a text in order.
 struct WordStream {
-    /// All words, concatenated, and the end of each.
+    /// All words, concatenated; `ends` has the end of each word.
     words: String,
     ends: std::vec::IntoIter<usize>,
     /// The end of the last word that was returned.
@@ -112,15 +112,15 @@ impl TokenStream for WordStream {
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// Memory files by subject.
+    /// A memory file written by extraction, which has one file per kind of memory.
     Extracted,
-    /// The daily logs.
+    /// The log of a day.
     Daily,
-    /// The memory of all sessions.
+    /// The memory file for all sessions, `master.md`.
     Master,
-    /// The agent's character.
+    /// The user's description of the agent's character, `soul.md`.
     Soul,
-    /// The summary of a session.
+    /// The cumulative summary of a session.
     Summary,
     /// The messages in a snapshot of a session.
     Snapshot,
@@ -129,7 +129,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// All of them.
+    /// All kinds, in the order of their declaration.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The word for the kind.
@@ -145,16 +145,17 @@ pub struct Source {
     pub name: String,
     /// The kind of the source.
     pub kind: SourceKind,
-    /// The session, if all of the source belongs to one.
+    /// The session to which the whole source belongs; `None` if there is no such session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// A value that changes with the content.
+    /// A value that changes whenever the content of the source changes.
     pub mark: String,
 }
 
 impl Source {
-    /// The group of the source. Sources of one group share much of their content, so equal
-    /// documents are only found in the first one. Only the snapshots of one session form a group.
+    /// The group of the source. Sources in one group share much of their content, so each document
+    /// is indexed only in the first source that contains it. Only snapshots of the same session
+    /// share a group.
     pub(crate) fn group(&self) -> &str {
         match (self.kind, &self.session) {
             (SourceKind::Snapshot, Some(session)) => session,
@@ -163,24 +164,24 @@ impl Source {
     }
 }
 
-/// A document: a message or a paragraph.
+/// The unit that a search finds: a message or a paragraph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// The line in the source, from 1.
     pub line: u64,
-    /// The offset of its first byte in the source.
+    /// The offset of the document's first byte in the source.
     pub offset: u64,
-    /// The session, if the source has several.
+    /// The session of the document, if the source contains several sessions.
     pub session: Option<String>,
-    /// The speaker, if any.
+    /// The role of the message's author; `None` if the document is not a message.
     pub role: Option<&'static str>,
-    /// The time of writing, in milliseconds since 1970.
+    /// When the document was written, in milliseconds since 1970.
     pub time: i64,
-    /// The text.
+    /// The text, which is indexed but not stored.
     pub text: String,
 }
 
-/// The roles, by their number in the index.
+/// The roles, in the order of their numbers in the index, which start at 1.
 pub const ROLES: [&str; 7] =
     ["system", "developer", "user", "assistant", "tool", "function", "other"];
 

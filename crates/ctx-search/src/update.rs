@@ -11,13 +11,13 @@ use tantivy::{IndexWriter, TantivyDocument};
 use crate::index::{KnownSource, SearchError, SearchIndex};
 use crate::schema::{Document, Source, number_of};
 
-/// The memory of each thread of the engine before it writes to disk, in bytes.
+/// The memory in bytes that each thread of the engine may use before it writes to disk.
 const MEMORY: usize = 24 << 20;
 
-/// The largest number of threads. Four are as fast as the reading.
+/// The largest number of threads. Four threads index as fast as the sources can be read.
 const MOST_THREADS: usize = 4;
 
-/// With more segments, a query becomes slower, so they are merged into one.
+/// More segments than this would make queries slow, so they are merged into one.
 const MOST_SEGMENTS: usize = 12;
 
 /// The result of an update.
@@ -27,17 +27,18 @@ pub struct Changes<E> {
     pub read: usize,
     /// The number of sources that were removed, including those that were read again.
     pub forgotten: usize,
-    /// Sources that could not be read, with the error. They are not searched, and the next update
-    /// tries again.
+    /// Sources that could not be read, each with the error. They are not searched, and the next
+    /// update tries to read them again.
     pub failed: Vec<(Source, E)>,
 }
 
-/// The work to do.
+/// What an update has to remove and to read.
 #[derive(Debug, Default)]
 struct Plan {
     /// The numbers of sources to remove.
     gone: HashSet<u64>,
-    /// The sources to read, by group, each with the numbers of the sources of that group that stay.
+    /// The sources to read, by group. With each group are the numbers of those of its sources that
+    /// stay in the index.
     groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
 }
 
@@ -45,9 +46,9 @@ struct Plan {
 type ReadSource<E> = (KnownSource, Result<(), E>);
 
 impl SearchIndex {
-    /// Makes the index match `sources`, which are in order within each group. `read` passes on the
-    /// documents of one source and is called from several threads. Does nothing if another run is
-    /// writing.
+    /// Makes the index match `sources`, which must be in order within each group. `read` is called
+    /// from several threads; it passes each document of a source to its second argument. Does
+    /// nothing if another run is writing.
     pub fn update<E: Send>(
         &mut self,
         sources: &[Source],
@@ -91,8 +92,8 @@ impl SearchIndex {
     }
 
     /// Decides which sources are removed and which are read. If sources were added to a group, only
-    /// these are read. If any was removed or changed, the whole group is read again, because the
-    /// other sources may have its content, too.
+    /// these are read. If any was removed or changed, the whole group is read again, because its
+    /// other sources may contain the same documents.
     fn plan(&mut self, sources: &[Source]) -> Plan {
         let mut order: Vec<&str> = Vec::new();
         let mut groups: HashMap<&str, Vec<&Source>> = HashMap::new();
@@ -134,7 +135,7 @@ impl SearchIndex {
         plan
     }
 
-    /// The hashes of the indexed documents in groups that grow, by source.
+    /// For each source that stays in a growing group, the hashes of its indexed documents.
     fn hashes(&self, plan: &Plan) -> Result<HashMap<u64, HashSet<u64>>, SearchError> {
         let stay = plan.groups.iter().flat_map(|(stay, _)| stay);
         let mut hashes: HashMap<u64, HashSet<u64>> =
@@ -175,7 +176,7 @@ impl SearchIndex {
                     let mut added = Ok(0);
                     let result = read(&source.source, &mut |document| {
                         let hash = hash_of(&document);
-                        // A group has each text once in the index.
+                        // Index equal documents of a group only once.
                         if added.is_ok() && seen.insert(hash) {
                             let document = self.document(source.number, hash, document);
                             added = writer.add_document(document);
@@ -192,7 +193,7 @@ impl SearchIndex {
             Ok(results)
         };
         thread::scope(|scope| {
-            // This thread works, too. If the system allows no more threads, it does all the work.
+            // This thread works as well. If no other thread can be started, it does all the work.
             let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
             let running: Vec<_> = (1..threads).map_while(start).collect();
             let mut results = vec![worker()];
@@ -220,8 +221,8 @@ impl SearchIndex {
         fresh
     }
 
-    /// Merges many segments into one, and those with deleted documents, because deleted documents
-    /// would affect the scores.
+    /// Merges all segments into one if there are many, or if any has deleted documents, because
+    /// those would affect the scores.
     fn merge(&self, writer: &mut IndexWriter) -> Result<(), SearchError> {
         let segments = self.index.searchable_segment_metas()?;
         let holds_deleted = segments.iter().any(tantivy::SegmentMeta::has_deletes);
@@ -234,7 +235,7 @@ impl SearchIndex {
     }
 }
 
-/// The hash of role and text. It must be the same in every run, because it is stored.
+/// The hash of a document's role and text. It must be the same in every run, because it is stored.
 fn hash_of(document: &Document) -> u64 {
     use ring::digest::{Context, SHA256};
     let mut hash = Context::new(&SHA256);

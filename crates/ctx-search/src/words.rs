@@ -1,10 +1,11 @@
 //! Splits a text into the words by which it is found.
 //!
 //! A session has code and prose, in Chinese and in English. A name is found as a whole and by its
-//! parts: `src/tools/check.rs` gives itself, `check.rs`, `src`, `tools`, `check` and `rs`;
-//! `parseHttpHeader` gives itself, `parse`, `http` and `header`. The usual abbreviations of a long
-//! hash are words, too. Scripts without blanks (Chinese, Japanese, Korean) are found by single
-//! characters and by pairs of adjacent ones. Traditional and simplified characters count as equal.
+//! parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`, `check`
+//! and `rs`; those of `parseHttpHeader` are the whole name, `parse`, `http` and `header`. The usual
+//! abbreviations of a long hash are also words. Scripts without blanks (Chinese, Japanese, Korean)
+//! are found by single characters and by pairs of adjacent ones. Traditional and simplified
+//! characters count as equal.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -19,7 +20,8 @@ const HASH: usize = 16;
 /// The lengths to which people abbreviate a hash.
 const QUOTED: [usize; 3] = [7, 8, 12];
 
-/// Calls `take` with each word of `text`, in small letters, and its position in the text.
+/// Calls `take` with each word of `text`, in lower case and simplified script, and with its
+/// position in the text.
 pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     let mut lower = String::new();
     let mut take = |range: Range<usize>| {
@@ -78,7 +80,7 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     all
 }
 
-/// The position after all characters from `at` on that are in one of the classes.
+/// The position after the run of characters at `at` whose class `is_one` accepts.
 #[inline]
 fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     while let Some((class, length)) = class_at(text, at) {
@@ -90,7 +92,7 @@ fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     at
 }
 
-/// The kind of the character at an offset, and its length. `None` at the end.
+/// The class of the character at an offset, and its length in bytes. `None` at the end of the text.
 #[inline]
 fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     let byte = *text.as_bytes().get(at)?;
@@ -116,12 +118,12 @@ const OF_ASCII: [Class; 128] = {
     classes
 };
 
-/// Whether it separates the parts of a path or an address.
+/// Whether a byte separates the parts of a path or an address.
 const fn is_splitter(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\' | b'@' | b'~' | b'+')
 }
 
-/// Whether it joins the parts of a name.
+/// Whether a byte joins the parts of a name.
 const fn is_tie(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.')
 }
@@ -129,20 +131,21 @@ const fn is_tie(byte: u8) -> bool {
 /// The role of a character in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// Part of a word.
+    /// The character is part of a word.
     Letter,
-    /// Joins two parts of a name.
+    /// The character joins two parts of a name.
     Joint,
-    /// Belongs to a script without blanks between words.
+    /// The character belongs to a script without spaces between words.
     Unspaced,
-    /// Separates words.
+    /// The character separates words.
     Other,
 }
 
 impl Class {
     /// The class of a character outside ASCII.
     fn of(c: char) -> Self {
-        // Arrows, frames and blocks occur in most outputs, and the Unicode tables are slow.
+        // Arrows, frames and blocks occur in the output of most tools, so do not look them up in
+        // the Unicode tables, which are slow.
         if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
             Self::Other
         } else if is_unspaced(c) {
@@ -181,7 +184,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Passes on each character and each pair of adjacent characters.
+/// Calls `take` with each character and with each pair of adjacent characters.
 fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut before = None;
     for (at, c) in text[run.clone()].char_indices() {
@@ -194,7 +197,7 @@ fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) 
     }
 }
 
-/// Passes on a name, the texts between its slashes, and its parts.
+/// Calls `take` with a name, the texts between its slashes, and its parts.
 fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut pieces = 0;
     each_part(text, run.clone(), is_splitter, |piece| {
@@ -213,8 +216,8 @@ fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Passes on a word without joints, the parts of its camel case, and its abbreviations if it is a
-/// hash.
+/// Calls `take` with a word without joints, with the parts of its camel case, and with its
+/// abbreviations if it is a hash.
 fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let word = &text[atom.clone()];
     take(atom.clone());
@@ -245,7 +248,7 @@ fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Passes on the text between the bytes that `is_joint` accepts.
+/// Calls `take` with each text between the bytes that `is_joint` accepts.
 fn each_part(
     text: &str,
     range: Range<usize>,
@@ -266,13 +269,14 @@ fn each_part(
     }
 }
 
-/// The range of Chinese characters that may differ between the scripts.
+/// The range of Chinese characters that may differ between the traditional and the simplified
+/// script.
 const HAN: std::ops::RangeInclusive<char> = '\u{3400}'..='\u{9fff}';
 
 /// The character in simplified script. Words that differ as a whole (滑鼠, 鼠标) stay different.
 pub(crate) fn simplified(c: char) -> char {
     static TABLE: LazyLock<Vec<char>> = LazyLock::new(|| {
-        // The library looks at adjacent characters, so separate them by blanks.
+        // The library converts adjacent characters together, so separate them with spaces.
         let apart: String = HAN.flat_map(|c| [c, ' ']).collect();
         let simple = fast2s::convert(&apart);
         simple.chars().step_by(2).collect()

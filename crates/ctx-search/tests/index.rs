@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ctx_search::{Changes, Document, Filter, Hit, SearchError, SearchIndex, Source, SourceKind};
 
-/// Sources and their documents, by name.
+/// Sources, and the documents of each source by its name.
 #[derive(Default)]
 struct Field {
     sources: Vec<Source>,
@@ -77,7 +77,7 @@ fn found(index: &SearchIndex, query: &str) -> Vec<String> {
     places(&search(index, query, &Filter::default(), 10))
 }
 
-/// Searches without any text that can be read again.
+/// Searches while no text can be read again.
 fn search(index: &SearchIndex, query: &str, filter: &Filter, limit: usize) -> Vec<Hit> {
     let hits = index.search(query, filter, limit, |_| None);
     hits.expect("searched")
@@ -111,8 +111,8 @@ fn only_what_is_new_is_read() {
     assert!(found(&index, "8443 SQLite").is_empty());
 }
 
-/// A message in several snapshots of a session is found once: in the oldest one, or in the next one
-/// after that is removed.
+/// A message in several snapshots of a session is found once: in the oldest snapshot, or in the
+/// next one after the oldest is removed.
 #[test]
 fn equal_messages_of_a_session_are_found_once() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -193,7 +193,8 @@ fn a_damaged_index_is_made_anew() {
     }
 }
 
-/// While the index is locked, its old content is searched. If there is none, the search fails.
+/// While another run has locked the index, its old content is searched. If there is no old content,
+/// the search fails.
 #[test]
 fn a_second_run_searches_what_is_there() {
     let dir = tempfile::tempdir().expect("a folder");

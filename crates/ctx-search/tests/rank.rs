@@ -56,8 +56,8 @@ impl Field {
     }
 }
 
-/// The origin of a name is found, however long that message is, and however many short ones contain
-/// the name later.
+/// The first message with a name comes first, however long it is and however many short messages
+/// contain the name later.
 #[test]
 fn the_message_that_said_it_first_comes_first() {
     let long = format!("files: {} src/kiosk/feed.rs", "more of it ".repeat(500));
@@ -74,7 +74,7 @@ fn the_message_that_said_it_first_comes_first() {
     assert_ne!(field.lines("SRC/kiosk/feed.rs", 1), [2], "no message says it in capitals");
 }
 
-/// A literal match comes before a match of words.
+/// A document that contains the query literally comes before one that contains only its words.
 #[test]
 fn as_it_is_written_comes_before_its_words() {
     let field = Field::new(
@@ -91,7 +91,7 @@ fn as_it_is_written_comes_before_its_words() {
     assert!(hits.is_sorted_by(|one, other| one.score >= other.score));
 }
 
-/// A name does not count again for each of its parts.
+/// The parts of a name do not make it count several times.
 #[test]
 fn the_parts_of_a_name_do_not_outweigh_another_word() {
     let texts = [

@@ -1,6 +1,6 @@
-//! Plain text without any knowledge of sessions: the script of a character, the words of a text,
-//! one-line forms with a limit, hashes for comparison, and regular expressions that are compiled
-//! when they are used.
+//! Functions for plain text, which know nothing about sessions: the script of a character, the
+//! words of a text, shortening to one line, hashes for comparison, and regular expressions that are
+//! compiled on first use.
 
 mod line;
 mod pattern;

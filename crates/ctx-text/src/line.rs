@@ -1,8 +1,10 @@
-//! Texts on one line, within a limit, and the key by which two texts are the same entry.
+//! Puts texts on one line, shortens them, and computes the key by which two texts count as the same
+//! entry.
 
 use std::borrow::Cow;
 
-/// Returns a text without white space around it, like [`str::trim`], which decodes each character.
+/// Returns a text without white space around it. Does the same as [`str::trim`], but avoids
+/// decoding characters if the text begins and ends with ASCII.
 pub fn trim(text: &str) -> &str {
     let bare = text.trim_ascii();
     let is_plain = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_graphic);
@@ -10,13 +12,14 @@ pub fn trim(text: &str) -> &str {
     if is_plain(bytes.first()) && is_plain(bytes.last()) { bare } else { bare.trim() }
 }
 
-/// Replaces runs of white space by one space. Control characters stay, so that the line is found in
-/// a text whose white space is folded in the same way.
+/// Replaces runs of white space by one space. Control characters stay, so that the line can be
+/// found in a text whose white space was replaced in the same way.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Makes a line for people: runs of white space and control characters become one space.
+/// Makes a line that can be shown to people: runs of white space and control characters become one
+/// space.
 pub fn plain_line(text: &str) -> String {
     let text = trim(text);
     if is_plain_line(text) {
@@ -27,8 +30,9 @@ pub fn plain_line(text: &str) -> String {
     words.join(" ")
 }
 
-/// Returns true if a trimmed text is already such a line of ASCII, as most are. There is no branch for
-/// each byte, so that the compiler can compare several bytes at once.
+/// Returns true if a trimmed text is already a line of printable ASCII with single spaces, as most
+/// texts are. There is no branch for each byte, so that the compiler can compare several bytes at
+/// once.
 fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_shown = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
@@ -36,7 +40,7 @@ fn is_plain_line(text: &str) -> bool {
     is_shown && pairs.fold(0, |any, pair| any | u8::from(pair == (&b' ', &b' '))) == 0
 }
 
-/// Returns a text after a change that may leave it unchanged.
+/// Applies `edit` to a text. A text that stays borrowed is not copied.
 pub fn edited<'t>(
     text: Cow<'t, str>,
     edit: impl for<'e> FnOnce(&'e str) -> Cow<'e, str>,
@@ -49,7 +53,8 @@ pub fn edited<'t>(
 
 /// Returns the first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
-    // The usual cases need not be counted: a character has one byte or more, in ASCII one.
+    // In the usual cases, no counting is necessary: a character has at least one byte, and in ASCII
+    // exactly one.
     if text.len() <= count {
         return text;
     }
@@ -76,8 +81,9 @@ pub fn shorten(mut text: String, most: usize) -> String {
     text
 }
 
-/// Finds how much of something fits into a limit: the two neighbours from 0 to `all` of which only the second is `above`. `all` must be
-/// above, and 0 must not.
+/// Finds how much of something fits into a limit, by bisection. Returns two neighbouring numbers
+/// between 0 and `all`, of which only the second is above the limit. `all` must be above the limit,
+/// and 0 must not.
 pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
     let (mut below, mut above) = (0, all);
     while above - below > 1 {
@@ -91,8 +97,9 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
     (below, above)
 }
 
-/// The longest text that is read whole, in bytes. Longer texts fit into no context window: they are
-/// pasted files, and an item for each of their lines would take a hundred times their memory.
+/// The length of the longest text that is read whole, in bytes. Longer texts fit into no context
+/// window; they are pasted files, and an item for each of their lines would take a hundred times
+/// their memory.
 const READ_WHOLE: usize = 1 << 19;
 
 /// Returns a text, or its first and last lines if it is too long to be read whole.
@@ -102,14 +109,14 @@ pub fn head_and_tail(text: Cow<'_, str>) -> Cow<'_, str> {
     }
     let head = first_chars(&text, READ_WHOLE / 2);
     let tail = last_chars(&text[head.len()..], READ_WHOLE / 2);
-    // Half a line may say the opposite of the whole line.
+    // Cut at line ends, because half a line may say the opposite of the whole line.
     let head = head.rfind('\n').map_or(head, |end| &head[..=end]);
     let tail = tail.find('\n').map_or(tail, |start| &tail[start + 1..]);
     Cow::Owned([head, tail].concat())
 }
 
-/// Returns the key by which two texts are the same entry: the words without differences in case,
-/// white space, emphasis and a final stop.
+/// Returns the key by which two texts count as the same entry: the text in lower case, with single
+/// spaces, and without emphasis around it or punctuation at its end.
 pub fn comparison_key(text: &str) -> String {
     const EMPHASIS: [char; 4] = ['*', '_', '~', ' '];
     const STOPS: [char; 14] =

@@ -19,24 +19,25 @@ pub fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
 
-/// Returns a pattern whose words, digits and spaces are those of ASCII. A Unicode class takes a third
-/// of a megabyte to compile, and Chinese does not need it.
+/// Returns a pattern in which `\w`, `\d` and `\s` match only ASCII. A compiled Unicode class takes
+/// a third of a megabyte, and patterns for Chinese do not need it.
 fn with_ascii_classes(pattern: &str) -> String {
     let pattern = pattern.replace(r"\w", "[0-9A-Za-z_]").replace(r"\d", "[0-9]");
     with_ascii_boundaries(&pattern.replace(r"\s", r"[ \t\r\n]"))
 }
 
-/// Returns a pattern with the word boundaries of ASCII. In Chinese no space precedes an English
-/// word, and Unicode's word boundaries make a search several times slower.
+/// Returns a pattern in which `\b` is an ASCII word boundary. In Chinese text, an English word
+/// follows a Chinese one without a space, where Unicode has no boundary, and Unicode word
+/// boundaries make a search several times slower.
 pub fn with_ascii_boundaries(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-/// A set of words, which is asked for most words of a session.
+/// A set of words with a fast hash, because most words of a session are looked up in it.
 pub type WordSet = HashSet<String, RandomState>;
 
 /// Lists of words and patterns, in a text file that is part of the program. `[NAME]` begins a list,
-/// and each line of it is an entry. A line that begins with `#` is a comment. `␣` is a space and
+/// and each line after it is an entry. A line that begins with `#` is a comment. `␣` is a space and
 /// `\#` is `#`.
 pub struct Lists {
     file: &'static str,
@@ -44,7 +45,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Reads the lists of a file.
+    /// Takes the text of a file. Its lists are read on first use.
     pub const fn new(file: &'static str) -> Self {
         Self { file, lists: OnceLock::new() }
     }
@@ -90,11 +91,12 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
     lists
 }
 
-/// Returns a pattern that matches the same ASCII texts, for automata over bytes. They take a fraction
-/// of the time to build that those of Unicode take. `0xFF` is in no text.
+/// Returns a pattern over bytes that matches the same ASCII texts. Its automaton is built in a
+/// fraction of the time that a Unicode automaton takes. Characters outside ASCII become `0xFF`, a
+/// byte that is in no text.
 ///
-/// A pattern that ignores case is one for texts in lower case, since a letter is built faster than a
-/// class of two.
+/// A pattern that ignores case becomes one for texts in lower case, because a single letter is
+/// compiled faster than a class of two.
 fn for_ascii_texts(pattern: &str) -> String {
     assert!(!pattern.contains("(?-i"), "case is ignored throughout or nowhere");
     let in_lower_case = pattern.strip_prefix(IGNORES_CASE);
@@ -114,7 +116,8 @@ fn for_ascii_texts(pattern: &str) -> String {
 /// The beginning of a pattern that ignores case.
 const IGNORES_CASE: &str = "(?i)";
 
-/// Returns an ASCII text as a pattern of [`for_ascii_texts`] is matched.
+/// Returns an ASCII text in the form for a pattern of [`for_ascii_texts`]: in lower case if the
+/// pattern ignores case.
 fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
     if pattern.starts_with(IGNORES_CASE) { text.to_ascii_lowercase().into() } else { text.into() }
 }
@@ -122,8 +125,8 @@ fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
 /// Regexes that ignore case accept these characters for `s` and `k`.
 const FOLDED_TO_S_AND_K: [char; 2] = ['\u{17f}', '\u{212a}'];
 
-/// Returns a text in which each character that is not ASCII is one byte. A pattern that names no
-/// such character cannot tell them apart.
+/// Returns the bytes of a text, with a single byte for each character outside ASCII. A pattern that
+/// names no such character cannot distinguish them.
 fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
     let byte = |c| match FOLDED_TO_S_AND_K.iter().position(|letter| *letter == c) {
         Some(at) if ignores_case => b"sk"[at],
@@ -132,12 +135,12 @@ fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
     text.chars().map(byte).collect()
 }
 
-/// A pattern that can only say whether it matches.
+/// A pattern that reports whether it matches, but not where.
 ///
-/// Building a [`Regex`] takes several times as long, because it can also say where it matches: it
+/// Building a [`Regex`] takes several times as long, because that also reports where it matches: it
 /// has captures, an automaton that searches backwards, and literals to search for first. In a short
-/// run that is most of the work. The pattern is compiled on first use: once for ASCII texts, which
-/// are most, and if it must be, once for all others.
+/// run, building would be most of the work. The pattern is compiled on first use: once for ASCII
+/// texts, which most texts are, and once for all other texts if there are any.
 #[derive(Default)]
 pub struct Matcher {
     pattern: String,
@@ -147,12 +150,13 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// A constant pattern with words, digits and spaces of ASCII.
+    /// Makes a matcher of a constant pattern, in which `\w`, `\d` and `\s` match only ASCII.
     pub fn new(pattern: &str) -> Self {
         Self { pattern: pattern.to_owned(), ..Self::default() }
     }
 
-    /// A constant pattern with hints: strings, one of which is in each text that matches.
+    /// Makes a matcher of a constant pattern with hints. Each text that matches must contain one of
+    /// these strings.
     pub fn hinted(pattern: &str, hints: Phrases) -> Self {
         Self { hints: Some(hints), ..Self::new(pattern) }
     }
@@ -162,7 +166,7 @@ impl Matcher {
         &self.pattern
     }
 
-    /// Adds to the end of the pattern, which has not been used yet.
+    /// Appends to the pattern, which must not have been used yet.
     pub fn append(&mut self, pattern: &str) {
         self.pattern.push_str(pattern);
     }
@@ -172,8 +176,9 @@ impl Matcher {
         self.is_match_if(text, |text| self.has_hint(text))
     }
 
-    /// Returns true if the pattern matches somewhere in a text. `has_hint` is true for each text that
-    /// matches. It is asked only until the pattern is compiled, which then is as fast as hints.
+    /// Returns true if the pattern matches somewhere in a text. `has_hint` must return true for
+    /// each text that matches. It is called only until the pattern is compiled, because from then
+    /// on, matching is as fast as looking for hints.
     pub fn is_match_if(&self, text: &str, has_hint: impl FnOnce(&str) -> bool) -> bool {
         let is_ascii = text.is_ascii();
         let is_for_others = !is_ascii && !self.pattern.is_ascii();
@@ -194,7 +199,7 @@ impl Matcher {
         automaton.is_match(&as_ascii(&searched, self.pattern.starts_with(IGNORES_CASE)))
     }
 
-    /// Returns true if a text has one of the hints, or there are none.
+    /// Returns true if a text has one of the hints, or if the matcher has no hints.
     pub fn has_hint(&self, text: &str) -> bool {
         self.hints.as_ref().is_none_or(|hints| hints.occur_in(text))
     }
@@ -209,7 +214,8 @@ struct Automaton {
 }
 
 thread_local! {
-    /// A compiler takes as long to create its tables as to compile several patterns.
+    /// One compiler is used for all patterns, because creating its tables takes as long as
+    /// compiling several patterns.
     static COMPILER: RefCell<thompson::Compiler> = RefCell::new(thompson::Compiler::new());
 }
 
@@ -235,9 +241,9 @@ impl Automaton {
     }
 }
 
-/// A constant pattern that says where it matches. It is for single short texts: it is compiled on
-/// first use, once for ASCII texts and once for others, and without some of the automata
-/// that make a [`Regex`] fast and expensive to build.
+/// A constant pattern that reports where it matches. It is meant for single short texts: it is
+/// compiled on first use, once for ASCII texts and once for other texts, and without some of the
+/// automata that make a [`Regex`] fast but slow to build.
 #[derive(Default)]
 pub struct LazyRegex {
     pattern: String,
@@ -247,17 +253,17 @@ pub struct LazyRegex {
 }
 
 impl LazyRegex {
-    /// Keeps the pattern.
+    /// Stores the pattern, which is compiled on first use.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into(), ..Self::default() }
     }
 
-    /// Keeps the pattern with words, digits and spaces of ASCII.
+    /// Stores a pattern in which `\w`, `\d` and `\s` match only ASCII.
     pub fn ascii(pattern: &str) -> Self {
         Self::new(with_ascii_classes(pattern))
     }
 
-    /// Keeps the pattern with hints: strings, one of which is in each text that matches.
+    /// Stores a pattern with hints. Each text that matches must contain one of these strings.
     pub fn hinted(pattern: impl Into<String>, hints: Phrases) -> Self {
         Self { hints: Some(hints), ..Self::new(pattern) }
     }
@@ -267,13 +273,13 @@ impl LazyRegex {
         self.search(text).is_some_and(|(regex, text)| regex.is_match(text.as_ref()))
     }
 
-    /// Returns the place of the first match.
+    /// Returns the byte range of the first match.
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
         let (regex, text) = self.search(text)?;
         regex.find(text.as_ref()).map(|found| found.range())
     }
 
-    /// Returns the places of all matches.
+    /// Returns the byte ranges of all matches.
     pub fn find_all(&self, text: &str) -> Vec<Range<usize>> {
         let Some((regex, text)) = self.search(text) else { return Vec::new() };
         regex.find_iter(text.as_ref()).map(|found| found.range()).collect()
@@ -296,7 +302,8 @@ impl LazyRegex {
         replaced
     }
 
-    /// Returns the regex for a text, and the text as it is searched. `None` if the text has no hint.
+    /// Returns the regex for a text, and the text in the form in which it is searched. `None` if
+    /// the text has none of the hints.
     fn search<'t>(&self, text: &'t str) -> Option<(&meta::Regex, Cow<'t, str>)> {
         if !self.hints.as_ref().is_none_or(|hints| hints.occur_in(text)) {
             return None;
@@ -315,19 +322,20 @@ impl LazyRegex {
     }
 }
 
-/// Words and phrases that are looked for in a text all at once, in any case of ASCII letters. Unlike
-/// an automaton, they take almost no time to build.
+/// Words and phrases that are searched for in a text all at once, ignoring the case of ASCII
+/// letters. Unlike an automaton, they take almost no time to build.
 pub struct Phrases {
-    /// In the order of their pairs.
+    /// The phrases, sorted by their first two bytes.
     entries: Vec<Phrase>,
-    /// For each pair, the number of phrases before its first one.
+    /// For each pair of first bytes, the index of its first phrase in `entries`.
     firsts: Vec<usize>,
-    /// For each pair, the bits of all its phrases. Few places in a text pass this test.
+    /// For each pair of first bytes, the bits of the third bytes of all its phrases. Few places in
+    /// a text pass a test with them.
     thirds: Vec<u32>,
 }
 
 struct Phrase {
-    /// Its first two bytes: see [`pair`].
+    /// The first two bytes of the phrase: see [`pair`].
     pair: usize,
     /// The bits of the bytes that may come third, by the lower five bits of a byte.
     thirds: u32,
@@ -336,8 +344,8 @@ struct Phrase {
 }
 
 impl Phrases {
-    /// Takes the entries of a list, in which `|` separates phrases. They are numbered in their order
-    /// and must not be empty.
+    /// Takes the entries of a list, in which `|` separates phrases. The phrases are numbered in
+    /// their order, and none may be empty.
     pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
         let texts = entries.into_iter().flat_map(|entry| entry.split('|'));
         let mut phrases = Vec::new();
@@ -345,7 +353,7 @@ impl Phrases {
         for (number, text) in texts.enumerate() {
             let byte = |at| text.as_bytes().get(at).copied().unwrap_or(0);
             let first = pair(byte(0), byte(1));
-            // Any byte may follow a phrase of one or two.
+            // Any byte may follow a phrase of one or two bytes.
             let seconds = if text.len() == 1 { 32 } else { 1 };
             let bits = text.as_bytes().get(2).map_or(u32::MAX, |byte| 1 << (byte & 31));
             for pair in first..first + seconds {
@@ -361,7 +369,8 @@ impl Phrases {
         Self { entries: phrases, firsts, thirds }
     }
 
-    /// Returns true if `found` does for one of the phrases in a text, given its number and place.
+    /// Calls `found` with the number and the range of each phrase in a text, until it returns true.
+    /// Returns whether it did.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         let mut is_at = |at: usize, pair: usize, third: u8| {
@@ -375,7 +384,7 @@ impl Phrases {
         };
         for (at, three) in bytes.windows(3).enumerate() {
             let (pair, third) = (pair(three[0], three[1]), three[2] & 31);
-            // No phrase begins at most bytes.
+            // Few bytes of a text are the beginning of a phrase.
             if self.thirds[pair] >> third & 1 == 1 && is_at(at, pair, third) {
                 return true;
             }
@@ -385,14 +394,14 @@ impl Phrases {
         ends.any(|at| is_at(at, pair(bytes[at], second(at)), 0))
     }
 
-    /// Returns true if a text that a regex may match contains one of the phrases, be it as part of a
-    /// word.
+    /// Returns true if a text contains one of the phrases, even as part of a word. Also returns
+    /// true for characters that a regex which ignores case accepts for `s` and `k`.
     pub fn occur_in(&self, text: &str) -> bool {
         self.any(text, |_, _| true) || !text.is_ascii() && text.contains(FOLDED_TO_S_AND_K)
     }
 
-    /// Returns true if a text contains one of the phrases as whole words. Those in scripts without
-    /// spaces are found anywhere.
+    /// Returns true if a text contains one of the phrases as whole words. Phrases in scripts
+    /// without spaces may be anywhere.
     pub fn are_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let is_word = |at: usize| {
@@ -401,18 +410,19 @@ impl Phrases {
         let follows_word = |at: usize| at.checked_sub(1).is_some_and(is_word);
         let is_inside = |at: usize| is_word(at) && follows_word(at);
         self.any(text, |_, phrase| {
-            // The end of a word, such as `'s`, needs a word.
+            // A phrase that is the end of a word, such as `'s`, must follow a word.
             let is_torn = bytes[phrase.start] == b'\'' && !follows_word(phrase.start);
             !is_torn && !is_inside(phrase.start) && !is_inside(phrase.end)
         })
     }
 }
 
-/// The number of pairs.
+/// The number of values of [`pair`].
 const PAIRS: usize = 0x60 << 5;
 
-/// The first two bytes of a text. Both cases of a letter have the same, and signs have others than
-/// letters: `.` is frequent in lists, and with the number of `n` it would be looked for everywhere.
+/// A number for the first two bytes of a text. Both cases of a letter have the same number. Signs
+/// and letters have different numbers: `.` is frequent in lists of phrases, and if it had the
+/// number of `n`, most places in a text would need a closer look.
 #[inline]
 fn pair(first: u8, second: u8) -> usize {
     usize::from(first & 0x5F) << 5 | usize::from(second & 31)

@@ -1,9 +1,9 @@
-//! Prose, as opposed to code, data and logs.
+//! Recognizes prose, as opposed to code, data and logs.
 
-/// A text with fewer words is never prose.
+/// A text with fewer words than this is never prose.
 const LEAST_WORDS: usize = 6;
 
-/// Words that only join others.
+/// Words such as `the` and `of`, which only join other words.
 #[rustfmt::skip]
 static JOINING: [u64; SLOTS] = word_list([
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
@@ -14,7 +14,7 @@ static JOINING: [u64; SLOTS] = word_list([
     "which", "who", "why", "will", "with", "would", "you", "your",
 ]);
 
-/// Returns true if a word only joins others, in any case.
+/// Returns true if a word only joins other words. Ignores case.
 pub fn is_joining(word: &str) -> bool {
     has_word(&JOINING, word.as_bytes())
 }
@@ -38,13 +38,14 @@ pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; SLOTS] {
     list
 }
 
-/// Returns true if a list has a word, in any case. The word must consist of letters.
+/// Returns true if a list contains a word, which must consist of letters. Ignores case.
 pub fn has_word(list: &[u64; SLOTS], word: &[u8]) -> bool {
     let number = if word.len() <= LONGEST { number(word) } else { 0 };
     number != 0 && list[slot(list, number)] == number
 }
 
-/// Returns the slot of a word: the first, from the one that its hash gives, that has it or is empty.
+/// Returns the slot of a word: the first slot that contains the word or is empty, starting from the
+/// slot that the hash of the word gives.
 const fn slot(list: &[u64; SLOTS], number: u64) -> usize {
     let mut slot = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize;
     while list[slot] != 0 && list[slot] != number {
@@ -53,7 +54,7 @@ const fn slot(list: &[u64; SLOTS], number: u64) -> usize {
     slot
 }
 
-/// Returns the number of a word in any case.
+/// Packs the bytes of a word, in lower case, into a number.
 const fn number(word: &[u8]) -> u64 {
     let (mut number, mut at) = (0, 0);
     while at < word.len() {
@@ -64,7 +65,7 @@ const fn number(word: &[u8]) -> u64 {
 }
 
 /// Returns true if a text is prose: at least a quarter of its words of two or more bytes only join
-/// others.
+/// other words.
 pub fn is_prose(text: &str) -> bool {
     let (mut words, mut joining) = (0, 0);
     let mut at = 0;
@@ -76,7 +77,8 @@ pub fn is_prose(text: &str) -> bool {
         }
         words += 1;
         joining += usize::from(is_joining(&text[start..at]));
-        // A word takes two bytes and a separator, so most texts are decided long before their end.
+        // The text left has at most this many words, because each takes two bytes and a separator.
+        // So most texts are decided long before their end.
         let most_left = (text.len() - at) / 3;
         if (joining + most_left) * 4 < words + most_left {
             return false;

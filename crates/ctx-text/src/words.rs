@@ -83,7 +83,7 @@ pub fn is_unspaced(c: char) -> bool {
 /// hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
-/// Returns a 64-bit hash.
+/// Returns a 64-bit hash, which is the same in all threads but differs in every run.
 pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     STATE.hash_one(value)
 }
@@ -99,7 +99,7 @@ pub fn hash_lowercase(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Returns one hash for two, depending on their order.
+/// Returns one hash for two hashes, which depends on their order.
 pub fn hash_pair(first: u64, second: u64) -> u64 {
     STATE.hash_one((first, second))
 }
