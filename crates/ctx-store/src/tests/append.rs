@@ -1,5 +1,5 @@
-//! Lines are appended to a session file. Whatever happens meanwhile, and wherever the run is
-//! killed, the old lines and an agent's lines stay unchanged.
+//! Appends lines to session files. Whatever happens meanwhile, and wherever the run is killed, the
+//! old lines and an agent's lines stay unchanged.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -35,7 +35,7 @@ fn append(bench: &Bench, path: &Path) -> Result<ReplaceOutcome, StoreError> {
     append_lines(&bench.store, path, LINES)
 }
 
-/// An agent that opens its file for each line.
+/// Writes as an agent does that opens its file for each line.
 fn write(path: &Path, text: &str) {
     let mut file = OpenOptions::new().append(true).open(path).expect("opens");
     file.write_all(text.as_bytes()).expect("written");
@@ -54,7 +54,8 @@ fn metas(bench: &Bench) -> Vec<Meta> {
     whole.collect()
 }
 
-/// Checks that the folder has only the session, and the store no record of an addition.
+/// Checks that the folder contains only the session, and that the store has no record of an
+/// addition.
 fn nothing_is_left(bench: &Bench) {
     let left = |dir: &Path| {
         let mut names = crate::fs::file_names(dir).expect("reads");
@@ -67,7 +68,7 @@ fn nothing_is_left(bench: &Bench) {
     assert_eq!(left(&bench.store.tmp()), none);
 }
 
-/// A session file that was changed some time ago.
+/// Creates a session file whose last change was an hour ago.
 fn live(bench: &Bench) -> PathBuf {
     let path = bench.file("s.jsonl", OLD);
     let at = SystemTime::now() - Duration::from_secs(3600);
@@ -76,7 +77,7 @@ fn live(bench: &Bench) -> PathBuf {
     path
 }
 
-/// A run that is killed after this many bytes are written.
+/// Runs an addition that is killed after this many bytes are written.
 fn killed(bench: &Bench, path: &Path, written: usize) {
     let kill = || -> Act { Box::new(|| panic!("killed")) };
     if written == LINES.len() {
@@ -92,7 +93,8 @@ fn killed(bench: &Bench, path: &Path, written: usize) {
     assert_eq!(text(path), expected);
 }
 
-/// The state that the next run finds. The function changes nothing.
+/// Lets the next run claim the file, which cleans up after a killed run, and returns the content of
+/// the file.
 fn next_run(bench: &Bench, path: &Path) -> String {
     let claimed = bench.store.begin_replacement(path, &id("demo"), MinIdle::default());
     drop(claimed.expect("claimed"));
@@ -142,7 +144,7 @@ fn half_a_line_is_no_part_of_ours() {
     assert_eq!(undo(&bench, &path), "{\"a\":1}\n{\"half");
 }
 
-/// L3, L5, L6: the file must be exactly as it was read.
+/// L3, L5, L6: nothing is appended unless the file is exactly as it was read.
 #[test]
 fn a_file_that_changed_meanwhile_is_left_alone() {
     type Change = fn(&Path);
@@ -364,7 +366,7 @@ fn what_may_be_an_agents_stays() {
         append(&bench, &path).expect("appended");
         assert!(text(&path).starts_with(&torn));
     }
-    // The file was rewritten.
+    // The file was rewritten after the run was killed.
     for anew in ["", "{}\n", "{\"type\":\"user\",\"n\":9}\n{\"type\":\"user\","] {
         let bench = Bench::new();
         let path = live(&bench);
@@ -418,7 +420,7 @@ fn undo_takes_an_addition_back() {
     assert_eq!(undo(&bench, &path), twice);
 }
 
-/// L11: a running agent has its history in memory.
+/// L11: a running agent keeps its history in memory, so a file that changed recently is refused.
 #[test]
 fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     let bench = Bench::new();
@@ -427,7 +429,7 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
         let idle = MinIdle(Some(Duration::from_secs(seconds)));
         let claimed = bench.store.begin_replacement(&path, &id("demo"), idle);
         let claimed = claimed.map(drop).map_err(|error| error.to_string());
-        // The same in a dry run.
+        // A dry run gives the same answer.
         let seen = bench.store.replace_other(&path, Some(&id("demo")), idle);
         assert_eq!(claimed, seen.map(drop).map_err(|error| error.to_string()));
         claimed
@@ -444,7 +446,7 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     // A time in the future counts as now.
     bench.wait_days(-3);
     begin(600).expect_err("in two days");
-    // A tool's write does not mean that an agent is running; a write after it does.
+    // A tool's own write is no sign of a running agent; a later write by another program is.
     bench.wait_days(2);
     append(&bench, &path).expect("appended");
     begin(600).expect("by us");

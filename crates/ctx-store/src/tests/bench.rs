@@ -1,4 +1,4 @@
-//! A store for unit tests.
+//! A store and its helpers for unit tests.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Bench {
         Self { dir, store: store.expect("opens"), micros }
     }
 
-    /// Opens the store again, like another run.
+    /// Opens the store again, as another run would.
     pub(crate) fn other_run(root: &Path) -> Store {
         let actor = Actor { tool: "other".into(), flags: Vec::new() };
         Store::open(root, actor, Box::new(chrono::Utc::now)).expect("opens")
@@ -65,7 +65,8 @@ impl Bench {
         path
     }
 
-    /// Offloads a file that one transcript may name.
+    /// Offloads a result. `transcript` is recorded as a session file that may name the offloaded
+    /// file.
     pub(crate) fn offload(&self, session: &str, text: &str, transcript: &Path) -> OffloadedFile {
         let session = id(session);
         let mut writer = self.store.offload(&session);
@@ -96,7 +97,7 @@ pub(crate) fn id(session: &str) -> SessionId {
     session.parse().expect("an id")
 }
 
-/// An agent in its own thread, because a lease may delay its open.
+/// An agent that runs in its own thread, because a lease may delay its open.
 pub(crate) struct Agent {
     start: mpsc::Sender<()>,
     thread: JoinHandle<()>,
@@ -113,7 +114,7 @@ impl Agent {
         Self { start, thread }
     }
 
-    /// Begins to write at a moment of a replacement, which continues a little later.
+    /// Returns an event that lets the agent start; the replacement continues a little later.
     pub(crate) fn starts(&self) -> Act {
         let start = self.start.clone();
         Box::new(move || {

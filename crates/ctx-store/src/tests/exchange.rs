@@ -1,5 +1,6 @@
-//! Events in the microseconds of an exchange of names. Whenever they happen, everything that others
-//! wrote is in the live file, in a snapshot, or in a file that a later run finds.
+//! Events during the microseconds of an exchange of names. Whenever an event happens, everything
+//! that other processes wrote is afterwards in the live file, in a snapshot, or in a file that a
+//! later run finds.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -38,7 +39,7 @@ fn append(path: &Path, bytes: &'static str) -> Agent {
     })
 }
 
-/// Another run that cleans up after killed ones.
+/// An event: another run cleans up after killed runs.
 fn reap(path: &Path) -> Act {
     let path = path.to_owned();
     act(move || {
@@ -58,7 +59,7 @@ fn replace(bench: &Bench, path: &Path) -> Result<ReplaceOutcome, StoreError> {
     bench.store.replace(path, &id("demo"), MinIdle::default(), &mut new)
 }
 
-/// A session file in a folder that otherwise has only the store.
+/// Creates a session file in a folder that otherwise contains only the store.
 fn live(bench: &Bench) -> PathBuf {
     bench.file("s.jsonl", OLD)
 }
@@ -67,7 +68,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("reads")
 }
 
-/// The live file and all snapshots after the next sweep.
+/// Returns the contents of the live file and of all snapshots after the next sweep.
 fn found(bench: &Bench, path: &Path) -> Vec<String> {
     bench.store.sweep_retained(None).expect("swept");
     let entries = bench.store.catalog(None).expect("lists").entries;
@@ -84,7 +85,8 @@ fn names(bench: &Bench) -> Vec<String> {
     names
 }
 
-/// The exchange takes out an agent's newer file, and another run cleans up before it is put back.
+/// The exchange takes an agent's newer file away, and another run cleans up before that file is
+/// restored.
 #[test]
 fn what_was_exchanged_out_is_not_reaped() {
     let bench = Bench::new();
@@ -96,8 +98,8 @@ fn what_was_exchanged_out_is_not_reaped() {
     assert_eq!(names(&bench), ["s.jsonl", "store"]);
 }
 
-/// A run is killed between the exchange that took out an agent's newer file and the one that puts
-/// it back.
+/// A run is killed between the exchange that took an agent's newer file away and the one that would
+/// restore it.
 #[test]
 fn a_kill_before_a_newer_file_is_back_loses_neither() {
     for exchanges in [1, 2] {
@@ -121,7 +123,7 @@ fn a_kill_before_a_newer_file_is_back_loses_neither() {
     }
 }
 
-/// An agent replaces its file again while its previous one is being put back.
+/// An agent replaces its file again while its previous one is being restored.
 #[test]
 fn a_file_that_comes_between_two_exchanges_stays() {
     for between in [2, 3] {
@@ -208,7 +210,8 @@ fn an_edit_between_two_exchanges_of_a_shared_file_stays() {
         assert!(matches!(error, StoreError::Changed(_)), "{error}");
         let expected = ["mine\n", "mine again\n"][second - 1];
         assert_eq!(text(&path), expected);
-        // The tool cannot know what the editor replaced, so it keeps that version.
+        // The tool cannot know whether the editor meant to replace its first version, so it keeps
+        // that one.
         let kept = names(&bench).into_iter().filter(|name| name.contains(".ctx-"));
         assert_eq!(kept.count(), second - 1);
     }

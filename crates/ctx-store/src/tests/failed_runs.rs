@@ -1,4 +1,4 @@
-//! What failed and killed replacements leave behind, and how an undo treats it.
+//! What failed and killed replacements leave, and how an undo treats those leftovers.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::{
     Entry, Figures, MinIdle, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, hash,
 };
 
-/// Calls `run` with new content for a file.
+/// Calls `run` with new content that consists of these bytes.
 fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
     let sha256 = hash(&mut bytes.as_bytes()).expect("from memory");
     run(&mut NewContent {
@@ -32,7 +32,7 @@ fn replace(bench: &Bench, path: &Path, bytes: &str) -> Result<ReplaceOutcome, St
     replace_in(&bench.store, path, bytes)
 }
 
-/// A run whose new content does not have the expected hash.
+/// Runs a replacement that fails, because the new content does not have the expected hash.
 fn failed(bench: &Bench, path: &Path) {
     let damaged = with_new("new\n", |new| {
         new.sha256 = "00";
@@ -41,7 +41,7 @@ fn failed(bench: &Bench, path: &Path) {
     assert!(matches!(damaged, Err(StoreError::Damaged { .. })));
 }
 
-/// A run that is killed directly before its commit, so that nothing is cleaned up.
+/// Runs a replacement that is killed directly before its commit, so that it cleans nothing up.
 fn killed(bench: &Bench, path: &Path, bytes: &str) {
     let kill: Act = Box::new(|| panic!("killed"));
     around_exchanges([kill]);
@@ -58,13 +58,13 @@ fn entries(bench: &Bench) -> Vec<Entry> {
     bench.store.catalog(None).expect("lists").entries
 }
 
-/// The content that an undo would restore.
+/// Returns the content that an undo would restore.
 fn undone(bench: &Bench, path: &Path) -> Result<String, StoreError> {
     let found = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(Some(path)));
     found.map(|found| std::io::read_to_string(found.content).expect("reads"))
 }
 
-/// The file `s.jsonl`, which was compacted once and has grown since.
+/// Creates the file `s.jsonl`, which is compacted once and then grows.
 fn compacted(bench: &Bench) -> PathBuf {
     let path = bench.file("s.jsonl", "old\n");
     replace(bench, &path, "compacted\n").expect("replaced");
@@ -187,8 +187,8 @@ fn killed_runs_leave_one_snapshot_of_the_same_bytes() {
     assert_eq!(undone(&bench, &path).expect("found"), "old\n");
 }
 
-/// The next run removes what a killed run left next to the file. After a complete run nothing is
-/// searched, because a search reads the whole folder.
+/// The next run removes what a killed run left next to the file. After a complete run, the folder
+/// is not searched for leftovers, because that means reading all of it.
 #[test]
 fn what_a_killed_run_had_begun_goes() {
     let bench = Bench::new();
@@ -203,7 +203,7 @@ fn what_a_killed_run_had_begun_goes() {
     assert!(!begun.exists());
 }
 
-/// A held snapshot stays, whatever runs come after it.
+/// A held snapshot stays, even if a later run takes one of the same bytes.
 #[test]
 fn what_is_held_is_not_superseded() {
     let bench = Bench::new();
@@ -237,7 +237,7 @@ fn a_killed_run_hinders_no_run_with_another_store() {
     let expected = [".s.jsonl.ctx-old-3", ".s.jsonl.ctx-old-x", "other", "s.jsonl"];
     assert_eq!(left, expected);
 
-    // A name that we did not make belongs to the user.
+    // A second name that the tools did not make belongs to the user, so the file is refused.
     fs::hard_link(&path, bench.dir.path().join("mine")).expect("linked");
     let refused = replace_in(&other, &path, "e\n").expect_err("two names");
     assert!(matches!(refused, StoreError::Refused { .. }), "{refused}");
@@ -256,7 +256,7 @@ fn a_snapshot_is_read_back_before_anybody_relies_on_it() {
     disk.and_then(|mut disk| disk.write_all(b"O")).expect("damaged");
     let refused = with_new("new\n", |new| claimed.commit(new));
     let error = refused.expect_err("damaged").to_string();
-    assert!(error.contains("is not what was written"), "{error}");
+    assert!(error.contains("differ from those that were written"), "{error}");
     assert_eq!(fs::read_to_string(&path).expect("reads"), "old\n");
     assert_eq!(entries(&bench).len(), 0);
     assert_eq!(fs::read_dir(tmp).expect("reads").count(), 0);

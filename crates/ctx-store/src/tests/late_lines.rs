@@ -17,7 +17,7 @@ use crate::{
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
-/// Longer than a tool waits for a process that has the old file open.
+/// A time that is longer than a tool waits for a process that has the old file open.
 const LONG: Duration = Duration::from_millis(120);
 
 fn held_up() -> Act {
@@ -33,7 +33,7 @@ fn write(mut file: &File, text: &str) {
     file.write_all(text.as_bytes()).expect("written");
 }
 
-/// Writes to the old file, closes it, and waits until another file has its name.
+/// Writes to the old file, closes it, and waits until another file has the old file's name.
 fn append_before_exchange(path: &Path, text: &str) {
     let file = append(path);
     write(&file, text);
@@ -46,7 +46,7 @@ fn append_before_exchange(path: &Path, text: &str) {
     }
 }
 
-/// New content that triggers an event when it is read.
+/// A reader of new content that triggers an event when it is read.
 struct Meanwhile<F>(&'static [u8], Option<F>);
 
 impl<F: FnOnce()> Read for Meanwhile<F> {
@@ -83,7 +83,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("reads")
 }
 
-/// The session and all snapshots after the next sweep.
+/// Returns the contents of the session file and of all snapshots after the next sweep.
 fn found(bench: &Bench, path: &Path) -> Vec<String> {
     without_leases(false);
     bench.store.sweep_retained(None).expect("swept");
@@ -100,7 +100,7 @@ fn holds_line(found: &[String], line: &str) -> bool {
     found.iter().any(|file| file.lines().any(|it| it == line))
 }
 
-/// Runs a test with the features of this system, and as on a system without leases.
+/// Runs a test twice: with the leases of this system, if it has any, and without leases.
 fn with_and_without_leases(test: impl Fn(&Bench, &PathBuf)) {
     for without in [false, true] {
         without_leases(without);
@@ -224,7 +224,7 @@ fn half_a_line_is_not_put_before_the_line_of_another() {
     assert!(holds_line(&found, "half"), "{found:?}");
 }
 
-/// What is written to a replaced file while it is being saved is kept.
+/// Bytes that are written to a replaced file while it is being saved are kept.
 #[test]
 fn a_sweep_removes_only_what_is_as_it_was_saved() {
     let bench = Bench::new();
@@ -256,7 +256,7 @@ fn a_shared_file_that_somebody_holds_open_is_left_alone() {
     drop(holder);
     assert_eq!(text(&path), "old\nline\n");
 
-    // The write comes between the check and the exchange.
+    // A process opens the file and writes to it between the check and the exchange.
     let agent = Agent::new({
         let path = path.clone();
         move || {

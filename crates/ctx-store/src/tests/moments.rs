@@ -1,10 +1,10 @@
-//! Triggers events at moments that tests could not hit otherwise.
+//! Triggers events at exact moments of a race, which a test could otherwise hit only by chance.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 
-/// The event at one moment of a race.
+/// An event at one moment of a race.
 pub(crate) type Act = Box<dyn FnOnce()>;
 
 thread_local! {
@@ -13,7 +13,7 @@ thread_local! {
     static WRITES: RefCell<VecDeque<Write>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Makes this thread behave as on a system without leases.
+/// Makes leases unavailable to this thread, or available again.
 pub(crate) fn without_leases(without: bool) {
     WITHOUT_LEASES.set(without);
 }
@@ -39,11 +39,11 @@ pub(crate) fn moment() {
 
 /// What happens to one write to a session file.
 pub(crate) enum Write {
-    /// It writes at most this many bytes.
+    /// The call writes at most this many bytes.
     Short(usize),
-    /// It fails.
+    /// The call fails with an error of this kind.
     Fails(io::ErrorKind),
-    /// An event happens before it.
+    /// An event happens before the call.
     After(Act),
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn let_writes(writes: impl IntoIterator<Item = Write>) {
     WRITES.with_borrow_mut(|all| *all = writes.into_iter().collect());
 }
 
-/// The part of `wanted` that the next write writes.
+/// Returns the part of `wanted` that the next write may write.
 pub(crate) fn part(wanted: &[u8]) -> io::Result<&[u8]> {
     match WRITES.with_borrow_mut(VecDeque::pop_front) {
         Some(Write::Short(most)) => Ok(&wanted[..most.min(wanted.len())]),

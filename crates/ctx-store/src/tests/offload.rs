@@ -154,7 +154,7 @@ fn damage_is_an_error_and_the_next_write_repairs_it() {
 fn no_link_leads_out_of_the_store() {
     let place = place();
     let file = place.put("x", &[None]);
-    // A file with the right bytes in another folder.
+    // A link to a file with the right bytes in another folder is refused.
     let outside = place.transcript("outside", "x");
     let path = place.path(&file);
     fs::remove_file(&path).expect("removed");

@@ -1,4 +1,5 @@
-//! The audit log has complete lines, two for each operation, and no text that people wrote.
+//! The audit log consists of complete lines, two for each operation, and has no text that people
+//! wrote.
 
 use std::fs;
 
@@ -73,7 +74,7 @@ fn edit(bench: &Bench, change: impl FnOnce(&mut Vec<String>)) {
     fs::write(path, lines.join("\n") + "\n").expect("writes");
 }
 
-/// No line.
+/// The expected result if no line is broken.
 const NONE: [u64; 0] = [];
 
 fn broken_lines(bench: &Bench) -> Vec<u64> {
@@ -81,7 +82,7 @@ fn broken_lines(bench: &Bench) -> Vec<u64> {
     broken.into_iter().map(|link| link.line).collect()
 }
 
-/// A log of six records.
+/// Creates a store whose audit log has six records.
 fn logged() -> Bench {
     let bench = Bench::new();
     for bytes in [b"1\n", b"2\n", b"3\n"] {
@@ -170,7 +171,7 @@ fn parallel_records_make_one_chain() {
             scope.spawn(move || {
                 for n in 0..10 {
                     let facts = Facts {
-                        // Longer than one read of the log.
+                        // Make some records longer than the block in which the log is read.
                         snapshots: vec!["x".repeat(n * 10_000)],
                         ..Facts::default()
                     };

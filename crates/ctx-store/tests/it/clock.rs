@@ -6,7 +6,7 @@ use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::Policy;
 use ctx_store::{StoreError, StoreItem};
 
-/// Keeps snapshots up to this many days old, and the newest.
+/// A policy that keeps snapshots up to this many days old, and the newest one.
 fn days(days: u32) -> Policy {
     Policy { days: Some(days), ..Policy::default() }
 }
@@ -15,7 +15,7 @@ fn last(last: u32) -> Policy {
     Policy { last: Some(last), ..Policy::default() }
 }
 
-/// The items that are moved to the trash or deleted.
+/// Collects, and returns what was moved to the trash or deleted.
 fn collect(bench: &Bench, policy: &Policy) -> Result<Vec<String>, StoreError> {
     run(bench, policy, false, false)
 }
@@ -62,8 +62,8 @@ fn a_slow_clock_takes_no_grace_away() {
     assert_eq!(purged, [format!("purged {old}")]);
 }
 
-/// A clock that is more than a day ahead of everything that the store recorded removes and purges
-/// nothing, and the error says so.
+/// If the clock is more than a day ahead of every time that the store recorded, a collection
+/// removes and purges nothing, and the error says so.
 #[test]
 fn a_jump_of_the_clock_removes_and_purges_nothing() {
     let bench = Bench::new();
@@ -92,8 +92,8 @@ fn a_jump_of_the_clock_removes_and_purges_nothing() {
     assert_eq!(gone, expected);
 }
 
-/// A clock that jumped before something was written removes nothing either, and the report about it
-/// is correct.
+/// If something was written after the clock jumped, a collection removes nothing either, and its
+/// error names the right times.
 #[test]
 fn a_jump_that_something_was_written_after_is_told() {
     let bench = Bench::new();

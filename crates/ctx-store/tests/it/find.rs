@@ -1,4 +1,5 @@
-//! The names that people type for a snapshot, and the sessions that they may have meant.
+//! Snapshots are found by the names that people type, and an error proposes the sessions that they
+//! may have meant.
 
 use ctx_store::{MissingReason, Snapshot, SnapshotKind, StoreError};
 
@@ -22,8 +23,8 @@ fn other(bench: &Bench, bytes: &[u8]) -> Snapshot {
     bench.save(&path, &"other".parse().expect("an id"))
 }
 
-/// Digits are a number in the given session. If it has no such snapshot, the error says which
-/// session has, and which numbers are near.
+/// Digits are a number in the given session. If that session has no such snapshot, the error says
+/// which other session has it and which numbers are near.
 #[test]
 fn digits_are_a_number_of_that_session() {
     let bench = Bench::new();
@@ -48,7 +49,7 @@ fn digits_are_a_number_of_that_session() {
     assert_eq!(reason(&bench, "123456789012"), MissingReason::HashInDigits);
 }
 
-/// The error says if a snapshot is in the trash.
+/// If the snapshot is in the trash, the error says so.
 #[test]
 fn a_number_in_the_trash_is_told() {
     let bench = Bench::new();
@@ -96,7 +97,7 @@ fn days_and_times_name_snapshots() {
     }
 }
 
-/// A snapshot that was taken for an undo is not the state at a time, as it is not `latest`.
+/// Neither a time nor `latest` means a snapshot that was taken for an undo.
 #[test]
 fn a_time_names_no_snapshot_that_was_taken_for_an_undo() {
     let bench = Bench::new();

@@ -45,7 +45,8 @@ impl Session {
         usize::try_from(self.random >> 33).expect("31 bits") % end
     }
 
-    /// A random number that is more often small, like the frequencies of words.
+    /// A random number below `end` in which small numbers are more frequent, as common words are in
+    /// a text.
     fn skewed(&mut self, end: usize) -> usize {
         let (one, other) = (self.below(end), self.below(end));
         let least = one.min(other);
@@ -152,8 +153,8 @@ fn numbered(lines: &[String]) -> String {
     lines.join("\n")
 }
 
-/// Saves a session daily while it grows, and packs snapshots that are a day old. Returns the bytes
-/// that plain copies would need, and those that the store uses.
+/// Saves a session daily while it grows, and packs snapshots that are a day old. Returns the number
+/// of bytes that plain copies would need and the number that the store uses.
 fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
     let bench = Bench::new();
     let store = &bench.store;
@@ -177,18 +178,19 @@ fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
     (plain, kept.sum())
 }
 
-/// The store needs a fraction of plain copies.
+/// The store needs at most a fifth of the space of plain copies.
 #[test]
 fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
     const FULL: usize = 2 << 20;
     let mut session = Session::new(1);
     let (plain, kept) = a_hundred_days(|day| session.grown(FULL / 100 * day).to_vec());
     assert!(kept * 5 <= plain, "{kept} of {plain} bytes");
-    // Real sessions shrink to an eighth. The made-up one must not be easier to pack.
+    // Real sessions shrink to an eighth. The made-up session must not be easier to pack than they
+    // are.
     assert!(kept * 9 >= plain, "{kept} of {plain} bytes: that is no session");
 }
 
-/// The same with real sessions, `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.
+/// The test above with real sessions: `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.
 #[test]
 #[ignore = "needs real sessions: CTX_TRANSCRIPTS"]
 #[allow(clippy::print_stdout)] // A measurement tells its figures.

@@ -7,7 +7,7 @@ use crate::Bench;
 use ctx_store::{ReplaceOutcome, Severity, Store};
 use ctx_testkit::{Agent, lost, replace_by_rename, under_fire};
 
-/// The live file and every snapshot.
+/// The contents of the live file and of every snapshot.
 fn files(live: &Path, store: &Store) -> Vec<Vec<u8>> {
     let mut files = vec![fs::read(live).expect("reads")];
     for entry in store.catalog(None).expect("lists").entries {
@@ -38,7 +38,8 @@ fn no_line_is_lost() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// Otherwise the test above could pass only because nothing ever collides.
+/// Shows that the agent's writes do collide with rollbacks. Otherwise the test above could pass
+/// merely because no collision ever happens.
 #[test]
 fn the_naive_way_loses_lines() {
     let dir = tempfile::tempdir().expect("a folder");

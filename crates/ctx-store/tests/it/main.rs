@@ -112,7 +112,7 @@ fn open(root: &Path, micros: &Arc<AtomicI64>) -> Store {
     Store::open(root, actor, Box::new(clock)).expect("opens")
 }
 
-/// All snapshots.
+/// All committed snapshots of the store.
 fn all(store: &Store) -> Vec<Entry> {
     store.catalog(None).expect("lists").entries
 }

@@ -1,8 +1,8 @@
 //! Random operations in any order, compared with a simple model that knows which bytes must remain.
 //!
 //! The model knows nothing about files. It has the bytes of the live session, the bytes that must
-//! be recoverable (from a snapshot, also in the trash), and the bytes that an undo must restore.
-//! `MODEL_CASES` sets the number of histories.
+//! be recoverable from a snapshot (even one in the trash), and the bytes that an undo must restore.
+//! The environment variable `MODEL_CASES` sets the number of random histories.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -32,22 +32,22 @@ enum Step {
     Snapshot,
     /// A compaction that replaces the first half by a summary.
     Compact,
-    /// The same, but the new content cannot be read to its end.
+    /// A compaction whose new content cannot be read to its end.
     FailedCompact,
-    /// The same, but the process is killed while it writes the new content.
+    /// A compaction whose process is killed while it writes the new content.
     KilledCompact,
     /// A process is killed while it reads a session to save it.
     KilledSnapshot,
-    /// A rollback to any of the snapshots.
+    /// A rollback to one of the snapshots, chosen by this number.
     Rollback(usize),
     Undo,
     /// A collection that keeps this many of the newest snapshots.
     Collect(u32),
-    /// Packing of snapshots that are at least this many days old.
+    /// Packs snapshots that are at least this many days old.
     Pack(i64),
-    /// Brings back any snapshot in the trash.
+    /// Brings back one of the snapshots in the trash, chosen by this number.
     Undelete(usize),
-    /// Time passes.
+    /// This many days pass.
     Wait(i64),
     /// The clock is this many days slow until it is corrected.
     ClockBack(i64),
@@ -73,10 +73,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A snapshot of the model.
+/// What the model knows about a snapshot.
 struct Saved {
     bytes: Vec<u8>,
-    /// The day on which it was moved to the trash.
+    /// The day on which the snapshot was moved to the trash; `None` if it was not.
     removed: Option<i64>,
 }
 
@@ -84,11 +84,11 @@ struct Model {
     bench: Bench,
     path: PathBuf,
     live: Vec<u8>,
-    /// All snapshots that were taken and not purged when their grace ended, by name.
+    /// All snapshots that were taken and have not been purged since, by name.
     saved: BTreeMap<String, Saved>,
     /// The snapshot of the content before the last replacement.
     replaced: Option<String>,
-    /// The days that passed, whatever the clock said.
+    /// The number of days that have really passed, whatever the clock says.
     day: i64,
     /// The number of days by which the clock is slow.
     behind: i64,
@@ -177,7 +177,7 @@ impl Model {
         }
     }
 
-    /// Replaces the first half by a summary that is never the same twice.
+    /// Replaces the first half of the session with a summary, which is different each time.
     fn compacted(&mut self) -> Vec<u8> {
         self.summaries += 1;
         let lines: Vec<&[u8]> = self.live.split_inclusive(|byte| *byte == b'\n').collect();
@@ -217,7 +217,8 @@ impl Model {
             done.expect("it can be undone");
             assert_eq!(self.live, wanted, "undo brought something else");
         } else if self.live != before {
-            // Its snapshot was collected, so the undo restores an earlier one, never anything else.
+            // The snapshot that the undo should restore was collected, so it restores an earlier
+            // one, but never anything else.
             let is_it = |saved: &Saved| saved.removed.is_none() && saved.bytes == self.live;
             assert!(self.saved.values().any(is_it), "undo brought what nobody saved");
         }
@@ -344,7 +345,7 @@ impl Read for Dying {
     }
 }
 
-/// This is not a test: it is the process that the model kills.
+/// Not a test: this is the process that the model starts in order to kill it.
 #[test]
 fn dies_in_the_middle() {
     let Ok(what) = std::env::var("MODEL_DIES") else { return };

@@ -34,7 +34,7 @@ fn bytes(store: &Store, snapshot: &Snapshot) -> Result<Vec<u8>, StoreError> {
     Ok(all)
 }
 
-/// The number of files of a snapshot: meta.json, plain bytes, packed bytes.
+/// Whether a snapshot has a meta.json, a plain file and a packed file.
 fn files(store: &Store, snapshot: &Snapshot) -> [bool; 3] {
     let id = &snapshot.id;
     let paths = [store.meta_path(id), store.data_path(id), store.packed_path(id)];
@@ -43,7 +43,7 @@ fn files(store: &Store, snapshot: &Snapshot) -> [bool; 3] {
 
 const LINES: &[u8] = b"{\"n\":1}\n{\"n\":2}\nhalf";
 
-/// A packed snapshot reads like a plain one.
+/// Reading a packed snapshot returns the same bytes as reading a plain one.
 #[test]
 fn what_is_packed_is_read_as_before() {
     let bench = Bench::new();
@@ -119,7 +119,7 @@ fn what_is_packed_goes_into_the_trash_and_comes_back() {
     assert_eq!(files(store, &snapshot), [false, false, false]);
 }
 
-/// A packed snapshot, with its commit records before and after packing.
+/// A packed snapshot, with copies of its commit record from before and after the packing.
 struct Once {
     snapshot: Snapshot,
     meta: PathBuf,
@@ -140,7 +140,8 @@ impl Once {
     }
 }
 
-/// Whichever step a kill interrupts, the snapshot is complete, and the next run finishes.
+/// Whichever step of packing is interrupted by a kill, the snapshot stays complete, and the next
+/// run finishes the packing.
 #[test]
 fn a_run_that_was_killed_is_finished() {
     let bench = Bench::new();
@@ -159,7 +160,7 @@ fn a_run_that_was_killed_is_finished() {
         assert_eq!(files(store, &snapshot), [true, false, true]);
         assert_eq!(fs::read(&meta).expect("a record"), after, "the same bytes again");
     }
-    // One of the two files is damaged.
+    // If both files exist and one is damaged, the other one is read.
     put(&plain, b"{\"n\":1}\n{\"n\":2}\nHALF");
     assert_eq!(bytes(store, &snapshot).expect("the packed one"), LINES);
     pack(store);
@@ -171,7 +172,7 @@ fn a_run_that_was_killed_is_finished() {
     assert_eq!(bytes(store, &snapshot).expect("packed anew"), LINES);
 }
 
-/// A user who unpacks or packs a snapshot by hand does no harm.
+/// A snapshot that a user has unpacked or packed by hand can still be read.
 #[test]
 fn bytes_that_somebody_packed_or_unpacked_are_read() {
     let bench = Bench::new();
@@ -258,7 +259,7 @@ fn damaged_bytes_are_not_packed() {
     }
 }
 
-/// A snapshot that was removed, or taken again, since the list was made is left alone.
+/// A snapshot that was removed or replaced after the list was made is left alone.
 #[test]
 fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     let bench = Bench::new();
@@ -271,7 +272,7 @@ fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     assert_eq!(files(store, &snapshot), [false, false, false]);
 }
 
-/// The output of `zstdcat` for a file; nothing if it is not installed.
+/// The output of `zstdcat` for a file; `None` if `zstdcat` is not installed.
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn zstdcat(path: &Path) -> Option<Vec<u8>> {
     let Ok(done) = Command::new("zstdcat").arg(path).output() else {
@@ -282,7 +283,8 @@ fn zstdcat(path: &Path) -> Option<Vec<u8>> {
     Some(done.stdout)
 }
 
-/// Standard tools unpack it without options, even if it is larger than the window.
+/// Standard tools unpack a packed snapshot without options, even one that is larger than the zstd
+/// window.
 #[test]
 fn zstdcat_reads_it() {
     let bench = Bench::new();

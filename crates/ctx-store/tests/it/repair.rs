@@ -1,4 +1,4 @@
-//! Repairs, and that they lose nothing.
+//! Repairs of a store, which must not lose a byte.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::{Bench, session, show};
 use ctx_store::{Repaired, SnapshotKind, StoreError, StoreItem};
 
-/// Writes into a read-only file.
+/// Overwrites a file that is read-only.
 fn overwrite(path: &Path, bytes: &[u8]) {
     fs::set_permissions(path, Permissions::from_mode(0o600)).expect("chmod");
     fs::write(path, bytes).expect("writes");
@@ -113,7 +113,7 @@ fn bytes_without_a_commit_record_are_adopted_when_they_are_what_was_saved() {
     let adopted = adopted.expect("a record");
     assert_eq!(adopted.kind, SnapshotKind::Adopted);
     assert_eq!(adopted.sha256, good.meta.sha256);
-    // The reason for this snapshot is unknown, so nobody gets it without asking for it.
+    // Nobody knows why this snapshot was taken, so `latest` does not mean it.
     bench.store.discard(&[newest.id], &[], bench.store.now()).expect("discards");
     let catalog = bench.store.catalog(None).expect("lists");
     let latest = catalog.find("latest");

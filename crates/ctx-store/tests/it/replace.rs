@@ -1,5 +1,5 @@
-//! Replacing a session file: which files are refused, which lines are carried over, and what
-//! remains.
+//! Replaces session files: which files are refused, which lines are carried over, and which files
+//! remain.
 
 use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions};
@@ -72,7 +72,7 @@ fn a_file_in_use_is_left_alone() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// New content that triggers an event on the live file when it is read.
+/// A reader of new content that triggers an event on the live file when it is read.
 struct Meanwhile<F> {
     content: &'static [u8],
     act: Option<F>,
@@ -202,7 +202,8 @@ fn a_file_that_appears_meanwhile_is_not_overwritten() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// A file with other content that a killed run left under a second name.
+/// Creates a replaced file with this content under its second name, as a killed run leaves it.
+/// Returns the paths of the live file and of that file.
 fn leave(bench: &Bench, content: &[u8]) -> (PathBuf, PathBuf) {
     let live = bench.file("s.jsonl", b"old\n");
     let hash = new_hash(bench);
@@ -222,7 +223,7 @@ fn a_quiet_replaced_file_is_removed() {
     assert!(!retained.exists());
 }
 
-/// C6: after a power failure, all that remains of the record is that a run was active.
+/// C6: after a power failure, the lock file shows only that a run was active.
 #[test]
 fn what_a_power_cut_left_is_removed_by_the_next_run() {
     let bench = Bench::new();
@@ -290,7 +291,7 @@ fn a_path_in_a_store_is_refused_by_all_that_writes() {
     assert_eq!(fs::read(&inside).expect("reads"), b"old\n");
 }
 
-/// A dry run never accepts what the real run refuses, and never blocks.
+/// A dry run refuses every file that the real run refuses, and it never blocks.
 #[test]
 fn a_dry_run_asks_what_the_real_one_asks() {
     let bench = Bench::new();
@@ -312,7 +313,7 @@ fn a_dry_run_asks_what_the_real_one_asks() {
     assert_eq!(asked.severity(), Severity::Busy);
 }
 
-/// New content during whose read a line is appended to the live file.
+/// A reader of new content that appends a line to the live file when it is read.
 struct Appending<'a> {
     content: &'a [u8],
     live: Option<&'a Path>,
@@ -328,8 +329,8 @@ impl Read for Appending<'_> {
 }
 
 /// C4: additions to the store are written after the old bytes are in a snapshot and before the
-/// session changes. If they cannot be written, the session stays unchanged, and nothing is left
-/// behind.
+/// session changes. If they cannot be written, the session stays unchanged, and no other files
+/// remain.
 #[test]
 fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     for appends in [false, true] {
@@ -370,8 +371,8 @@ fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     }
 }
 
-/// New content that was not made from the file replaces it only if it has not changed since it was
-/// checked.
+/// New content that was not made from the file replaces the file only if that has not changed since
+/// it was checked.
 #[test]
 fn a_file_that_grew_since_the_look_is_left_alone() {
     for grows_late in [false, true] {

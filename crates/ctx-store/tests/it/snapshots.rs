@@ -52,13 +52,13 @@ fn numbers_are_never_given_twice() {
     assert_eq!(bench.take(b"3\n").id.stamp.sequence, 3);
 }
 
-/// T2: eight writers run while the clock stands still.
+/// T2: eight threads take snapshots while the clock does not advance.
 #[test]
 fn parallel_snapshots_all_exist() {
     let bench = Bench::new();
     std::thread::scope(|scope| {
         for thread in 0..8 {
-            // Each has its own store value, like another process.
+            // Each thread has its own `Store`, as another process would.
             let store = open(bench.store.root(), &bench.micros);
             scope.spawn(move || {
                 for n in 0..5 {
@@ -94,7 +94,7 @@ fn what_people_type_finds_one_or_says_why_not() {
     }
 }
 
-/// A number without a snapshot names nothing. It is not read as the start of a date, id or hash.
+/// If no snapshot has a number, the number is not taken for the beginning of a date, id or hash.
 #[test]
 fn a_number_that_names_no_snapshot_names_nothing() {
     let bench = Bench::new();
@@ -121,7 +121,8 @@ fn a_number_that_names_no_snapshot_names_nothing() {
 /// Damages the files of two snapshots.
 type Damage = fn(&Path, &Path, &Path, &Path);
 
-/// C10: bytes and records that are damaged, truncated, swapped or edited.
+/// C10: bytes and commit records that are damaged, truncated, swapped or edited are found and never
+/// restored.
 #[test]
 fn damage_is_found_and_never_restored() {
     let damages: [(&str, Damage); 9] = [
@@ -189,7 +190,7 @@ fn without_its_meta_it_was_never_committed() {
     assert_eq!(catalog.uncommitted, [snapshot.id]);
 }
 
-/// Lines of a session, and bytes that are not lines.
+/// Generates lines of a session, and bytes that are not lines.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(LINE.to_vec()),

@@ -27,7 +27,8 @@ fn what_was_discarded_comes_back_byte_for_byte() {
 fn a_snapshot_whose_move_was_interrupted_comes_back_too() {
     let bench = Bench::new();
     let snapshot = bench.take(b"bytes\n");
-    // The run was killed after it moved meta.json; the next run moved the rest.
+    // A run was killed after it had moved meta.json to the trash, and the next run moved the other
+    // file.
     let bin = bench.path("store/trash/20261122T000000.000000Z-0000");
     fs::create_dir_all(&bin).expect("mkdir");
     let meta = bench.store.meta_path(&snapshot.id);
@@ -59,7 +60,7 @@ fn what_changed_since_the_plan_is_spared() {
     let held = bench.take(b"1\n");
     let committed = bench.take(b"2\n");
     bench.store.hold(None, "1", true).expect("holds");
-    // The plan was made before the hold, and while the commit was in progress.
+    // The list was made before one snapshot was held and while the other was being committed.
     let removed =
         bench.store.discard(&[held.id], &[committed.id], bench.store.now()).expect("discards");
     assert!(removed.items.is_empty());
