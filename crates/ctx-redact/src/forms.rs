@@ -217,7 +217,7 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
 
 /// Finds the signature in a URL of Azure, `&sig=…`; the cursor is at the equals sign.
 pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // In HTML, `&amp;` ends with `;`.
+    // In HTML, a `;` precedes the name, because `&` is written `&amp;`.
     if !matches!(cursor.before(), [.., b'?' | b'&' | b';', b's', b'i', b'g']) {
         return None;
     }

@@ -214,7 +214,7 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
         b'-' if next == Some(&b'-') => keys::private_key(cursor),
         b'-' => forms::short_flag(cursor).or_else(|| keys::mailchimp(cursor)),
         b'=' => {
-            // Code also has `=>` and `==`.
+            // In code, the sign may also be `=>` or `==`.
             let width = if matches!(next, Some(b'>' | b'=')) { 2 } else { 1 };
             named::assigned(cursor, width)
                 .or_else(|| named::member(cursor))

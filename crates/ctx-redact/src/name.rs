@@ -51,7 +51,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
 
 /// Removes spaces, quotes and brackets from the end, and the words that join a name to a value.
 fn bare(before: &str) -> &str {
-    // There is almost never anything to remove.
+    // Return early, because there is almost never anything to remove.
     if matches!(before.as_bytes().last(), Some(b) if b.is_ascii_alphanumeric() && *b != b's') {
         return before;
     }

@@ -35,8 +35,8 @@ const fn pair(end: [u8; 4]) -> usize {
     ((end[2] & 31) as usize) << 5 | (end[3] & 31) as usize
 }
 
-/// Returns true if a name that announces a value may end at the space at the cursor. The scan asks
-/// this at every space, so it reads four letters only.
+/// Returns true if a name that announces a value may end at the space at the cursor. The scan calls
+/// this function at every space, so it reads only four letters.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else { return false };
@@ -204,7 +204,7 @@ pub(super) fn is_told_word(cursor: Cursor<'_>, value: &Value<'_>) -> bool {
 }
 
 /// Finds the words of a passphrase from `at` on: `my passphrase is correct horse battery staple`.
-/// After other names several words are prose, unless the writer says `my`.
+/// After names other than `passphrase`, several words are prose, unless the sentence contains `my`.
 pub(super) fn passphrase(cursor: Cursor<'_>, at: usize, name: &str) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let is_said = bytes[cursor.at] == b' ';

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 pub(super) static RULES: LazyLock<Rules> =
     LazyLock::new(|| Rules::parse(include_str!("rules.txt")));
 
-/// All rules.
+/// All rules of `rules.txt`.
 pub(super) struct Rules {
     /// The prefixes of keys, grouped by their first two bytes, which the scan looks up at every
     /// long word.
@@ -81,13 +81,13 @@ pub(super) struct Flag {
 /// The form in which a value follows its flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlagValue {
-    /// `-pVALUE`
+    /// The value directly follows the flag: `-pVALUE`.
     Joined,
-    /// `-p VALUE`
+    /// The value is a separate argument: `-p VALUE`.
     Apart,
-    /// `-pVALUE` or `-p VALUE`
+    /// The value directly follows the flag or is a separate argument.
     Both,
-    /// `-U user%VALUE`
+    /// The value follows this character in the next argument: `-U user%VALUE`.
     After(u8),
 }
 

@@ -22,8 +22,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use crate::rules::words;
 use crate::{Cursor, is_word, run};
 
-/// The number of bytes of an unquoted value that are judged. Without a limit, `token=token=…` would
-/// take quadratic time.
+/// How many bytes of an unquoted value are examined. Without a limit, `token=token=…` would take
+/// quadratic time.
 pub(super) const VALUE_MAX: usize = 256;
 
 /// A value in a text.

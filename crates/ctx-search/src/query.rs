@@ -165,7 +165,7 @@ impl SearchIndex {
 pub(crate) struct Written {
     text: String,
     keeps_case: bool,
-    /// Words that every text contains in which the query occurs literally.
+    /// The words that occur in every text that contains the query literally.
     pub(crate) words: Vec<String>,
 }
 
@@ -192,7 +192,7 @@ fn certain_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (at, (range, word)) in all.iter().enumerate() {
-        // The parts of a word follow it.
+        // In the list, the parts of a word follow the word itself.
         let next = all.get(at + 1);
         let holds_another = next.is_some_and(|(next, _)| next.start < range.end);
         let is_certain = !holds_another || word.chars().next().is_some_and(is_unspaced);

@@ -68,7 +68,7 @@ struct WordStream {
     /// All words, concatenated; `ends` has the end of each word.
     words: String,
     ends: std::vec::IntoIter<usize>,
-    /// The end of the last word that was returned.
+    /// The end of the word that was returned last.
     at: usize,
     token: Token,
 }
@@ -132,7 +132,7 @@ impl SourceKind {
     /// All kinds, in the order of their declaration.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// The word for the kind.
+    /// The word for the kind, as it is written in JSON.
     pub fn as_str(self) -> &'static str {
         self.into()
     }

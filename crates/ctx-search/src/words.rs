@@ -3,8 +3,8 @@
 //! A session has code and prose, in Chinese and in English. A name is found as a whole and by its
 //! parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`, `check`
 //! and `rs`; those of `parseHttpHeader` are the whole name, `parse`, `http` and `header`. The usual
-//! abbreviations of a long hash are also words. Scripts without blanks (Chinese, Japanese, Korean)
-//! are found by single characters and by pairs of adjacent ones. Traditional and simplified
+//! abbreviations of a long hash are also words. Text in scripts without spaces (Chinese, Japanese,
+//! Korean) is found by single characters and by pairs of adjacent ones. Traditional and simplified
 //! characters count as equal.
 
 use std::cmp::Reverse;

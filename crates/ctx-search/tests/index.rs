@@ -173,7 +173,7 @@ fn a_damaged_index_is_made_anew() {
         for damage in [0, 1, 2] {
             let path = dir.path().join("search").join(file);
             let Ok(mut bytes) = fs::read(&path) else {
-                // A new index has files with other names.
+                // After a rebuild, the index has files with other names.
                 continue;
             };
             match damage {

@@ -44,7 +44,7 @@ pub enum StoreError {
     /// Others can write to the store, or another user owns it.
     #[error("{} is not safe: {why}", path.display())]
     Insecure {
-        /// The store's directory or file.
+        /// The directory or file of the store that is not safe.
         path: PathBuf,
         /// Why the path is not safe.
         why: &'static str,
@@ -57,7 +57,7 @@ pub enum StoreError {
         "{0:?} is not a session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
     )]
     BadSession(String),
-    /// No snapshot has this name.
+    /// No snapshot has the requested name.
     #[error("{0}")]
     NoSnapshot(Box<MissingSnapshot>),
     /// The store has no snapshots and no offloaded files of this session.
@@ -82,13 +82,14 @@ pub enum StoreError {
         /// The sessions whose content matches the beginning of the file.
         sessions: Vec<String>,
     },
-    /// The trash has nothing with this name.
+    /// The trash has nothing with the requested name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
     /// No tool has replaced the file, or every snapshot has the file's current content.
     #[error("nothing to undo: no tool has replaced the current content")]
     NothingToUndo,
-    /// The snapshot to restore is damaged, or the damage hides which snapshot it is.
+    /// The snapshot to restore is damaged, or damage to another snapshot hides which one to
+    /// restore.
     #[error("nothing is undone: snapshot {id} is damaged: {why}")]
     UndoDamaged {
         /// The id of the damaged snapshot.
@@ -96,12 +97,12 @@ pub enum StoreError {
         /// What is wrong with the snapshot.
         why: String,
     },
-    /// Several items match this name.
+    /// Several items match the requested name.
     #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
     Ambiguous {
         /// The requested name.
         wanted: String,
-        /// The first matches.
+        /// The first few items that match, and how many more there are.
         matches: Vec<String>,
     },
     /// The retention policy is not valid.
@@ -165,7 +166,8 @@ pub enum StoreError {
         id: String,
         /// The file from which the snapshot was taken.
         taken_of: String,
-        /// Whether that file is gone. Then `path` may be the same session under another name.
+        /// Whether the file from which the snapshot was taken is gone. If it is gone, `path` may be
+        /// the same session under another name.
         is_gone: bool,
     },
     /// The clock is far ahead of every time that the store has recorded; nothing was removed.
@@ -189,7 +191,7 @@ pub enum StoreError {
     NotIdle {
         /// The session file.
         path: PathBuf,
-        /// The time since its last change.
+        /// The time since the file's last change.
         ago: Duration,
         /// How long the file must have been idle.
         min_idle: Duration,
@@ -207,9 +209,9 @@ pub enum StoreError {
 /// What an error means for the caller. Each severity has its own exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Nothing was changed.
+    /// The operation failed, and nothing was changed.
     Failed,
-    /// Nothing was changed, and another try may succeed.
+    /// The operation failed without a change, and another attempt may succeed.
     Busy,
     /// The operation is done; its durability or its audit record is uncertain.
     Uncertain,
@@ -224,7 +226,7 @@ fn since(ago: Duration) -> String {
     }
 }
 
-/// The number of matches of an ambiguous id that the message lists.
+/// The most matches of an ambiguous id that the message lists.
 const SHOWN_MATCHES: usize = 5;
 
 impl StoreError {
@@ -333,10 +335,11 @@ pub enum MissingReason {
     Elsewhere(String),
     /// The snapshot is in the trash.
     InTrash(String),
-    /// No snapshot was taken on that day. These are the nearest snapshots before and after it.
+    /// No snapshot was taken on that day. The ids are those of the nearest snapshots before and
+    /// after that day.
     NotThatDay(Vec<String>),
-    /// Every snapshot is newer than the requested time. This is the oldest one; `None` if there are
-    /// no snapshots.
+    /// Every snapshot is newer than the requested time. The id is that of the oldest snapshot;
+    /// `None` if there are no snapshots.
     NoneBefore(Option<String>),
 }
 

@@ -12,12 +12,12 @@ use ring::digest::{SHA256, digest};
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{hex, open_plain};
 
-/// The id of a session. It matches `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, so it can never be a path, a
-/// flag or the name of a hidden file.
+/// The id of a session. The id matches `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, so it can never be a
+/// path, a flag or the name of a hidden file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
-/// The maximum number of characters in a session id. All of them are ASCII.
+/// The maximum number of characters in a session id. All allowed characters are ASCII.
 const LONGEST: usize = 128;
 /// The length of `-` and the hash digits after the stem of a file name.
 const HASH_LENGTH: usize = 9;
@@ -66,7 +66,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// The real path of a file. Its folder must exist, the file itself need not.
+/// The real path of a file. The folder of the file must exist, but the file itself need not.
 pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
     let name = path.file_name().ok_or_else(|| std::io::Error::other("it names no file"))?;
     Ok(crate::fs::parent(path).canonicalize()?.join(name))
@@ -91,7 +91,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// A time and a number: `20261121T234307.123456Z-0007`.
+/// The time and the number of a snapshot: `20261121T234307.123456Z-0007`.
 ///
 /// The sequence number gives the order of the snapshots, even if the clock was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -43,12 +43,12 @@ pub struct Policy {
 /// How long the newest snapshot of a session stays whatever the rules say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floor {
-    /// It stays forever.
+    /// The newest snapshot stays forever.
     #[default]
     Always,
-    /// It stays until it is older than this many days.
+    /// The newest snapshot stays until it is older than this many days.
     Days(u32),
-    /// It stays only if a rule keeps it.
+    /// The newest snapshot stays only if a rule keeps it.
     Never,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
 pub enum Reason {
     /// The user holds the snapshot.
     Held,
-    /// A process may still write to the replaced file that the snapshot was taken of.
+    /// A process may still write to the replaced file whose content is in the snapshot.
     #[strum(to_string = "in use")]
     InUse,
     /// The snapshot cannot be read at the moment or is damaged.

@@ -230,8 +230,8 @@ impl StagedFile {
     }
 }
 
-/// Opens the file again. If it is gone, or is no longer a regular file, it has changed since it was
-/// read.
+/// Opens the file again. If the file is gone, or is no longer a regular file, it has changed since
+/// it was read.
 fn open_as_read(path: &Path) -> Result<File> {
     match if_there(only_regular(open_careful(path), "open", path)) {
         Ok(None) | Err(StoreError::Refused { .. }) => Err(StoreError::Changed(path.to_owned())),
@@ -247,9 +247,9 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // The path that the new version has before the exchange and the old version has after it. It
-    // ends with the inode number of the new version, so that a later run can tell which of the two
-    // it finds.
+    // The path that the new version has before the exchange and the old version has after it. The
+    // path ends with the inode number of the new version, so that a later run can tell which of the
+    // two it finds.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));

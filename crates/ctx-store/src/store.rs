@@ -54,9 +54,9 @@ const OURS: [&str; 8] =
     ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 
 impl Store {
-    /// The default path of the store. It is under `$XDG_STATE_HOME`, not with the user's data,
-    /// because it belongs to this machine (XDG Base Directory Specification). `variable` reads an
-    /// environment variable.
+    /// The default path of the store. The store is under `$XDG_STATE_HOME`, not with the user's
+    /// data, because it belongs to this machine (XDG Base Directory Specification). `variable`
+    /// reads an environment variable.
     pub fn usual_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             let path = variable(name).map(PathBuf::from);
@@ -261,12 +261,13 @@ impl Store {
     pub fn read_session_index(&self) -> Option<String> {
         let file = open_plain(&self.session_index()).ok()?;
         let length = file.metadata().ok()?.len();
-        // Read only the length from above: if the file grows now, another program is writing to it.
+        // Read only as many bytes as the file had above: if it grows now, another program is
+        // writing to it.
         io::read_to_string(file.take(length)).ok()
     }
 
     /// Replaces the index of sessions, without a lock and without a flush to the disk. If two runs
-    /// replace it, the later one wins. An index that a crash damaged is built again.
+    /// replace the index, the later one wins. An index that a crash damaged is built again.
     pub fn replace_session_index(&self, text: &str) -> Result<()> {
         self.prepare()?;
         self.write_derived(&self.session_index(), text.as_bytes())
@@ -282,7 +283,7 @@ impl Store {
         Ok(StoreLock { store: self, file })
     }
 
-    /// Takes a session's lock. If another run has it, the error names that run.
+    /// Takes a session's lock. If another run holds the lock, the error names that run.
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
@@ -324,9 +325,9 @@ pub fn is_store(dir: &Path) -> bool {
     has("context") && (dir.join("FORMAT").is_file() || is_whole())
 }
 
-/// The store's lock. It protects the sequence numbers, the renames that commit snapshots, the
-/// removals of gc, and the audit log. It is never held while a tool reads stdin, writes stdout or
-/// waits for the network, because other runs would have to wait as well.
+/// The store's lock. The lock protects the sequence numbers, the renames that commit snapshots, the
+/// removals of gc, and the audit log. The lock is never held while a tool reads stdin, writes
+/// stdout or waits for the network, because other runs would have to wait as well.
 pub(crate) struct StoreLock<'a> {
     pub(crate) store: &'a Store,
     file: File,
@@ -364,9 +365,9 @@ impl Drop for SessionLock {
 /// The content of the store's lock file.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Counter {
-    /// The last number that was assigned.
+    /// The last sequence number that was assigned.
     sequence: u64,
-    /// The latest time that was assigned with a number.
+    /// The latest time that was assigned together with a number.
     latest: DateTime<Utc>,
 }
 

@@ -1,5 +1,6 @@
 //! Dates and times as people write them: `2026-11-15`, `2026-11-15 10:30`, `yesterday 10:30`, `1
-//! week ago`. They are in UTC, like the names of snapshots, unless the text has an offset.
+//! week ago`. They are read as UTC, like the times in the names of snapshots, unless the text has
+//! an offset.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, TimeDelta, Utc, Weekday};
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
@@ -141,8 +142,9 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
     })
 }
 
-/// `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`, `15 nov 2026`. The result is
-/// the latest past day with that name; the library would return the next one.
+/// Parses a day in words: `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`, `15
+/// nov 2026`. The result is the latest past day with that name; the library would return the next
+/// one.
 fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> {
     if text.contains('/') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return Err(WhenError::Order);

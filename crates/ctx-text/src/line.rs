@@ -12,8 +12,8 @@ pub fn trim(text: &str) -> &str {
     if is_plain(bytes.first()) && is_plain(bytes.last()) { bare } else { bare.trim() }
 }
 
-/// Replaces runs of white space by one space. Control characters stay, so that the line can be
-/// found in a text whose white space was replaced in the same way.
+/// Replaces each run of white space with a single space. Control characters stay, so that the line
+/// can be found in a text whose white space was replaced in the same way.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -40,7 +40,7 @@ fn is_plain_line(text: &str) -> bool {
     is_shown && pairs.fold(0, |any, pair| any | u8::from(pair == (&b' ', &b' '))) == 0
 }
 
-/// Applies `edit` to a text. A text that stays borrowed is not copied.
+/// Applies `edit` to a text. A borrowed text that `edit` leaves unchanged is not copied.
 pub fn edited<'t>(
     text: Cow<'t, str>,
     edit: impl for<'e> FnOnce(&'e str) -> Cow<'e, str>,

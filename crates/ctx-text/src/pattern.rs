@@ -329,8 +329,8 @@ pub struct Phrases {
     entries: Vec<Phrase>,
     /// For each pair of first bytes, the index of its first phrase in `entries`.
     firsts: Vec<usize>,
-    /// For each pair of first bytes, the bits of the third bytes of all its phrases. Few places in
-    /// a text pass a test with them.
+    /// For each pair of first bytes, the bits of the third bytes of all its phrases. Only a few
+    /// places in a text pass a test against these bits.
     thirds: Vec<u32>,
 }
 
@@ -370,7 +370,7 @@ impl Phrases {
     }
 
     /// Calls `found` with the number and the range of each phrase in a text, until it returns true.
-    /// Returns whether it did.
+    /// Returns whether `found` returned true.
     pub fn any(&self, text: &str, mut found: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         let bytes = text.as_bytes();
         let mut is_at = |at: usize, pair: usize, third: u8| {
@@ -395,7 +395,7 @@ impl Phrases {
     }
 
     /// Returns true if a text contains one of the phrases, even as part of a word. Also returns
-    /// true for characters that a regex which ignores case accepts for `s` and `k`.
+    /// true for a text with a character that a regex which ignores case accepts for `s` or `k`.
     pub fn occur_in(&self, text: &str) -> bool {
         self.any(text, |_, _| true) || !text.is_ascii() && text.contains(FOLDED_TO_S_AND_K)
     }

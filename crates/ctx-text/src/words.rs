@@ -57,7 +57,7 @@ fn pieces(
     })
 }
 
-/// Returns the character that begins at `at`. Most are ASCII and need no decoding.
+/// Returns the character that begins at `at`. Most characters are ASCII and need no decoding.
 #[inline]
 fn char_at(text: &str, at: usize) -> Option<char> {
     match text.as_bytes().get(at) {

@@ -12,17 +12,19 @@ const FORMER: &str = include_str!("splitters.txt");
 type Successor = (&'static str, fn(&str) -> Vec<&str>, &'static [&'static str]);
 
 const SUCCESSORS: [Successor; 6] = [
-    // Words of quotes. JSON escapes are decoded first; punctuation and hexagrams are not words.
+    // The splitter for quotes. JSON escapes are decoded first; punctuation and hexagrams are not
+    // words.
     ("quotes", |text| split(text, is_unspaced), &["カ", "ㄅㄆ", "{"]),
-    // Words of a record, and of a summary that is checked.
+    // The splitter for the words of a record, and of a summary that is checked.
     ("phrases", |text| split(text, is_han), &["ㄅㄆ"]),
-    // Names in a summary, which end where Chinese begins.
+    // The splitter for names in a summary, which end where Chinese begins.
     ("names", |text| split(text, is_han), &["用SQLite", "㐀", "決定"]),
-    // Words by which statements are ranked. Full-width letters and bopomofo form words, and so do
-    // letters with a combining mark.
+    // The splitter for the words by which statements are ranked. Full-width letters and bopomofo
+    // form words, and so do letters with a combining mark.
     ("terms", |text| telling(split(text, is_cjk)), &["ＦＵＬＬ", "㐀", "ㄅㄆ"]),
     ("dialogue", |text| telling(pairs(text, is_cjk)), &["ＦＵＬＬ", "ㄅㄆ", "don't"]),
-    // Words of an ASCII text for the search; an index over bytes does not need the others.
+    // The splitter for the words of an ASCII text that is searched; an index over bytes needs no
+    // other words.
     (
         "hay",
         |text| split(text, |_| false),
@@ -42,7 +44,7 @@ fn pairs(text: &str, is_alone: fn(char) -> bool) -> Vec<&str> {
     words_and_pairs(text, is_alone).map(|word| &text[word]).collect()
 }
 
-/// Drops words of two bytes and words that only join others.
+/// Drops words of two bytes and words that only join other words.
 fn telling(words: Vec<&str>) -> Vec<&str> {
     words.into_iter().filter(|word| word.len() > 2 && !is_joining(word)).collect()
 }

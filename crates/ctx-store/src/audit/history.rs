@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
-/// An operation on a session, as the audit log records it. Fields that the version of the tool did
-/// not write are empty.
+/// An operation on a session, as the audit log records it. A field is empty if the tool that wrote
+/// the record did not know it.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
@@ -33,8 +33,8 @@ pub struct Event {
     pub flags: Vec<String>,
     /// The session; `None` if the operation may concern several sessions.
     pub session: Option<String>,
-    /// The snapshots that the operation made or removed. For a replacement, the snapshot of the old
-    /// content.
+    /// The snapshots that the operation made or removed. For a replacement, this is the snapshot of
+    /// the old content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The snapshot that a rollback restored.
@@ -53,7 +53,7 @@ pub struct Event {
     pub messages_before: Option<u64>,
     /// Messages after the compaction.
     pub messages_after: Option<u64>,
-    /// How a compaction ended.
+    /// How a compaction ended, as one of the fixed words in docs/json.md.
     pub outcome: Option<String>,
     /// All other members of the record.
     #[serde(flatten)]
@@ -70,8 +70,8 @@ impl Event {
         Some(event)
     }
 
-    /// The event with only the snapshots of these sessions; `None` if it does not concern any of
-    /// them.
+    /// Keeps only those snapshots in the event that belong to these sessions; `None` if the event
+    /// does not concern any of the sessions.
     fn of(mut self, sessions: &BTreeSet<SessionId>) -> Option<Self> {
         let is_of =
             |id: &String| SnapshotId::parse(id).is_some_and(|id| sessions.contains(&id.session));
@@ -124,7 +124,7 @@ fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let parts: BTreeSet<String> = parts.collect();
     events.retain(|event| match event.op.as_str() {
         "snapshot" => !event.snapshots.iter().any(|id| parts.contains(id)),
-        // A compaction also records its summary.
+        // Skip the `summary` record of ctx-compact, because the record of the compaction covers it.
         "summary" => event.tool != "ctx-compact",
         "withdraw" => false,
         _ => true,
@@ -162,7 +162,8 @@ mod history_tests {
         let first = draft.commit(&id("demo"), SnapshotKind::Snapshot).expect("saved").id;
         let other = bench.take("other", b"x\n");
         fs::write(&path, "new\n").expect("written");
-        // Equal times are ordered by the id of the operation, which is random within one process.
+        // Advance the clock, because events at the same time are ordered by the id of the
+        // operation, which is random within one process.
         bench.wait_days(1);
         let restore = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         restore.expect("found").restore(&path, MinIdle::default()).expect("restored");

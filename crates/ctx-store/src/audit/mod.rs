@@ -1,7 +1,7 @@
 //! The audit log: which tool did what to the store, and when. Each operation has two records, one
 //! before it and one after it, so that an interrupted operation is visible. Each record is a single
 //! write and begins with the sha256 of the previous line, so that a change, a removal or an
-//! insertion is visible. An attempt that changed nothing has one record.
+//! insertion is visible. An attempt that failed without changing anything has only one record.
 //!
 //! Besides ids, hashes and sizes, a record has only numbers and fixed words, so no session text and
 //! no value of a flag can get into the log.
@@ -55,7 +55,7 @@ pub struct Compaction {
     pub preset: Option<&'static str>,
     /// How the compaction ended, as one of the fixed words in docs/json.md.
     pub outcome: &'static str,
-    /// Whether everything is in order, so that no person needs to act.
+    /// Whether the outcome is a normal one, so that no person needs to act.
     pub success: bool,
     /// The triggers that fired.
     pub triggers: Vec<&'static str>,
@@ -65,7 +65,7 @@ pub struct Compaction {
     pub tokens_after: u64,
     /// The tokens after the compaction, divided by the tokens before it.
     pub ratio: Option<f64>,
-    /// The target for the tokens of the whole context.
+    /// The number of tokens that the whole context should have after the compaction.
     pub target_tokens: Option<u64>,
     /// Messages before the compaction, without system messages.
     pub messages_before: u64,
@@ -98,7 +98,7 @@ pub type Survived = BTreeMap<&'static str, ClassCounts>;
 pub struct ClassCounts {
     /// Items that the new session still contains.
     pub retained: u64,
-    /// Items that the new session only refers to.
+    /// Items that the new session no longer contains, but refers to.
     pub recoverable: u64,
     /// Items that only the snapshot of the old session contains.
     pub lost: u64,
@@ -172,13 +172,13 @@ struct Record<'a> {
 }
 
 impl Store {
-    /// Records that an operation starts. If that fails, nothing may be changed, because a change
-    /// without a record would be invisible.
+    /// Records that an operation starts. If this record cannot be written, the operation must not
+    /// change anything, because a change without a record would be invisible.
     pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation> {
         self.lock()?.begin(op, facts)
     }
 
-    /// Checks the chain of hashes through the log; returns where it is broken.
+    /// Checks the chain of hashes in the audit log, and returns the lines at which it is broken.
     pub fn check_audit_log(&self) -> Result<Vec<BrokenLink>> {
         let log = self.open_audit_log()?;
         log.map_or_else(|| Ok(Vec::new()), check).or_cannot("read", &self.audit_log())
@@ -208,8 +208,8 @@ impl Store {
         locked.append(&operation, "failed", facts)
     }
 
-    /// Records that the operation is done. A failure is reported as "done, but…", because the
-    /// change itself is complete.
+    /// Records that the operation is done. If the record cannot be written, the error says "done,
+    /// but…", because the change itself is complete.
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<()> {
         let locked = self.lock().map_err(|error| error.after(operation.op));
         locked?.done(operation, facts)

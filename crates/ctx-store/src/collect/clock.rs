@@ -3,8 +3,8 @@
 //! A wrong clock could end the grace of everything in the trash at once. To a single run, a correct
 //! clock after a month without snapshots looks like a clock that jumped by a month. Each collection
 //! therefore records its time, so a nightly run sees that the last one was yesterday. After a real
-//! pause, the first run doubts the clock, and a later run that finds the time consistent with the
-//! first one believes it.
+//! pause, the first run doubts the clock, and a later run believes it if its own time is consistent
+//! with that of the first run.
 //!
 //! Events between two collections must not hide a jump: after a slow clock is corrected, a new
 //! snapshot has jumped ahead just as the next collection has, so it proves nothing.
@@ -24,10 +24,10 @@ use crate::trash::bins;
 
 /// A day, plus two hours for a run that starts late and for the change to summer time.
 const DAY: TimeDelta = TimeDelta::hours(26);
-/// How long after a doubted time a run must come that believes it.
+/// The minimum time between a run that doubts the clock and a later run that may believe it.
 const HOUR: TimeDelta = TimeDelta::hours(1);
 /// After a pause up to this length has proved real, later pauses of the same length are not
-/// doubted. It allows for weekly runs.
+/// doubted. The limit allows for weekly runs.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
 /// The content of `context/clock.json`: the times of earlier collections.
@@ -35,8 +35,8 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 pub(crate) struct ClockRecord {
     /// The time of the last collection that believed the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// When the grace period of the items removed by that collection began. It is later than `believed` if the
-    /// clock was known to be slow.
+    /// When the grace period of the items removed by that collection began. The grace began later
+    /// than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
     /// A time that was doubted because it was too long after every recorded time.
@@ -63,8 +63,8 @@ impl Gap {
         self.to - self.from
     }
 
-    /// The gaps between the recorded times from `from` to `to`, in order. There is at least one
-    /// gap.
+    /// The gaps between the recorded times from `from` to `to`, in order. There is always at least
+    /// one gap.
     fn all(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Self> {
         let between = times.iter().filter(|time| (from..=to).contains(time));
         let mut seen: Vec<_> = between.copied().chain([from, to]).collect();
@@ -83,19 +83,19 @@ impl Gap {
 pub(crate) struct ClockVerdict {
     /// The last jump of the clock, if there was one and the clock is doubted.
     pub(crate) jumped: Option<Gap>,
-    /// The record to write.
+    /// The record to write for the next collection.
     pub(crate) record: ClockRecord,
 }
 
 impl ClockRecord {
-    /// Judges the clock by all known `times`; `grace` is when a grace would begin now. Times later
-    /// than now are ignored, because either the clock is slow now or it was fast when they were
-    /// recorded.
+    /// Judges the clock by all recorded `times`; `grace` is the time at which the grace of an item
+    /// removed now would begin. Times later than now are ignored, because either the clock is slow
+    /// now or it was fast when they were recorded.
     ///
     /// The clock must have advanced in small steps since the last collection, or since the grace of
     /// the items that it removed began, if that is later. A snapshot that was taken after a jump
-    /// does not prove the clock right. If there was no collection yet, no grace can be lost, so
-    /// comparing with the latest time is enough.
+    /// does not prove the clock right. Before the first collection, no grace can be lost, so
+    /// comparing the clock with the latest recorded time is enough.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,
@@ -132,7 +132,7 @@ impl ClockRecord {
         learned.believe(now, grace)
     }
 
-    /// Returns the verdict if the user says that the clock is right.
+    /// Returns the verdict that applies if the user says that the clock is right.
     pub(crate) fn trust(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> ClockVerdict {
         let resumed = None;
         Self { resumed, ..self }.believe(now, grace)
@@ -193,8 +193,8 @@ impl Store {
     }
 
     /// When the grace of an item that is removed now begins: now, or at the latest time that the
-    /// store has recorded, if that is later. One of the two clocks may be wrong, and a longer grace
-    /// loses nothing.
+    /// store has recorded, if that is later. Either of these times may come from a wrong clock, and
+    /// a longer grace loses nothing.
     pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>> {
         let _locked = self.lock()?;
         Ok(self.grace_would_begin())
@@ -217,7 +217,7 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
     }
 
-    /// Whether a run at this hour is stopped. Updates the record.
+    /// Whether a run at this hour is stopped. Updates the clock record.
     fn run(record: &mut ClockRecord, seen: &[i64], run: i64) -> bool {
         let seen: Vec<_> = seen.iter().copied().map(at).collect();
         let latest = seen.iter().copied().max();
@@ -261,14 +261,14 @@ mod tests {
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),
-            // The clock was slow before, or is slow now.
+            // The clock was slow at the first run, or is slow at the second.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),
             // The clock was doubted and is right again, so the doubt is forgotten.
             (vec![0], vec![far, 1, far], vec![true, false, true]),
-            // The clock was doubted, and an hour later it still agrees.
+            // The clock was doubted, and an hour later the time is consistent with that.
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
-            // The clock was doubted, and then it jumps again.
+            // The clock was doubted, and after that it jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
             // Of weekly runs, only the first one stops; of monthly runs, every other one.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
@@ -336,11 +336,11 @@ mod tests {
             let monthly = [false, true, false, true, false, true];
             assert_eq!(every(720, before, after), monthly, "{before:?} {after:?}");
         }
-        // Events on each day after the doubt, but no run for longer than the pause was.
+        // There are events on each day after the doubt, but no run for longer than the pause was.
         let days = (10..=40).map(|day| Seen(day * 24));
         let events = [Run(0), Run(240)].into_iter().chain(days).chain([Run(960)]);
         assert_eq!(stopped_among(events), [false, true, false]);
-        // A second jump after the doubt, longer than the first.
+        // After the doubt, there is a second jump, longer than the first.
         let events = [Run(0), Seen(72), Run(72), Seen(75), Seen(480), Run(480), Run(481)];
         assert_eq!(stopped_among(events), [false, true, true, false]);
     }

@@ -26,7 +26,7 @@ pub use report::ActionJson;
 /// process may have only a limited number of open files.
 const SESSIONS_AT_ONCE: usize = 100;
 
-/// What to collect, and by which rules.
+/// What a collection covers, and by which rules.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectPlan<'a> {
     /// Collects only this session, but empties the trash for all sessions. `None` collects all
@@ -102,10 +102,10 @@ pub enum Cause {
 pub enum Event {
     /// An action was taken on an item, or would be taken in a dry run.
     Done(Action, StoreItem),
-    /// A snapshot that no rule keeps stays, because another run is changing its session.
+    /// A snapshot that no rule keeps stays for now, because another run is changing its session.
     Locked(SnapshotId),
-    /// A process wrote to a session file after its replacement. This snapshot contains what it
-    /// wrote.
+    /// A process wrote to a session file after its replacement. The snapshot contains the bytes
+    /// that the process wrote.
     Late(SnapshotId),
     /// A process still has the replaced file at this path open.
     StillOpen(PathBuf),
@@ -113,7 +113,7 @@ pub enum Event {
     /// searched.
     Unknown(SessionId, String),
     /// The clock is more than a day earlier than this time, the latest that the store has recorded.
-    /// The grace of items that were moved to the trash begins at this time.
+    /// The grace of items that were moved to the trash begins at this later time.
     SlowClock(DateTime<Utc>),
     /// A step of the collection failed, and the other steps continued.
     Failed(StoreError),
@@ -126,7 +126,8 @@ type Doomed = BTreeMap<SnapshotId, Cause>;
 pub struct Collector<'a> {
     store: &'a Store,
     dry_run: bool,
-    /// The events so far. After a failure, they show what was done before it.
+    /// The events of the collection so far. After a failure, they show which actions were
+    /// completed.
     pub events: Vec<Event>,
     /// The snapshots that stay.
     kept: Vec<Entry>,
@@ -135,7 +136,7 @@ pub struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// Creates a collector. If `dry_run` is set, it only reports what it would do.
+    /// Creates a collector. If `dry_run` is set, the collector only reports what it would do.
     pub fn new(store: &'a Store, dry_run: bool) -> Self {
         Self { store, dry_run, events: Vec::new(), kept: Vec::new(), unaudited: false }
     }
@@ -157,7 +158,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Runs a collection. If the clock jumped by more than a day since the last collection, nothing
-    /// is removed; if there was something to remove, that is an error.
+    /// is removed, and it is an error if there was something to remove.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
@@ -213,8 +214,8 @@ impl<'a> Collector<'a> {
         let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut failure = None;
         if !has_removed || errors.iter().all(is_done) {
-            // Either nothing was done, or everything was done and only its record in the audit log
-            // is missing.
+            // Return the error if nothing was removed, or if everything was done and only its audit
+            // record is missing.
             failure = errors.pop();
         }
         self.events.extend(errors.into_iter().map(Event::Failed));
@@ -294,8 +295,8 @@ impl<'a> Collector<'a> {
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
         let verdicts = decide(&candidates, plan.policy, listed)?;
-        // The catalog lists the snapshots of a session in the order of their numbers, so the last
-        // one counts.
+        // The catalog lists a session's snapshots in the order of their numbers, so the map keeps
+        // the highest number.
         let numbers =
             catalog.entries.iter().map(|Entry { id, .. }| (id.session.clone(), id.stamp.sequence));
         let newest: BTreeMap<SessionId, u64> = numbers.collect();
@@ -514,7 +515,7 @@ mod tests {
         assert!(told.contains(&format!("Purge {}", ids[0])), "{told:?}");
         let failed = told.last().expect("an event");
         assert!(failed.starts_with("Failed: cannot open "), "{failed}");
-        // This time there is nothing that could be removed, so the failure is an error.
+        // In the second run, there is nothing that could be removed, so the failure is an error.
         let error = Collector::new(&bench.store, false).collect(&plan(&bench.store, None));
         assert!(matches!(error, Err(StoreError::Io { .. })), "{error:?}");
     }

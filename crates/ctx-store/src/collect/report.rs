@@ -22,7 +22,7 @@ pub struct ActionJson {
     /// Whether the item's session loses all of its snapshots.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     last_of_session: bool,
-    /// The size of a packed snapshot before it was packed.
+    /// The size of the session, if its snapshot was packed.
     bytes: Option<u64>,
     packed_bytes: Option<u64>,
 }

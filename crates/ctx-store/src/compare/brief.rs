@@ -41,7 +41,7 @@ const KINDS: [&str; 5] = ["text", "reasoning", "arguments", "result", "other par
 /// How many characters of a record's text are kept.
 const WORDS: usize = 80;
 
-/// Reads all records of a session. Both sessions need the same `hasher`.
+/// Reads all records of a session. Both sessions must be read with the same `hasher`.
 pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
     let options = Options {
         // The comparison covers all records of the file, including those outside the context.
@@ -179,7 +179,8 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     changes
 }
 
-/// Compares parts of one kind. Pairs them by the ids of their calls, or else by their order.
+/// Compares parts of one kind. Parts are paired by the ids of their calls or, without ids, by their
+/// order.
 fn changes_of_kind(kind: &str, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
     let is_of_kind = |part: &&PartBrief| part.kind == kind;
     let mut left: Vec<&PartBrief> = new.iter().filter(is_of_kind).collect();

@@ -27,9 +27,9 @@ pub enum Change {
     Added(Brief),
     /// The content of the record changed.
     Changed {
-        /// The old record.
+        /// The record in the old session.
         old: Brief,
-        /// The new record.
+        /// The record in the new session.
         new: Brief,
         /// The differences, in words.
         what: Vec<String>,
@@ -38,7 +38,7 @@ pub enum Change {
     Moved {
         /// The line number of the record in the old session.
         from: u64,
-        /// The new record.
+        /// The record in the new session.
         new: Brief,
     },
 }
@@ -226,12 +226,12 @@ pub struct Diff {
     pub old: Lines,
     /// The lines of the new session.
     pub new: Lines,
-    /// The differences, in order.
+    /// The differences, in the order of the lines.
     pub hunks: Vec<Hunk>,
 }
 
 /// The lines of a file. Only the hashes of the lines are in memory, because two whole sessions may
-/// not fit.
+/// not fit into it.
 pub struct Lines {
     file: File,
     /// The offset of each line, and of the end of the last one.
@@ -248,7 +248,7 @@ impl Store {
 }
 
 impl Diff {
-    /// Compares two files. The bytes of snapshots must have been checked.
+    /// Compares two files. If a file comes from a snapshot, the caller must have checked its bytes.
     pub fn of_files(old: File, new: File) -> io::Result<Self> {
         let hasher = RandomState::new();
         let (old, new) = (Lines::of(old, &hasher)?, Lines::of(new, &hasher)?);

@@ -1,4 +1,4 @@
-//! Files that appear completely or not at all, and the exchange of two names.
+//! Writes files that appear completely or not at all, and exchanges the names of two files.
 //!
 //! A new file is written next to its target, flushed to the disk and renamed. A reader therefore
 //! sees either the old file or the complete new one, even after a power cut.
@@ -139,7 +139,7 @@ pub struct OutputTarget {
 }
 
 impl OutputTarget {
-    /// Checks `target`. Follows a symbolic link: the file that it names will be replaced, not the
+    /// Checks `target`. If it is a symbolic link, the file that it names will be replaced, not the
     /// link.
     pub fn look(target: &Path) -> Result<Self> {
         let look = || match fs::metadata(target) {
@@ -245,8 +245,8 @@ fn rename_over(temp: TempFile, target: &Path) -> Result<()> {
     sync_name(target)
 }
 
-/// Gives a file the mode and owner of the file that it replaces. It is never readable by more users
-/// than the old file was.
+/// Gives a file the mode and owner of the file that it replaces. The new file is never readable by
+/// more users than the old one was.
 pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     let mut mode = replaced.mode() & 0o777;
@@ -259,11 +259,11 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// The mark in the names of unfinished files. It follows a dot and the target's name.
+/// The mark in the names of unfinished files. The mark follows a dot and the target's name.
 const MARK: &str = ".ctx-tmp-";
 
-/// The name of a file. Dropping it removes the file, unless `keep` is set or the name belongs to
-/// another file by then.
+/// The name of a file. Dropping this value removes the file, unless `keep` is set or the name
+/// belongs to another file by then.
 #[derive(Debug)]
 pub(crate) struct TempName {
     pub(crate) path: PathBuf,
@@ -283,7 +283,7 @@ impl Drop for TempName {
         if !self.keep
             && remove().is_err_and(|error: io::Error| error.kind() != io::ErrorKind::NotFound)
         {
-            // There is nowhere to report this. The next run tries again.
+            // A destructor cannot report this failure. The next run tries again to remove the file.
             LEFT.store(true, Ordering::Relaxed);
         }
     }
@@ -297,12 +297,13 @@ pub(crate) fn is_left() -> bool {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// An unfinished file. It holds a kernel lock for as long as its writer lives. The lock lets
+/// An unfinished file. The file stays locked for as long as its writer lives. The lock lets
 /// [`reap`] recognize the file of a dead writer without guessing from its age or from process ids.
-/// Dropping it removes the file, unless [`TempFile::keep`] was called.
+/// Dropping this value removes the file, unless [`TempFile::keep`] was called.
 #[derive(Debug)]
 pub(crate) struct TempFile {
-    // Must be dropped before the file is closed: until then, no other file gets its inode number.
+    // This field must be dropped before the file is closed: until then, no other file gets its
+    // inode number.
     pub(crate) name: TempName,
     pub(crate) file: File,
 }
@@ -316,7 +317,7 @@ impl TempFile {
         Self::create(parent(target), name, mode)
     }
 
-    /// Creates the file `.STEM.ctx-tmp-…` in `dir`. Its mode is `mode` less the umask.
+    /// Creates the file `.STEM.ctx-tmp-…` in `dir`. The file gets the mode `mode`, less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
             // Use a name that no file has had before: another run that has just read an old name,
@@ -345,7 +346,8 @@ impl TempFile {
         &self.name.path
     }
 
-    /// Returns the file and leaves its name alone, because it was renamed or is no longer ours.
+    /// Returns the open file without removing its name, because the file was renamed or the name is
+    /// no longer ours.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
         self.file

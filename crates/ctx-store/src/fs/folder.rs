@@ -1,5 +1,5 @@
-//! Lists and removes the contents of a folder. This module does not use the standard library for
-//! that, which panics if it cannot close the folder and fails if a signal interrupts the open.
+//! Lists and removes the contents of a folder. The standard library is not used for that, because
+//! it panics if it cannot close the folder and fails if a signal interrupts the open.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -15,17 +15,17 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::error::{OrCannot, Result};
 use crate::fs::{parent, sync_dir};
 
-/// The names in a folder.
+/// An iterator over the names in a folder.
 pub(crate) struct Entries(Dir);
 
 impl Entries {
-    /// The entries of a folder.
+    /// Opens a folder and lists its entries.
     pub(crate) fn of(folder: &Path) -> io::Result<Self> {
         let opened = open(CWD, folder.as_os_str(), OFlags::empty())?;
         Ok(Self(Dir::new(opened)?))
     }
 
-    /// The entries of an open folder, from the start.
+    /// Lists the entries of an open folder, from the start.
     pub(crate) fn of_open(folder: impl AsFd) -> io::Result<Self> {
         Ok(Self(retry_on_intr(|| Dir::read_from(&folder))?))
     }

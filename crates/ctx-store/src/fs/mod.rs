@@ -25,7 +25,7 @@ use crate::os::{self, is_link_error};
 /// How long to wait for a lock that other runs hold for only a few milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to wait for a lock that other runs hold for as long as they live. This is not zero,
+/// How long to wait for a lock that other runs hold for as long as they live. The time is not zero,
 /// because a process that another thread has just forked holds our lock until it executes its
 /// program.
 pub(crate) const MOMENT: Duration = Duration::from_millis(50);
@@ -63,7 +63,7 @@ pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<F
     }
 }
 
-/// Opens a regular file for reading. Refuses anything else, without blocking on a FIFO.
+/// Opens a regular file for reading. Refuses any other kind of file, without blocking on a FIFO.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     let file = open_careful(path)?;
     if file.metadata()?.is_file() {
@@ -272,8 +272,8 @@ pub(crate) fn each_block<E>(
     }
 }
 
-/// A reader that hashes its input, for input that can be read only once. Its clones share the
-/// input, so one clone can be handed over while another returns the hash.
+/// A reader that hashes its input, for input that can be read only once. Clones of the reader share
+/// the input, so one clone can be handed over while another computes the hash.
 #[derive(Clone)]
 pub struct HashingReader(Arc<Mutex<Input>>);
 
@@ -289,7 +289,7 @@ impl HashingReader {
         Self(Arc::new(Mutex::new(Input { reader, hasher })))
     }
 
-    /// The sha256 of the whole input. First reads whatever has not been read yet.
+    /// The sha256 of the whole input. First reads all bytes that have not been read yet.
     pub fn finish(mut self) -> io::Result<String> {
         io::copy(&mut self, &mut io::sink())?;
         let input = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -168,7 +168,7 @@ pub struct Form(u8);
 
 /// A way to write a text as JSON.
 struct Spelling {
-    /// The end of the file's name.
+    /// The end of the name of a file with such a text.
     suffix: &'static str,
     /// The JSON before and after the string.
     around: (&'static str, &'static str),
@@ -289,7 +289,7 @@ const FOLDER: OFlags =
 const OTHER_BYTES: &str = "is damaged: its bytes do not have the sha256 of its name";
 
 impl Folder {
-    /// `offloaded/`.
+    /// Opens the folder `offloaded/`.
     fn of_all(store: &Store) -> Result<Self> {
         let path = store.root().to_owned();
         let handle = File::open(&path).or_cannot("open", &path)?;
@@ -371,7 +371,7 @@ impl Folder {
                 .is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
     }
 
-    /// Moves a file from elsewhere into the folder. It replaces a file of the same name.
+    /// Moves a file from elsewhere into the folder. An existing file of the same name is replaced.
     fn adopt(&self, from: &Path, name: &OffloadName) -> io::Result<()> {
         Ok(renameat(CWD, from, &self.handle, name.to_string())?)
     }

@@ -27,8 +27,8 @@ use crate::trash::removal::{RemovalReport, StoreItem};
 /// The snapshots of a session, which are searched for the names of offloaded files.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    /// The paths of the snapshots' bytes. Includes snapshots in the trash, which may be brought
-    /// back.
+    /// The paths of the snapshots' bytes. Snapshots in the trash are included, because they may be
+    /// brought back.
     data: Vec<PathBuf>,
     /// The snapshots that are not in the trash.
     entries: Vec<Entry>,
@@ -69,8 +69,8 @@ impl Store {
         self.unnamed(session, files, all.entry(session.clone()).or_default())
     }
 
-    /// Finds the snapshots of one session, or of all sessions. Reads the trash last, because a
-    /// snapshot may be moved there meanwhile.
+    /// Finds the snapshots of one session, or of all sessions. Searches the folders of the trash
+    /// last, because a snapshot may be moved there meanwhile.
     fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession> {
         let mut found = SnapshotsBySession::new();
         for entry in self.catalog(session)?.entries {
@@ -117,7 +117,8 @@ impl Store {
         Ok(search.unreferenced())
     }
 
-    /// The paths of a session's transcripts outside the store. Fails if not all of them are known.
+    /// The paths of a session's transcripts outside the store. Fails if some of these paths are
+    /// unknown.
     fn live_files(&self, session: &SessionId, snapshots: &Snapshots) -> Result<Vec<PathBuf>> {
         let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
         let live = read_sources(&Folder::of_session(self, session)?)?;

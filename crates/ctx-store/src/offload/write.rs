@@ -6,7 +6,7 @@
 //! moved out of it; otherwise a few lines could become gigabytes.
 //!
 //! `sources.jsonl` lists the known transcripts that name the files of a session. Garbage collection
-//! searches them.
+//! searches these transcripts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read, Write};
@@ -23,7 +23,8 @@ use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
 use crate::os;
 use crate::store::Store;
 
-/// Writes offloaded files of one session. It creates and records nothing before the first file.
+/// Writes offloaded files of one session. Nothing is created or recorded before the first file is
+/// written.
 pub struct OffloadWriter<'a> {
     store: &'a Store,
     session: SessionId,
@@ -83,8 +84,8 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. Either it has removed the file before this, and a
-        // new one is written, or it will see that the file was just used.
+        // Garbage collection takes the same lock. So garbage collection has either removed the file
+        // already, and a new one is written, or it will see that the file was just used.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)
@@ -103,8 +104,9 @@ impl OffloadWriter<'_> {
         Ok(OffloadedFile { session: self.session.clone(), name })
     }
 
-    /// Makes the names of all files durable. `transcripts` are the sessions that name them, which
-    /// garbage collection searches; `None` is a transcript that goes into a pipe and has no path.
+    /// Makes the names of all files durable. `transcripts` are the session files that name the
+    /// offloaded files, and that garbage collection searches; `None` is a transcript that goes into
+    /// a pipe and has no path.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<()> {
         let Some((folder, operation)) = &self.begun else { return Ok(()) };
         {
@@ -153,7 +155,7 @@ struct Times {
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
     let lines = takings.iter().map(|((name, call), times)| {
         let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
-        // These values can always be written as JSON.
+        // These values can always be written as JSON, so the default is never used.
         serde_json::to_string(&line).unwrap_or_default()
     });
     add_lines(folder, TAKEN, lines)

@@ -154,6 +154,6 @@ pub(crate) fn sync_data(file: &File) -> io::Result<()> {
 
 /// Whether a file was not opened because it is a symbolic link.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
-    // FreeBSD reports EMLINK.
+    // FreeBSD reports EMLINK instead of ELOOP.
     matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::MLINK))
 }

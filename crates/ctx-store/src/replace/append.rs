@@ -255,16 +255,16 @@ const LONGEST_LINE: u64 = 64 << 20;
 
 /// What an interrupted addition left after the old bytes of the file.
 enum AppendState {
-    /// No bytes that must be removed.
+    /// The addition left no bytes that must be removed.
     Nothing,
-    /// A part of the added lines, at the end of the file.
+    /// The addition left a part of its lines at the end of the file.
     Part {
         /// The length of the file before the addition.
         old: u64,
         /// The modification time of the file before the addition.
         modified: Option<SystemTime>,
     },
-    /// A part of the added lines in this range, with other bytes after it.
+    /// The addition left a part of its lines in this range, and other bytes follow.
     PartAndMore(Range<u64>),
 }
 
@@ -394,10 +394,10 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
     Some((head, bytes))
 }
 
-/// Finds where an agent's line begins that directly follows a part of our addition, without a line
-/// end. Our part starts at `old`. The first bytes of the agent's line may equal our next bytes, so
-/// comparing bytes is not enough: our part ends where a complete JSON object begins. Returns `None`
-/// if none of our bytes are there, or if it is unclear where they end.
+/// Finds where an agent's line begins that follows a part of our addition without a line end in
+/// between. Our part starts at `old`. The first bytes of the agent's line may equal our next bytes,
+/// so comparing bytes is not enough: our part ends where a complete JSON object begins. Returns
+/// `None` if none of our bytes are there, or if it is unclear where they end.
 fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
     let path = &live.path;
     let mut file = &live.file;

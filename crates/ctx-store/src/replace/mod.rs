@@ -110,7 +110,7 @@ impl Store {
         if let Some(exception) = exception {
             exception.check(&draft.sha256)?;
         }
-        // The file is locked, so no other run needs these second names now.
+        // The file is locked, so no other run still needs these second names.
         for link in live.second_names()? {
             fs::remove_file(&link).or_cannot("remove", &link)?;
         }
@@ -159,8 +159,8 @@ impl Store {
 
     /// Commits the snapshot of the current content, then calls `first` and `change`. `change`
     /// changes the file and returns the number of bytes that it carried over, and the path of the
-    /// old file if that file stays. If one of the two fails, the snapshot is deleted again. If a
-    /// killed run left a snapshot of the same bytes, that older snapshot is deleted.
+    /// old file if that file stays. If `first` or `change` fails, the snapshot is deleted again. If
+    /// a killed run left a snapshot of the same bytes, that older snapshot is deleted.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -261,7 +261,7 @@ impl Replacement<'_> {
         Self { may_grow: false, ..self }
     }
 
-    /// Turns the copy into a snapshot, then puts the new content into the file. If this fails, no
+    /// Turns the copy into a snapshot, then puts the new content into the file. After a failure, no
     /// snapshot is left.
     pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome> {
         let Ok(done) = self.commit_after(new, || Ok::<(), Infallible>(()))?;
@@ -269,7 +269,7 @@ impl Replacement<'_> {
     }
 
     /// Does the same as [`Replacement::commit`], with a step in between: once the snapshot exists,
-    /// `first` writes other files that belong to the new content, such as memory files. If it
+    /// `first` writes other files that belong to the new content, such as memory files. If `first`
     /// fails, the session file is not changed.
     pub fn commit_after<E>(
         self,
@@ -308,7 +308,8 @@ fn not_saved(path: &Path, error: StoreError) -> StoreError {
 pub struct NewContent<'a> {
     /// A reader of all bytes of the content.
     pub reader: &'a mut dyn Read,
-    /// The sha256 of these bytes. It is checked while they are read, and again in the written file.
+    /// The sha256 of these bytes. The hash is checked while the content is read, and again in the
+    /// written file.
     pub sha256: &'a str,
     /// The name of the operation in the audit log: `rollback`.
     pub operation: &'static str,

@@ -176,10 +176,10 @@ impl Store {
         Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
     }
 
-    /// Finds the snapshot of the content before the last replacement of a file. Skips a snapshot of
-    /// exactly the current bytes. If the file does not begin with anything that a tool wrote, it
-    /// has been rewritten, and the newest replacement counts. A damaged snapshot that may be the
-    /// right one is an error.
+    /// Finds the snapshot of the content before the last replacement of a file. Snapshots of
+    /// exactly the current bytes are skipped. If the file does not begin with anything that a tool
+    /// wrote, it has been rewritten, and the newest replacement counts. It is an error if a damaged
+    /// snapshot may be the right one.
     ///
     /// Also returns the hashes of the file's beginning. The rest of a rollback uses them, so that
     /// it reads the file only twice: here, and again under the lock, because an agent may append
@@ -301,7 +301,7 @@ impl Restore<'_> {
 /// The snapshots that belong to a file.
 pub struct OfFile {
     /// The snapshots under the session id in the file and those taken at its path. If there are
-    /// none, the snapshots of the session that matches the file's content.
+    /// none, the snapshots of the session whose content matches the file.
     pub catalog: Catalog,
     /// The path at which the snapshots were taken, if only the content shows that they belong to
     /// this file.
@@ -407,7 +407,7 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
 /// Lines that others have appended to a session file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Appended {
-    /// The id of the snapshot after which they were appended.
+    /// The id of the snapshot after which the lines were appended.
     pub since: String,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
@@ -415,7 +415,7 @@ pub struct Appended {
     pub bytes: u64,
 }
 
-/// `2 lines, 24 bytes that were appended since ID`.
+/// Formats the lines as `2 lines, 24 bytes that were appended since ID`.
 impl fmt::Display for Appended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (lines, bytes) = (counted(self.lines, "line"), counted(self.bytes, "byte"));
@@ -527,14 +527,14 @@ mod restore_tests {
         restore(&bench, &one, SnapshotChoice::Named("latest")).expect("its own");
         restore(&bench, &other, SnapshotChoice::Named("latest")).expect("its own");
         assert_eq!((text(&one), text(&other)), (first.clone(), second));
-        // The other copy was replaced later.
+        // The other copy was replaced after this one, but the undo concerns only this one.
         restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
         assert_eq!(text(&one), TOLD);
         restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
         assert_eq!(text(&one), first);
         let asked = restore(&bench, &one, SnapshotChoice::Named(&of_other));
         assert!(matches!(asked, Err(StoreError::OtherFile { .. })));
-        // A third copy, which has no snapshot.
+        // A third copy has no snapshot of its own.
         let third = bench.file("c.jsonl", TOLD);
         for wanted in [SnapshotChoice::Named("latest"), SnapshotChoice::Undo(Some(&third))] {
             let none = restore(&bench, &third, wanted);

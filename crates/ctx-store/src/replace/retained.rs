@@ -128,8 +128,8 @@ impl Store {
         fs::remove_file(retained).or_cannot("remove", retained)
     }
 
-    /// Takes a snapshot of what others wrote to a file that is about to replace, or has replaced,
-    /// the session file `live`. If a read fails, the error names `name`.
+    /// Takes a snapshot of what other processes wrote to a file that is about to replace, or has
+    /// replaced, the session file `live`. If a read fails, the error names `name`.
     pub(crate) fn save_late(
         &self,
         session: &SessionId,

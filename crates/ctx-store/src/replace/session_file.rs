@@ -56,7 +56,7 @@ impl SessionFile {
     }
 
     /// Opens a file that could be replaced. Refuses anything that is not a regular file, a file
-    /// with several names, and a file in a store. Locks and writes nothing.
+    /// with several names, and a file in a store. Does not lock the file or write anything.
     pub fn open_replaceable(path: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let file = Self::open(path)?;
@@ -66,8 +66,8 @@ impl SessionFile {
         Ok(file)
     }
 
-    /// Refuses a file that another process has locked or has open for writing. Holds the lock until
-    /// this value is dropped.
+    /// Refuses a file that another process has locked or has open for writing. The lock is held
+    /// until this value is dropped.
     pub fn refuse_users(&self) -> Result<()> {
         self.lock()?;
         self.keep_writers_out().map(drop)
@@ -83,7 +83,7 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Opens another handle for reading, at the start of the file.
+    /// Returns another handle to the open file, which shares its position.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
@@ -182,9 +182,9 @@ impl Store {
         Ok((bytes, self.known(session, Some(&source), &sha256)))
     }
 
-    /// Refuses a file that a program other than the tools changed less than `min_idle` ago. A time
-    /// in the future counts as now. If only the file's content can show who changed it, returns the
-    /// check to the caller, which may read the whole file anyway.
+    /// Refuses a file that a program other than the tools changed less than `min_idle` ago. A
+    /// modification time in the future counts as now. If only the file's content can show who
+    /// changed it, returns the check to the caller, which may read the whole file anyway.
     pub(crate) fn refuse_unless_idle(
         &self,
         live: &SessionFile,

@@ -78,8 +78,8 @@ pub(crate) fn swap(
     if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
         drop((writers_wait, all_wait));
         let saved = save_foreign_files(store, before, &content, (path, &old), others);
-        // That the session may have changed is more important than an unsaved foreign file, so
-        // report the former.
+        // Report the error about the session, because a session that may have changed matters more
+        // than an unsaved foreign file.
         return Err(match saved {
             Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
             _ => error,

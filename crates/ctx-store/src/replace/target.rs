@@ -48,7 +48,7 @@ impl Destination {
             && !meta.is_file()
             && !meta.is_dir()
         {
-            // Such a target cannot be changed in place, and opening a FIFO would block.
+            // A device or a pipe cannot be changed in place, and opening a FIFO would block.
             return match input_at(&meta) {
                 Some(_) => SessionFile::open(path).map(|_| Self::Stream),
                 None => Ok(Self::Stream),
@@ -83,9 +83,9 @@ fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
 /// What happens to lines that an agent appends while the new session is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// They are carried over to the end of the new session.
+    /// Appended lines are carried over to the end of the new session.
     Follows,
-    /// They stop the replacement, because no line may follow the output.
+    /// Appended lines stop the replacement, because no line may follow the output.
     Stops,
 }
 
@@ -125,8 +125,8 @@ impl Store {
     }
 
     /// Begins to replace a session that is not the input, as far as the tool knows, or whose
-    /// replacement a dry run only previews. Locks nothing. Refuses unsuitable files now, before the
-    /// work starts. If no session is named, uses the id in the file.
+    /// replacement a dry run only previews. Does not lock the session. Refuses unsuitable files
+    /// now, before the work starts. If no session is named, uses the id in the file.
     pub fn replace_other(
         &self,
         path: &Path,

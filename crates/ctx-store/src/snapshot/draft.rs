@@ -56,9 +56,9 @@ pub struct Draft<'a> {
 /// A committed snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Its id.
+    /// The id of the snapshot.
     pub id: SnapshotId,
-    /// Its commit record.
+    /// The commit record of the snapshot.
     pub meta: Meta,
     /// The fingerprint of the bytes.
     pub(crate) fingerprint: u128,
@@ -78,7 +78,7 @@ impl Snapshot {
 
 /// What is measured while the bytes are copied.
 pub(crate) struct Measured {
-    /// The unfinished sha256 of all bytes so far. It can be continued with bytes that will be
+    /// The unfinished sha256 of all bytes so far. The hash can be continued with bytes that will be
     /// appended.
     pub(crate) hasher: Context,
     fingerprint: Xxh3,
@@ -199,8 +199,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Does the same as [`Draft::commit`], but returns a failure that followed the commit together
-    /// with the snapshot.
+    /// Does the same as [`Draft::commit`], but if a step after the commit fails, returns both the
+    /// snapshot and the error.
     pub(crate) fn take(
         mut self,
         session: &SessionId,
@@ -309,7 +309,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Waits for the numbers of lines and messages. Counts them now if no thread does.
+    /// Waits for the numbers of lines and messages. If no thread counts them, counts them now.
     pub(crate) fn tally(&self) -> Result<Tally> {
         let counted = match self.tally.as_ref().map(Receiver::recv) {
             Some(Ok(counted)) => counted,
@@ -423,9 +423,9 @@ impl Saved {
 
 /// The file of an earlier snapshot with the same bytes.
 pub(crate) struct EqualBytes {
-    /// The earlier snapshot.
+    /// The id of the earlier snapshot.
     pub(crate) id: SnapshotId,
-    /// The packed file, if the bytes are packed.
+    /// The length and hash of the packed file; `None` if the bytes are plain.
     pub(crate) packed: Option<FileHash>,
 }
 
@@ -522,7 +522,7 @@ mod reuse_tests {
         assert_eq!(meta.tokens.as_ref().map(|tokens| tokens.count), Some(7));
         assert_eq!(meta.saved_again, Some(bench.store.now()));
         assert!(bench.store.check_audit_log().expect("a log").is_empty());
-        // Packed bytes count as well.
+        // Bytes that were packed meanwhile are recognized as well.
         assert_eq!(bench.store.pack(&entries).packed.len(), 1);
         assert!(is_again(&save(&bench, &path, None).expect("saved")));
     }
@@ -537,7 +537,7 @@ mod reuse_tests {
         let other = bench.file("other.jsonl", "1\n");
         assert!(is_new(&other), "another file");
         assert!(is_new(&path), "the newest one is of another file");
-        // A damaged snapshot.
+        // Damage the newest snapshot.
         let taken = save(&bench, &path, None).expect("saved").snapshot().id.clone();
         let data = bench.store.data_path(&taken);
         fs::remove_file(&data).expect("removed");

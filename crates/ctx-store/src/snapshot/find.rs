@@ -78,7 +78,7 @@ impl Catalog {
     /// start of an id, of the time in an id, or of a sha256 (at least 6 digits).
     ///
     /// Digits are always a number; a hash without letters needs `sha256:`. A day means the snapshot
-    /// taken on it, a time means the newest snapshot taken by then.
+    /// taken on that day; a time means the newest snapshot taken by then.
     pub fn find(&self, wanted: &str) -> Result<&Entry> {
         if wanted == "latest" {
             let newest = self.newest_by(|_| true);

@@ -22,17 +22,17 @@ pub(crate) const META_FORMAT: u32 = 1;
 /// read.
 pub(crate) const PACKED_FORMAT: u32 = 2;
 
-/// The commit record of a snapshot. It is written after the bytes: a snapshot exists only if this
-/// file exists and matches the bytes.
+/// The commit record of a snapshot. The record is written after the bytes: a snapshot exists only
+/// if its record exists and matches the bytes.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// The format number of this file.
     pub format: u32,
-    /// The id `{session}-{time}-{number}`. It is also the stem of the file name, so renamed or
+    /// The id `{session}-{time}-{number}`. The id is also the stem of the file name, so renamed or
     /// swapped files are noticed.
     pub id: String,
-    /// The session.
+    /// The session to which the snapshot belongs.
     pub session: String,
     /// The number in the id, which gives the order of the snapshots.
     pub sequence: u64,
@@ -49,7 +49,7 @@ pub struct Meta {
     /// The length and hash of the new content, if the snapshot was taken before a replacement. If
     /// the session file begins with that content, the replacement happened.
     pub replaced_by: Option<FileHash>,
-    /// The number of bytes.
+    /// The number of bytes of the session.
     pub bytes: u64,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
@@ -80,7 +80,7 @@ pub struct Meta {
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum SnapshotKind {
-    /// A user or a tool asked for it.
+    /// A user or a tool asked for the snapshot.
     Snapshot,
     /// A rollback was about to replace the file.
     PreRollback,
@@ -88,7 +88,7 @@ pub enum SnapshotKind {
     PreCompact,
     /// Another process had written to a file after its replacement.
     Late,
-    /// Unknown, because its commit record was lost and was written again.
+    /// The reason is unknown, because the commit record was lost and was written again.
     Adopted,
 }
 
@@ -107,7 +107,7 @@ impl SnapshotKind {
 /// The length and hash of the new content of a session file, or of a packed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHash {
-    /// The number of bytes.
+    /// The length of the file in bytes.
     pub bytes: u64,
     /// The sha256 of the bytes, in hex digits.
     pub sha256: String,
@@ -126,11 +126,11 @@ pub struct Tokens {
 /// file name may have 255 bytes in total.
 const LONGEST_NAME: usize = 220;
 
-/// The mark in the names of replaced files. It follows a dot and the target's name.
+/// The mark in the names of replaced files. The mark follows a dot and the target's name.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
-/// The second name of a replaced file, `.NAME.ctx-old-SEQUENCE`. It is hidden, so that no agent
-/// takes the file for a session.
+/// The second name of a replaced file, `.NAME.ctx-old-SEQUENCE`. The name is hidden, so that no
+/// agent takes the file for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
     let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
@@ -163,8 +163,8 @@ impl Meta {
         self.retained_paths().is_some_and(|(_, retained)| file_id(&retained).is_ok())
     }
 
-    /// Whether this is a snapshot of the file whose real path is `path`. False for a snapshot of
-    /// stdin.
+    /// Whether this is a snapshot of the file whose real path is `path`. Returns false for a
+    /// snapshot of stdin.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         let source = self.source.as_deref();
         source.is_some_and(|source| Path::new(source) == path)

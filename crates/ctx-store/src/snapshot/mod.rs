@@ -113,7 +113,7 @@ impl Store {
         }
         catalog.entries.sort_by(|one, other| one.id.cmp(&other.id));
         catalog.uncommitted.sort();
-        // A snapshot may have both plain and packed bytes.
+        // A snapshot may have both plain and packed bytes, so its id may be listed twice.
         catalog.uncommitted.dedup();
         Ok(catalog)
     }
@@ -138,7 +138,7 @@ impl Store {
         self.check_size(id, &meta).map(|()| meta)
     }
 
-    /// Reads a commit record. Its bytes may be missing.
+    /// Reads a commit record. The bytes of the snapshot may be missing.
     pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let bytes = bytes_of_meta(&self.meta_path(id))
             .map_err(|error| Flaw::of(&error, format!("{id}{META}: {error}")))?;
@@ -253,7 +253,8 @@ pub struct Usage {
     pub trash_bytes: u64,
 }
 
-/// The bytes of all files in a folder. Follows no links; files that vanish meanwhile do not count.
+/// The bytes of all files in a folder. Links are not followed, and files that vanish meanwhile do
+/// not count.
 fn length_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in WalkDir::new(folder) {
@@ -299,7 +300,7 @@ mod usage_tests {
     use super::Usage;
     use crate::tests::Bench;
 
-    /// A missing store has size zero. Otherwise each file counts.
+    /// A missing store has size zero; otherwise every file counts.
     #[test]
     fn the_room_is_that_of_the_files() {
         let bench = Bench::new();

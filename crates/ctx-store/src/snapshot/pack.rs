@@ -1,9 +1,9 @@
 //! Packing: compresses the bytes of older snapshots to zstd files.
 //!
 //! The packed file is written in `tmp/`, flushed, unpacked again and compared with the hash of the
-//! snapshot. Then it gets its name, then meta.json records it, and only then the plain file is
-//! removed. Each step is on the disk before the next one begins. So wherever a run stops, one of
-//! the two files is complete, and the next run finishes the work.
+//! snapshot. Then the packed file gets its name, meta.json records it, and only after that is the
+//! plain file removed. Each step is on the disk before the next one begins. So wherever a run
+//! stops, one of the two files is complete, and the next run finishes the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
@@ -52,7 +52,7 @@ pub struct Packing {
 pub struct PackReport {
     /// The snapshots that this run packed, or would pack in a dry run.
     pub packed: Vec<(SnapshotId, Packing)>,
-    /// The failures. Their snapshots are unchanged.
+    /// The errors of snapshots that could not be packed. These snapshots are unchanged.
     pub failed: Vec<StoreError>,
 }
 

@@ -20,7 +20,8 @@ use crate::trash::removal::StoreItem;
 pub enum Repaired {
     /// This many unfinished files of killed runs were removed.
     Reaped(usize),
-    /// The chain of the audit log was broken. The log was moved to this path, and a new one begun.
+    /// The chain of the audit log was broken. The log was moved to this path, and a new one was
+    /// begun.
     LogSetAside(PathBuf),
     /// Bytes that had no commit record got a new one.
     Adopted(SnapshotId),
@@ -181,7 +182,7 @@ impl Repair<'_> {
     }
 
     /// Writes a commit record for bytes without one, if the audit log has their hash or has no hash
-    /// for this snapshot. Bytes with a different hash are damaged.
+    /// for this snapshot. If the log has a different hash, the bytes are damaged.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! The bytes of a snapshot, plain or packed. All code that reads them uses this module.
+//! The bytes of a snapshot, plain or packed. All code that reads the bytes of a snapshot uses this
+//! module.
 //!
 //! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
 //! file that `zstdcat` can read. At any moment, at least one of the two is complete. Both exist
@@ -22,7 +23,7 @@ use crate::store::Store;
 /// bytes, is refused.
 const LARGEST_WINDOW: u32 = 27;
 
-/// A reader of the bytes of a snapshot, plain or packed, from the start.
+/// A reader that returns the bytes of a snapshot from the start, whether they are plain or packed.
 pub struct SnapshotBytes {
     kept: Kept,
     /// The most bytes to read after unpacking: one more than were saved, if that number is known.

@@ -256,7 +256,7 @@ fn a_write_that_fails_leaves_nothing() {
 }
 
 /// L2: an agent that writes in the middle of our write keeps its line, and we do not continue after
-/// it. The next run separates the two.
+/// it. The next run separates the agent's line from our part.
 #[test]
 fn a_line_behind_a_part_of_ours_is_not_cut() {
     for written in ENDS[1..ENDS.len() - 1].iter().copied() {
@@ -304,7 +304,8 @@ fn a_reader_hinders_nobody() {
     assert_eq!(text(&path), format!("{OLD}{LINES}"));
 }
 
-/// C11: wherever a run is killed, the next one finds only the old lines, or all of the new ones.
+/// C11: wherever a run is killed, the next run leaves either only the old lines, or the old lines
+/// and all new ones.
 #[test]
 fn what_a_killed_run_has_begun_is_cut_off() {
     for written in ENDS {
@@ -443,7 +444,7 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     begin(0).expect("nobody asked");
     bench.wait_days(1);
     begin(600).expect("yesterday");
-    // A time in the future counts as now.
+    // A modification time in the future counts as now.
     bench.wait_days(-3);
     begin(600).expect_err("in two days");
     // A tool's own write is no sign of a running agent; a later write by another program is.

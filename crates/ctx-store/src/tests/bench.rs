@@ -86,7 +86,7 @@ impl Store {
 }
 
 impl Replacement<'_> {
-    /// Appends lines, without a step before that.
+    /// Appends lines without running another step first.
     pub(crate) fn append(self, addition: Addition<'_>) -> Result<ReplaceOutcome, StoreError> {
         let Ok(done) = self.append_after(addition, || Ok::<(), Infallible>(()))?;
         Ok(done)

@@ -144,7 +144,7 @@ fn a_file_that_comes_between_two_exchanges_stays() {
     }
 }
 
-/// An agent appends to our file before it is removed again.
+/// An agent appends to our file, which is in place for a moment, before the file is removed again.
 #[test]
 fn a_line_in_a_file_that_is_taken_back_is_kept() {
     let bench = Bench::new();

@@ -175,7 +175,7 @@ fn an_open_that_was_under_way_loses_nothing() {
 }
 
 /// L6: at the moment of the exchange, an agent overwrites the last line of a session in place, as
-/// agents do that show an answer while it grows. The line is newer than the snapshot.
+/// agents do that show an answer while it grows. The overwritten line is newer than the snapshot.
 #[test]
 fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
     for last in ["final\n", "a longer one\n", "x\n"] {
@@ -201,7 +201,7 @@ fn a_line_that_is_edited_after_it_was_carried_over_is_kept() {
 }
 
 /// L4: an agent stops in the middle of a line, with the old file open, for longer than the tool
-/// waits. The line of another agent is not glued to that half line.
+/// waits. The line of another agent is not joined to that half line.
 #[test]
 fn half_a_line_is_not_put_before_the_line_of_another() {
     let bench = Bench::new();

@@ -29,7 +29,7 @@ pub(crate) fn around_exchanges(acts: impl IntoIterator<Item = impl Into<Option<A
     ACTS.with_borrow_mut(|all| *all = acts.into_iter().map(Into::into).collect());
 }
 
-/// A moment that [`around_exchanges`] counts.
+/// Marks a moment at which the next event of [`around_exchanges`] happens.
 pub(crate) fn moment() {
     let act = ACTS.with_borrow_mut(VecDeque::pop_front);
     if let Some(act) = act.flatten() {

@@ -17,7 +17,7 @@ use crate::trash::removal::StoreItem;
 /// An item in the trash.
 #[derive(Clone, Debug)]
 pub struct Trashed {
-    /// The item.
+    /// The removed snapshot or offloaded file.
     pub item: StoreItem,
     /// When the item was moved to the trash; the latest time if that happened several times.
     pub removed: DateTime<Utc>,

@@ -57,7 +57,7 @@ const AT_A_TIME: usize = 500;
 /// A removal in progress, with its records in the audit log.
 pub(crate) struct Removal<'a> {
     store: &'a Store,
-    /// The session, if everything is removed from one session only.
+    /// The session whose items are removed; `None` if they may belong to several sessions.
     session: Option<&'a SessionId>,
     /// The operation in the audit log; `None` if the disk is full.
     operation: Option<Operation>,

@@ -135,8 +135,8 @@ impl Store {
         }
         for path in &trashed.meta {
             bring(path)?;
-            // With its meta.json in place, the snapshot exists again, so a failure now only makes
-            // that uncertain.
+            // From here on, the snapshot exists again, because its meta.json is in place; a failure
+            // now only makes that uncertain.
             sync_dir(&folder).map_err(|error| error.after("undelete"))?;
         }
         Ok(())

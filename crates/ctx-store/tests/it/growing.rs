@@ -37,7 +37,7 @@ impl Session {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        // The generator of Numerical Recipes, so that every run makes the same session.
+        // Use the random generator of Numerical Recipes, so that every run makes the same session.
         self.random = self
             .random
             .wrapping_mul(6_364_136_223_846_793_005)

@@ -64,7 +64,7 @@ impl Bench {
         draft.commit(session, SnapshotKind::Snapshot).expect("commits")
     }
 
-    /// Brings back the items in the trash that `wanted` names.
+    /// Brings back the item in the trash that `wanted` names.
     fn undelete(&self, wanted: &str) -> Result<StoreItem, StoreError> {
         let item = self.store.find_deleted(None, wanted)?;
         undelete(&self.store, &item).map(|()| item)

@@ -118,7 +118,7 @@ fn a_number_that_names_no_snapshot_names_nothing() {
     }
 }
 
-/// Damages the files of two snapshots.
+/// A function that damages the files of two snapshots.
 type Damage = fn(&Path, &Path, &Path, &Path);
 
 /// C10: bytes and commit records that are damaged, truncated, swapped or edited are found and never
