@@ -333,7 +333,8 @@ mod tests {
     }
 
     proptest! {
-        /// Words of the query between blanks are also words of the text.
+        /// Every certain word of a query is a word of each text that contains the query between
+        /// separators.
         #[test]
         fn no_text_that_holds_it_lacks_a_certain_word(
             query in "[a-cA-C0-9._/ 名单-]{1,12}",

@@ -339,7 +339,7 @@ mod tests {
     }
 
     proptest! {
-        /// For any text, a word equals the text at its position.
+        /// For any text, the position of each word is within the text.
         #[test]
         fn places_are_within_the_text(text in "\\PC{0,40}") {
             each_word(&text, |range, word| {

@@ -90,7 +90,7 @@ pub enum StoreError {
     NothingToUndo,
     /// The snapshot to restore is damaged, or damage to another snapshot hides which one to
     /// restore.
-    #[error("nothing is undone: snapshot {id} is damaged: {why}")]
+    #[error("nothing was undone: snapshot {id} is damaged: {why}")]
     UndoDamaged {
         /// The id of the damaged snapshot.
         id: String,
@@ -128,7 +128,7 @@ pub enum StoreError {
     #[error("cannot read every transcript that may name offloaded files: {0}")]
     Unsearchable(String),
     /// The store's path is not UTF-8, so a session cannot name files in it.
-    #[error("{}: a transcript cannot name a path that is not UTF-8", .0.display())]
+    #[error("{}: the path is not UTF-8, so no transcript can name files in it", .0.display())]
     NotUtf8(PathBuf),
     /// The file was not replaced, because no snapshot of its content could be taken.
     #[error("{} was not changed, because its content could not be saved: {source}", path.display())]

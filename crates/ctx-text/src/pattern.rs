@@ -98,7 +98,7 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
 /// A pattern that ignores case becomes one for texts in lower case, because a single letter is
 /// compiled faster than a class of two.
 fn for_ascii_texts(pattern: &str) -> String {
-    assert!(!pattern.contains("(?-i"), "case is ignored throughout or nowhere");
+    assert!(!pattern.contains("(?-i"), "a pattern must ignore case either everywhere or nowhere");
     let in_lower_case = pattern.strip_prefix(IGNORES_CASE);
     let mut ascii = String::with_capacity(pattern.len());
     let mut is_escaped = false;
@@ -209,7 +209,10 @@ impl Matcher {
 struct Automaton {
     dfa: DFA,
     /// The states so far, which all threads share unless they search at the same time.
-    #[expect(clippy::vec_box, reason = "each search takes a cache out, and it is large")]
+    #[expect(
+        clippy::vec_box,
+        reason = "each search moves a cache out of the list, and a cache is large"
+    )]
     caches: Mutex<Vec<Box<Cache>>>,
 }
 

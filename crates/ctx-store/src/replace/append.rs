@@ -229,7 +229,7 @@ impl SessionFile {
 }
 
 #[cfg(not(test))]
-#[allow(clippy::unnecessary_wraps)] // A test can make it fail.
+#[allow(clippy::unnecessary_wraps)] // Tests use a version that can fail.
 fn part(wanted: &[u8]) -> io::Result<&[u8]> {
     Ok(wanted)
 }

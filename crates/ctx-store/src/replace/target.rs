@@ -59,10 +59,10 @@ impl Destination {
         let output = OutputTarget::look(path)?;
         let Some(there) = output.file() else { return Ok(Self::Plain(output)) };
         let input = input_at(there);
-        if input.is_none() && !is_session(path, temp).or_cannot("read what is there", path)? {
+        if input.is_none() && !is_session(path, temp).or_cannot("read the existing file", path)? {
             return Ok(Self::Plain(output));
         }
-        let path = fs::canonicalize(path).or_cannot("read what is there", path)?;
+        let path = fs::canonicalize(path).or_cannot("read the existing file", path)?;
         Ok(Self::Session { path, input })
     }
 }

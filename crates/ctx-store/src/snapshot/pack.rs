@@ -189,7 +189,7 @@ impl Store {
         let unpacked = open_plain(temp.path()).and_then(Decoder::new);
         let unpacked = unpacked.and_then(|mut unpacked| hash(&mut unpacked));
         if unpacked.or_cannot("read", temp.path())? != meta.sha256 {
-            let other = io::Error::other("unpacking it does not return the packed bytes");
+            let other = io::Error::other("unpacking the file does not return the original bytes");
             return Err(other).or_not_written(temp.path());
         }
         Ok((temp, packed))

@@ -159,7 +159,7 @@ fn undo_stops_at_a_damaged_snapshot() {
         let error = undone(&bench, &path).expect_err(what);
         let said = error.to_string();
         assert!(said.contains(&newest.id.to_string()), "{what}: {said}");
-        assert!(said.contains("nothing is undone"), "{what}: {said}");
+        assert!(said.contains("nothing was undone"), "{what}: {said}");
     }
 }
 
