@@ -114,7 +114,7 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
         return None;
     }
     let mut end = run(bytes, is_letter);
-    // The last line is shorter than the others.
+    // The last line of an encoded key is shorter than the other lines.
     let mut line = end;
     while line >= 60
         && let Some(length) = line_end(&bytes[end..])

@@ -1,10 +1,10 @@
 //! Removes secrets from text before it leaves a session in a summary, a memory file or a request.
 //!
 //! The scan is written by hand, without regular expressions, because it runs over every text that
-//! leaves a session, even in tools that must start in a few milliseconds. It takes linear time. It
-//! recognizes keys by the prefix or the frame that their vendor gives them (`keys`), and random
-//! strings by their characters (`value`). It recognizes other values by the name before them
-//! (`named`), by their place on a command line, in a request or in a file (`forms`), or by the
+//! leaves a session, even in tools that must start in a few milliseconds. The scan takes linear
+//! time. The scan recognizes keys by the prefix or the frame that their vendor gives them (`keys`),
+//! and random strings by their characters (`value`). Other values are recognized by the name before
+//! them (`named`), by their place on a command line, in a request or in a file (`forms`), or by the
 //! sentence that announces them (`prose`). Vendors, names, flags and words are in `rules.txt`.
 //!
 //! The scan is a safety net and not a proof: a secret that looks like prose passes.
@@ -78,8 +78,8 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
             Step::Pass => continue,
             Step::Word => {
                 let end = at + run(&bytes[at..], is_word);
-                // Skip the rest of the word, unless the word begins with the letter of an escape
-                // such as `\n`, because only then may a secret begin inside it.
+                // Skip the rest of the word, unless a backslash precedes it: a secret may begin
+                // after the letter of an escape such as `\n`.
                 if start == 0 || bytes[start - 1] != b'\\' {
                     at = end;
                 }

@@ -1,6 +1,6 @@
 //! Secrets that a sentence announces: `my password is …`, `set the password to …`.
 //!
-//! An ordinary word does not look like a secret. It counts as one only if a short sentence
+//! An ordinary word does not look like a secret. A word counts as a secret only if a short sentence
 //! announces it so clearly that it must be a password (`the password is swordfish`), if the word
 //! ends that sentence, and if it is not a word that describes passwords.
 

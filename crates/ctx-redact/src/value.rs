@@ -2,7 +2,7 @@
 //!
 //! The character classes and the entropy of a string show whether it is random. In words, paths and
 //! names, several characters in a row are of the same class; a random string changes between
-//! capitals, small letters and digits at nearly every second character. These are the thresholds:
+//! capitals, small letters and digits at nearly every second character. The thresholds are:
 //!
 //! | | announced by a name (`…_key=`) | alone in a text |
 //! |---|---|---|

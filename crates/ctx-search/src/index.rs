@@ -68,7 +68,7 @@ impl SearchIndex {
 }
 
 /// Loads the index in the folder; `None` if it is missing, damaged or of another version. Checks
-/// all files against their checksums, because a damaged index may return wrong hits. This takes
+/// all files against their checksums, because a damaged index may return wrong hits. Checking takes
 /// about a millisecond for each 5 MB.
 fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     let index = Index::open_in_dir(folder).ok()?;
@@ -123,8 +123,8 @@ fn each_file(
     Ok(())
 }
 
-/// The version of the index. It must be raised whenever the same text would get other words or
-/// fields.
+/// The version of the index. The version must be raised whenever the same text would get other
+/// words or fields.
 const VERSION: u32 = 2;
 
 /// The sources in the index, which are stored with each commit.

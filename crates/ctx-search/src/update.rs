@@ -27,8 +27,8 @@ pub struct Changes<E> {
     pub read: usize,
     /// The number of sources that were removed, including those that were read again.
     pub forgotten: usize,
-    /// Sources that could not be read, each with the error. They are not searched, and the next
-    /// update tries to read them again.
+    /// Sources that could not be read, each with the error. Unread sources are not searched, and
+    /// the next update tries to read them again.
     pub failed: Vec<(Source, E)>,
 }
 
@@ -37,7 +37,7 @@ pub struct Changes<E> {
 struct Plan {
     /// The numbers of sources to remove.
     gone: HashSet<u64>,
-    /// The sources to read, by group. With each group are the numbers of those of its sources that
+    /// The sources to read, by group. Each group also has the numbers of those of its sources that
     /// stay in the index.
     groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
 }
@@ -193,7 +193,8 @@ impl SearchIndex {
             Ok(results)
         };
         thread::scope(|scope| {
-            // This thread works as well. If no other thread can be started, it does all the work.
+            // The current thread works as well. If no other thread can be started, it does all the
+            // work.
             let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
             let running: Vec<_> = (1..threads).map_while(start).collect();
             let mut results = vec![worker()];
@@ -235,7 +236,8 @@ impl SearchIndex {
     }
 }
 
-/// The hash of a document's role and text. It must be the same in every run, because it is stored.
+/// The hash of a document's role and text. The hash must be the same in every run, because it is
+/// stored.
 fn hash_of(document: &Document) -> u64 {
     use ring::digest::{Context, SHA256};
     let mut hash = Context::new(&SHA256);

@@ -215,7 +215,8 @@ fn a_second_run_searches_what_is_there() {
     assert!(matches!(third, Err(SearchError::Busy)));
 }
 
-/// Unreadable sources are reported, the others are searched, and the next run tries again.
+/// Unreadable sources are reported, the other sources are searched, and the next run tries again to
+/// read them.
 #[test]
 fn a_source_that_fails_is_told_each_time() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -244,7 +245,7 @@ fn filters_confine_and_the_newest_comes_first() {
     texts.update(&mut index);
     let with = |filter: Filter| places(&search(&index, "port", &filter, 10));
     let all = with(Filter::default());
-    // The first occurrence is ranked above the others.
+    // The document in which the query occurs first is ranked highest.
     assert_eq!(all, ["demo-1:1", "demo-1:3", "demo-1:2", "a.md:1"]);
     let one = |change: fn(&mut Filter)| {
         let mut filter = Filter::default();

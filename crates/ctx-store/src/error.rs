@@ -166,8 +166,8 @@ pub enum StoreError {
         id: String,
         /// The file from which the snapshot was taken.
         taken_of: String,
-        /// Whether the file from which the snapshot was taken is gone. If it is gone, `path` may be
-        /// the same session under another name.
+        /// Whether the file from which the snapshot was taken is gone. If that file is gone, `path`
+        /// may be the same session under another name.
         is_gone: bool,
     },
     /// The clock is far ahead of every time that the store has recorded; nothing was removed.

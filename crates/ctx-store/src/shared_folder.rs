@@ -2,7 +2,7 @@
 //!
 //! A lock on the folder keeps other runs of the tools out, but an editor takes no lock. So the
 //! commit exchanges the old and the new version in one step and checks the old version only
-//! afterwards: if it is not the one that was read, the two are exchanged back.
+//! afterwards: if the old version is not the one that was read, the two are exchanged back.
 //!
 //! This module also keeps the old versions of memory files that a consolidation replaces.
 
@@ -53,7 +53,7 @@ pub struct SharedFile {
 pub struct StagedFile {
     file: SharedFile,
     temp: TempFile,
-    /// The new content.
+    /// The new content of the file.
     bytes: Vec<u8>,
 }
 

@@ -38,7 +38,7 @@ pub struct Actor {
     pub flags: Vec<String>,
 }
 
-/// A store on disk. If it does not exist yet, the first write creates it.
+/// A store on disk. If the store does not exist yet, the first write creates it.
 pub struct Store {
     root: PathBuf,
     pub(crate) actor: Actor,
@@ -252,7 +252,8 @@ impl Store {
         self.root().join("index/sessions.jsonl")
     }
 
-    /// The folder of the search index. Its lock file has the same name with `.lock` at the end.
+    /// The folder of the search index. The lock file of the index has the same name with `.lock` at
+    /// the end.
     pub fn search_index(&self) -> PathBuf {
         self.root().join("index/search")
     }
@@ -381,7 +382,7 @@ struct Holder {
 
 impl StoreLock<'_> {
     /// The current time and the next number of the store. The number is higher than every number
-    /// assigned before, even if those snapshots are gone.
+    /// assigned before, even if the snapshots with those numbers are gone.
     pub(crate) fn next_stamp(&mut self) -> Result<Stamp> {
         let time = self.store.now();
         let last = match read_json::<Counter>(&self.file) {

@@ -1,6 +1,6 @@
 //! Dates and times as people write them: `2026-11-15`, `2026-11-15 10:30`, `yesterday 10:30`, `1
-//! week ago`. They are read as UTC, like the times in the names of snapshots, unless the text has
-//! an offset.
+//! week ago`. Dates and times are read as UTC, like the times in the names of snapshots, unless the
+//! text has an offset.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, TimeDelta, Utc, Weekday};
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
@@ -195,8 +195,8 @@ mod tests {
         (when.start, when.end)
     }
 
-    /// A date means the whole day, and a time without seconds means the whole minute. Both are in
-    /// UTC unless they have an offset.
+    /// A date means the whole day, and a time without seconds means the whole minute. Dates and
+    /// times are in UTC unless they have an offset.
     #[test]
     fn dates_and_times_of_iso_8601_are_read() {
         let minute = ("2026-11-15T10:30:00Z", "2026-11-15T10:30:59.999999Z");

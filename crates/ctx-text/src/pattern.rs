@@ -45,7 +45,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Takes the text of a file. Its lists are read on first use.
+    /// Takes the text of a file. The lists in the text are read on first use.
     pub const fn new(file: &'static str) -> Self {
         Self { file, lists: OnceLock::new() }
     }
@@ -91,9 +91,9 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
     lists
 }
 
-/// Returns a pattern over bytes that matches the same ASCII texts. Its automaton is built in a
-/// fraction of the time that a Unicode automaton takes. Characters outside ASCII become `0xFF`, a
-/// byte that is in no text.
+/// Returns a pattern over bytes that matches the same ASCII texts. The automaton for this pattern
+/// is built in a fraction of the time that a Unicode automaton takes. Characters outside ASCII
+/// become `0xFF`, a byte that is in no text.
 ///
 /// A pattern that ignores case becomes one for texts in lower case, because a single letter is
 /// compiled faster than a class of two.
@@ -177,8 +177,8 @@ impl Matcher {
     }
 
     /// Returns true if the pattern matches somewhere in a text. `has_hint` must return true for
-    /// each text that matches. It is called only until the pattern is compiled, because from then
-    /// on, matching is as fast as looking for hints.
+    /// each text that matches. `has_hint` is called only until the pattern is compiled, because
+    /// from then on, matching is as fast as looking for hints.
     pub fn is_match_if(&self, text: &str, has_hint: impl FnOnce(&str) -> bool) -> bool {
         let is_ascii = text.is_ascii();
         let is_for_others = !is_ascii && !self.pattern.is_ascii();
@@ -244,9 +244,9 @@ impl Automaton {
     }
 }
 
-/// A constant pattern that reports where it matches. It is meant for single short texts: it is
-/// compiled on first use, once for ASCII texts and once for other texts, and without some of the
-/// automata that make a [`Regex`] fast but slow to build.
+/// A constant pattern that reports where it matches. Such a pattern is meant for single short
+/// texts: it is compiled on first use, once for ASCII texts and once for other texts, and without
+/// some of the automata that make a [`Regex`] fast but slow to build.
 #[derive(Default)]
 pub struct LazyRegex {
     pattern: String,
@@ -423,9 +423,9 @@ impl Phrases {
 /// The number of values of [`pair`].
 const PAIRS: usize = 0x60 << 5;
 
-/// A number for the first two bytes of a text. Both cases of a letter have the same number. Signs
-/// and letters have different numbers: `.` is frequent in lists of phrases, and if it had the
-/// number of `n`, most places in a text would need a closer look.
+/// A number for the first two bytes of a text. The capital and the small form of a letter have the
+/// same number. Signs and letters have different numbers: `.` is frequent in lists of phrases, and
+/// if it had the number of `n`, most places in a text would need a closer look.
 #[inline]
 fn pair(first: u8, second: u8) -> usize {
     usize::from(first & 0x5F) << 5 | usize::from(second & 31)

@@ -157,7 +157,8 @@ pub struct Operation {
 
 #[derive(Serialize)]
 struct Record<'a> {
-    /// The sha256 of the previous line. This must be the first member of the record.
+    /// The sha256 of the previous line. The hash of the previous line must be the first member of
+    /// the record.
     prev: String,
     time: String,
     operation: &'a str,

@@ -35,8 +35,8 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 pub(crate) struct ClockRecord {
     /// The time of the last collection that believed the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// When the grace period of the items removed by that collection began. The grace began later
-    /// than `believed` if the clock was known to be slow.
+    /// When the grace of the items removed by the last collection that believed the clock began.
+    /// The grace began later than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
     /// A time that was doubted because it was too long after every recorded time.
@@ -217,7 +217,8 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
     }
 
-    /// Whether a run at this hour is stopped. Updates the clock record.
+    /// Whether a collection at this hour is stopped because the clock is doubted. Updates the clock
+    /// record.
     fn run(record: &mut ClockRecord, seen: &[i64], run: i64) -> bool {
         let seen: Vec<_> = seen.iter().copied().map(at).collect();
         let latest = seen.iter().copied().max();

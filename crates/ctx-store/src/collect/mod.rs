@@ -65,7 +65,8 @@ impl Action {
         self.into()
     }
 
-    /// The reasons to keep or remove the item; empty if the action needs no reason of its own.
+    /// The reasons to keep or remove the item; empty for an action that follows from the user's
+    /// command.
     pub fn reasons(&self) -> Vec<String> {
         match self {
             Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
@@ -181,8 +182,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Runs a collection without checking the clock. Empties the trash first, because that frees
-    /// space on a full disk. If a step fails, the others still run, and the failure is an error
-    /// only if nothing was removed.
+    /// space on a full disk. If a step fails, the other steps still run, and the failure is an
+    /// error only if nothing was removed.
     fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
         let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
@@ -284,7 +285,8 @@ impl<'a> Collector<'a> {
         open
     }
 
-    /// Decides which snapshots stay; `open` are those whose replaced files are still open.
+    /// Decides which snapshots stay; `open` lists the snapshots whose replaced files are still
+    /// open.
     fn discard_snapshots(&mut self, plan: &CollectPlan<'_>, open: &[SnapshotId]) -> Result<()> {
         let listed = self.store.now();
         let catalog = self.store.catalog(plan.session)?;

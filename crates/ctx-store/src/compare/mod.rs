@@ -168,8 +168,8 @@ impl<'a> Pairing<'a> {
         (count(old_kept), count(new_kept))
     }
 
-    /// Lists the differences in the order of the new session. A removed record comes before the one
-    /// that replaced it.
+    /// Lists the differences in the order of the new session. A removed record comes before the
+    /// record that replaced it.
     fn comparison(&self) -> Comparison {
         let (old_gaps, new_gaps) = self.gaps();
         let mut changes: Vec<((usize, bool, usize), Change)> = Vec::new();

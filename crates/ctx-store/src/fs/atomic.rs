@@ -94,8 +94,8 @@ pub(crate) fn take_the_place(
 }
 
 /// Exchanges the names again until an exchange removes from `path` exactly the file that the
-/// previous one placed there. Then no other process has interfered in between, and the newest file
-/// is at `path`.
+/// previous one placed there. After that, no other process has interfered, and the newest file is
+/// at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -139,8 +139,8 @@ pub struct OutputTarget {
 }
 
 impl OutputTarget {
-    /// Checks `target`. If it is a symbolic link, the file that it names will be replaced, not the
-    /// link.
+    /// Checks `target`. If `target` is a symbolic link, the file that the link names will be
+    /// replaced, not the link.
     pub fn look(target: &Path) -> Result<Self> {
         let look = || match fs::metadata(target) {
             Ok(meta) if meta.is_file() => Ok((fs::canonicalize(target)?, Some(meta))),
@@ -172,8 +172,8 @@ impl OutputTarget {
 /// A file that is written completely or not at all.
 ///
 /// The target does not change until [`AtomicFile::commit`]. If the value is dropped before that, it
-/// removes the temporary file. The next [`AtomicFile::create`] for the same target removes what a
-/// killed run left next to it.
+/// removes the temporary file. The next [`AtomicFile::create`] for the same target removes
+/// unfinished files that a killed run left there.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<TempFile>,
@@ -400,7 +400,7 @@ pub(crate) fn reap_all(dir: &Path, targets: &HashSet<OsString>) -> usize {
     reap_those(dir, |stem| stems.contains(stem))
 }
 
-/// Removes what dead writers of `target` left next to it.
+/// Removes unfinished files that dead writers of `target` left next to it.
 pub(crate) fn reap_beside(target: &Path) -> usize {
     let name = target.file_name().unwrap_or_default();
     reap_those(parent(target), |stem| stem == short(name))

@@ -134,8 +134,8 @@ impl Store {
         }
     }
 
-    /// Moves an offloaded file back from the trash. This counts as a use of the file, so that gc
-    /// does not remove it again at once.
+    /// Moves an offloaded file back from the trash. Bringing a file back counts as a use of it, so
+    /// that gc does not remove it again at once.
     pub(crate) fn bring_back_offloaded(
         &self,
         file: &OffloadedFile,
@@ -389,8 +389,8 @@ impl Folder {
     }
 }
 
-/// The folder of a session's offloaded files. Its path is absolute and has no links, so an agent
-/// can read the files from any working directory.
+/// The folder of a session's offloaded files. The path of the folder is absolute and has no links,
+/// so an agent can read the files from any working directory.
 #[derive(Clone, Debug)]
 pub struct OffloadFolder {
     session: SessionId,

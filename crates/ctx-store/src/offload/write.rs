@@ -2,8 +2,8 @@
 //! session names them, because a session must never refer to a missing file.
 //!
 //! `taken.jsonl` records which results were moved out, and how often. Anyone who can write to a
-//! session can write something that looks like a reference. So a result gets back only what was
-//! moved out of it; otherwise a few lines could become gigabytes.
+//! session can write something that looks like a reference. So a result gets back only the content
+//! that was moved out of it; otherwise, a few lines could become gigabytes.
 //!
 //! `sources.jsonl` lists the known transcripts that name the files of a session. Garbage collection
 //! searches these transcripts.
@@ -141,7 +141,7 @@ type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
 #[derive(Debug, Default)]
 pub struct TakenResults {
     calls: HashMap<String, HashMap<Option<String>, Times>>,
-    /// Contents without a record that were restored.
+    /// Restored contents of which `taken.jsonl` has no record.
     unknown: HashSet<String>,
 }
 
@@ -195,8 +195,9 @@ impl TakenResults {
         times.for_each(|times| times.put_back = 0);
     }
 
-    /// Whether the content may be restored in one more result of this call. It may be restored as
-    /// often as it was moved out of results of the call, or once if there is no record of it.
+    /// Whether the content may be restored in one more result of this call. The content may be
+    /// restored as often as it was moved out of results of the call, or once if there is no record
+    /// of it.
     pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
         let name = file.name.to_string();
         let Some(calls) = self.calls.get_mut(&name) else { return self.unknown.insert(name) };

@@ -43,9 +43,9 @@ pub(crate) enum LeaseAnswer<'f> {
     Unknown,
 }
 
-/// A lease: the kernel delays other processes that open the file until the lease is dropped. It
-/// grants the lease only if no such process has the file open already, so the request is also an
-/// atomic check, which a search through the list of processes could not be.
+/// A lease: the kernel delays other processes that open the file until the lease is dropped. The
+/// kernel grants a lease only if no such process has the file open already, so the request is also
+/// an atomic check, which a search through the list of processes could not be.
 ///
 /// A lease ends with its process. By default, the kernel revokes it after a process has waited for
 /// 45 seconds.

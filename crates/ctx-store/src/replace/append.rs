@@ -8,11 +8,11 @@
 //!
 //! If the kernel grants a lease, because it supports leases and no other process has the file open,
 //! then no process can open the file between the check and the write. Without a lease, an agent may
-//! write in these microseconds. An agent's line after ours does no harm; a line before ours is
-//! reported by the check after the write.
+//! write between the check and the write. An agent's line after ours does no harm; a line before
+//! ours is reported by the check after the write.
 //!
-//! After a run was killed, the next run on the file finds the record in `appending/`. It compares
-//! the file with the record and with the snapshot, and finds one of these:
+//! After a run was killed, the next run on the file finds the record in `appending/`. The run
+//! compares the file with the record and with the snapshot, and finds one of these:
 //!
 //! - only the old bytes, or the old bytes and all lines: nothing to do;
 //! - the old bytes and a part of our lines: that part is cut off;

@@ -67,8 +67,8 @@ pub struct Replacement<'s> {
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines that are appended meanwhile may follow the new content. If they may not, the
-    /// replacement stops when the file grows.
+    /// Whether lines that are appended meanwhile may follow the new content. If appended lines may
+    /// not follow, the replacement stops when the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -255,7 +255,7 @@ impl Replacement<'_> {
     }
 
     /// Stops the replacement if bytes are appended before the exchange, instead of carrying them
-    /// over. This is for new content that no line may follow.
+    /// over. Needed for new content that no line may follow.
     #[must_use]
     pub fn unless_it_grows(self) -> Self {
         Self { may_grow: false, ..self }

@@ -79,8 +79,8 @@ impl Store {
     /// Finds the snapshot to restore if the user named only the file: see
     /// [`Store::catalog_of_file`].
     ///
-    /// Copies of one session in several places have the same id. If this file has snapshots, those
-    /// of other copies are ignored, unless the user names one.
+    /// Copies of one session in several places have the same id. If this file has snapshots, the
+    /// snapshots of other copies are ignored, unless the user names one.
     pub fn find_restore_of_file(
         &self,
         path: &Path,
@@ -100,8 +100,8 @@ impl Store {
         Ok(Restore { session, ..found })
     }
 
-    /// Finds and opens a snapshot. If any snapshots are of the file at `path`, considers only
-    /// those.
+    /// Finds and opens a snapshot. If there are snapshots of the file at `path`, only those are
+    /// considered.
     fn find_in(
         &self,
         mut catalog: Catalog,
@@ -143,8 +143,8 @@ impl Store {
 
     /// The snapshots of a file: those whose session has the id that the agent wrote into the file,
     /// and those that were taken at its path, under any id. If there are none, the file was moved
-    /// or copied. Then the result is the snapshots of the session whose content matches the file or
-    /// its beginning.
+    /// or copied. In that case, the result is the snapshots of the session whose content matches
+    /// the file or its beginning.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named every session after its path.
@@ -181,9 +181,9 @@ impl Store {
     /// wrote, it has been rewritten, and the newest replacement counts. It is an error if a damaged
     /// snapshot may be the right one.
     ///
-    /// Also returns the hashes of the file's beginning. The rest of a rollback uses them, so that
-    /// it reads the file only twice: here, and again under the lock, because an agent may append
-    /// lines until then.
+    /// Also returns the hashes of the file's beginning. The rest of a rollback uses these hashes,
+    /// so that it reads the file only twice: here, and again under the lock, because an agent may
+    /// append lines until then.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
@@ -556,7 +556,7 @@ mod restore_tests {
         assert_eq!(find(SnapshotChoice::Named("latest")).expect("found").meta.id, old);
         restore(&bench, &path, SnapshotChoice::Named("1")).expect("restored");
         assert_eq!(text(&path), TOLD);
-        // New snapshots belong to the session id in the file.
+        // New snapshots are saved under the session id in the file.
         let undone = find(SnapshotChoice::Undo(Some(&path))).expect("found");
         assert_eq!(undone.meta.session, "p-1");
         restore(&bench, &path, SnapshotChoice::Undo(Some(&path))).expect("undone");

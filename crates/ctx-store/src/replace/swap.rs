@@ -196,9 +196,9 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
 const QUIET: Duration = Duration::from_millis(50);
 /// How long to wait in total for processes that still have the old file open.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The interval between two checks of the old file. It is short because other processes are
-/// waiting, or are already writing lines to the new file that should follow the lines still being
-/// carried over.
+/// The interval between two checks of the old file. The interval is short because other processes
+/// are waiting, or are already writing lines to the new file that should follow the lines still
+/// being carried over.
 const POLL: Duration = Duration::from_micros(100);
 /// How long a process that has looked up the old file by its name may take to open it. Even on a
 /// busy machine, the open takes far less time, so after this time the kernel reports the process as
@@ -304,7 +304,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Whether the new content ends with the line that was unfinished when the snapshot was taken.
-    /// If so, only the rest of that line is carried over.
+    /// If so, only the rest of the unfinished line is carried over.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else { return Ok(false) };

@@ -46,8 +46,8 @@ pub struct Draft<'a> {
     pub(crate) source: Option<String>,
     /// The length and hash of the new content, if the session file will be replaced.
     pub(crate) replaced_by: Option<FileHash>,
-    /// Whether the session file stays in place because lines are only appended to it. Then there is
-    /// no old file that needs a second name.
+    /// Whether the session file stays in place because lines are only appended to it. If it stays,
+    /// no old file needs a second name.
     pub(crate) stays_in_place: bool,
     /// The number of tokens, if requested.
     pub tokens: Option<Tokens>,
@@ -271,8 +271,8 @@ impl Draft<'_> {
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
     }
 
-    /// The next stamp with which the second name of the replaced file is free. The name may be
-    /// taken if a run with another store was killed.
+    /// The next stamp with which the second name of the replaced file is free. The second name may
+    /// be taken if a run with another store was killed.
     fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;

@@ -18,8 +18,7 @@ use crate::id::SnapshotId;
 pub(crate) const META_FORMAT: u32 = 1;
 
 /// The format number in the meta.json of a snapshot whose bytes are packed. Older tools, which
-/// cannot read packed bytes, leave such a snapshot alone. This is the newest format that we can
-/// read.
+/// cannot read packed bytes, leave such a snapshot alone. Format 2 is the newest that we can read.
 pub(crate) const PACKED_FORMAT: u32 = 2;
 
 /// The commit record of a snapshot. The record is written after the bytes: a snapshot exists only
@@ -70,7 +69,7 @@ pub struct Meta {
     /// Whether the user holds the snapshot, so that retention keeps it.
     #[serde(default)]
     pub held: bool,
-    /// Members that newer versions wrote. They are kept when meta.json is rewritten.
+    /// Members that newer versions wrote. Such members are kept when meta.json is rewritten.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }
@@ -197,7 +196,8 @@ impl Meta {
         body.into_bytes()
     }
 
-    /// Whether a newer version of the tools wrote this meta.json. Such a file is not damaged.
+    /// Whether a newer version of the tools wrote this meta.json. A meta.json of a newer version is
+    /// not damaged.
     pub(crate) fn is_newer(bytes: &[u8]) -> bool {
         let version = serde_json::from_slice::<Version>(bytes);
         version.is_ok_and(|version| version.format > u64::from(PACKED_FORMAT))

@@ -66,8 +66,8 @@ impl PackReport {
     }
 }
 
-/// A packed file: a new one without a name yet, one that a killed run left, or that of another
-/// snapshot with the same bytes.
+/// A packed file: a new file without a name yet, a file that a killed run left, or the packed file
+/// of another snapshot with the same bytes.
 enum PackedFile {
     New(TempFile),
     There,
@@ -94,8 +94,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Packs snapshots, one after the other. If one cannot be packed, the others still are, unless
-    /// the disk is full.
+    /// Packs snapshots, one after the other. If one snapshot cannot be packed, the others still
+    /// are, unless the disk is full.
     pub fn pack(&self, entries: &[Entry]) -> PackReport {
         let mut report = PackReport::default();
         if entries.is_empty() {

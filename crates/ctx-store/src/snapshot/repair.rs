@@ -144,7 +144,7 @@ impl Store {
 
 impl Repair<'_> {
     /// Sets aside a log with a broken chain, which cannot be repaired. The log is kept unchanged,
-    /// and the new one starts with its hash.
+    /// and the first record of the new log has its hash.
     fn audit_log(&mut self) -> Result<()> {
         let store = self.store;
         if store.check_audit_log()?.is_empty() {
@@ -182,7 +182,7 @@ impl Repair<'_> {
     }
 
     /// Writes a commit record for bytes without one, if the audit log has their hash or has no hash
-    /// for this snapshot. If the log has a different hash, the bytes are damaged.
+    /// for this snapshot. If the audit log has a different hash, the bytes are damaged.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };

@@ -2,8 +2,8 @@
 //! module.
 //!
 //! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
-//! file that `zstdcat` can read. At any moment, at least one of the two is complete. Both exist
-//! while a run packs the snapshot, and after such a run was killed.
+//! file that `zstdcat` can read. At any moment, at least one of the two files is complete. Both
+//! files exist while a run packs the snapshot, and after such a run was killed.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Take};
@@ -105,7 +105,7 @@ impl Read for SnapshotBytes {
 
 impl Store {
     /// Checks that the plain or the packed file of a snapshot exists and has the right size. Tries
-    /// the plain file first: if a run has just packed it, the packed file exists by then.
+    /// the plain file first: if a run has just packed the snapshot, the packed file exists by then.
     pub(crate) fn check_size(&self, id: &SnapshotId, meta: &Meta) -> Result<(), Flaw> {
         let Err((is_gone, flaw)) = size_of(&self.data_path(id), Some(meta.bytes)) else {
             return Ok(());

@@ -132,7 +132,7 @@ impl Store {
         for folder in changed {
             removal.uncertain(sync_removal(&folder))?;
         }
-        // This fails if the folder is not empty, which is intended.
+        // This removal fails if the folder is not empty, which is intended.
         let _ = fs::remove_dir(&bin);
         removal.done()
     }
@@ -192,7 +192,7 @@ impl Store {
         let ends = [self.trash(), self.damaged()];
         let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
         for folder in folder.ancestors().take_while(inside) {
-            // This fails if the folder is not empty, which is intended.
+            // This removal fails if the folder is not empty, which is intended.
             if fs::remove_dir(folder).is_err() {
                 break;
             }

@@ -1,6 +1,6 @@
 //! Removes items under the store's lock and records the removal in the audit log. If one item
-//! cannot be removed, the others still are. This module also deletes files permanently: the content
-//! of the trash, and everything that belongs to a session.
+//! cannot be removed, the other items still are. This module also deletes files permanently: the
+//! content of the trash, and everything that belongs to a session.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -247,8 +247,8 @@ impl Store {
         removal.done()
     }
 
-    /// Removes folders of the trash that have become empty. This is done only once, at the end,
-    /// because checking whether a folder is empty may mean reading all of it.
+    /// Removes folders of the trash that have become empty. The folders are removed only once, at
+    /// the end, because checking whether a folder is empty may mean reading all of it.
     fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
         removal.each(folders, |folder| {
             self.remove_empty_from(&folder);

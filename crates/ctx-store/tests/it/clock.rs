@@ -157,8 +157,8 @@ fn after_a_pause_the_second_run_goes_on() {
     }
 }
 
-/// A time on which two runs agree is believed, but a grace counts only from the first of them,
-/// because earlier days may not have passed.
+/// If two runs agree on a time, it is believed, but a grace counts only from the first of these
+/// runs, because earlier days may not have passed.
 #[test]
 fn after_a_pause_what_is_in_the_trash_has_its_grace_anew() {
     let bench = Bench::new();

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use crate::{Bench, all};
 
 /// A made-up session, like one that an agent writes: tool calls, their output, files that are read
-/// again after a change, and prose. It is not more repetitive than real sessions.
+/// again after a change, and prose. The made-up session is not more repetitive than real ones.
 pub(crate) struct Session {
     random: u64,
     words: Vec<String>,

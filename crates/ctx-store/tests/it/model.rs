@@ -1,8 +1,8 @@
 //! Random operations in any order, compared with a simple model that knows which bytes must remain.
 //!
-//! The model knows nothing about files. It has the bytes of the live session, the bytes that must
-//! be recoverable from a snapshot (even one in the trash), and the bytes that an undo must restore.
-//! The environment variable `MODEL_CASES` sets the number of random histories.
+//! The model knows nothing about files. The model has the bytes of the live session, the bytes that
+//! must be recoverable from a snapshot (even one in the trash), and the bytes that an undo must
+//! restore. The environment variable `MODEL_CASES` sets the number of random histories.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -385,8 +385,8 @@ proptest! {
 }
 
 /// A collection runs while the clock is 7 days slow, and a snapshot is taken after the clock is
-/// corrected. The snapshot is as far ahead as the next collection, so it must not prove that the
-/// clock is right.
+/// corrected. The time of the snapshot has jumped as far as that of the next collection, so it must
+/// not prove that the clock is right.
 #[test]
 fn a_snapshot_after_a_jump_does_not_hide_it() {
     let mut model = Model::new();

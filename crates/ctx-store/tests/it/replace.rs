@@ -121,7 +121,7 @@ fn what_arrives_meanwhile_is_carried_over() {
     assert_eq!(fs::read(&live).expect("reads"), b"new 1\nnew 2\nlate\n");
 }
 
-/// L4: a last line is half written, and completed meanwhile.
+/// L4: the last line is half written when the session is read, and completed before the exchange.
 #[test]
 fn a_line_that_was_being_written_comes_whole() {
     let bench = Bench::new();
@@ -329,8 +329,8 @@ impl Read for Appending<'_> {
 }
 
 /// C4: additions to the store are written after the old bytes are in a snapshot and before the
-/// session changes. If they cannot be written, the session stays unchanged, and no other files
-/// remain.
+/// session changes. If these additions cannot be written, the session stays unchanged, and no other
+/// files remain.
 #[test]
 fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     for appends in [false, true] {
