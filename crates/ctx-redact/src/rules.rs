@@ -63,7 +63,7 @@ pub(super) enum SecretKind {
     Secret,
     /// A value that is a secret only if it is random.
     Key,
-    /// A user and a password in base64.
+    /// A user name and a password in base64.
     Login,
     /// Words that are the key of a wallet.
     Mnemonic,

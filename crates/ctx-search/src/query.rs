@@ -223,8 +223,8 @@ fn compared(text: &str, keeps_case: bool) -> String {
 }
 
 /// About `length` characters of `text` around the words of `query`, from the place with the most
-/// different words of the query, in which long words count more. `…` marks omissions; white space
-/// becomes blanks.
+/// different words of the query, in which long words count more. `…` marks omissions; each run of
+/// white space becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {

@@ -77,7 +77,7 @@ fn found(index: &SearchIndex, query: &str) -> Vec<String> {
     places(&search(index, query, &Filter::default(), 10))
 }
 
-/// Searches while no text can be read again.
+/// Searches with a `read` function that returns no text.
 fn search(index: &SearchIndex, query: &str, filter: &Filter, limit: usize) -> Vec<Hit> {
     let hits = index.search(query, filter, limit, |_| None);
     hits.expect("searched")

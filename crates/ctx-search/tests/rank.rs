@@ -105,7 +105,8 @@ fn the_parts_of_a_name_do_not_outweigh_another_word() {
     assert_eq!(field.lines("readConfigFile", 10), [1], "its parts are found");
 }
 
-/// Only messages of a session can be an origin. Equal results are ordered newest first.
+/// Only a message in a snapshot can count as the first occurrence. Equal results are ordered newest
+/// first.
 #[test]
 fn a_memory_file_is_no_origin() {
     let texts = ["the gate code", "the gate code.", "the gate code!"];

@@ -180,7 +180,7 @@ pub enum StoreError {
         /// The first recorded time after the jump; `now` if there is none.
         to: DateTime<Utc>,
     },
-    /// Another process uses the store, the session or its file.
+    /// Another process is using the store, the session or its file.
     #[error("{0}")]
     Busy(String),
     /// Another process changed the file, other than by appending to it.
@@ -366,7 +366,7 @@ impl fmt::Display for MissingSnapshot {
 
 /// Adds the path to the error of a failed system call.
 pub(crate) trait OrCannot<T> {
-    /// `action` is the verb of the message: "read", "create".
+    /// `action` is the verb in the message: "read", "create".
     fn or_cannot(self, action: &'static str, path: &Path) -> Result<T>;
 
     /// Reports that an atomic write failed before the file had its final name, so nothing was

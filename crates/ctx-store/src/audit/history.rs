@@ -45,13 +45,13 @@ pub struct Event {
     pub bytes: Option<u64>,
     /// The number of items written or removed.
     pub count: Option<u64>,
-    /// Tokens before a compaction.
+    /// The number of tokens of the context before a compaction.
     pub tokens_before: Option<u64>,
-    /// Tokens after the compaction.
+    /// The number of tokens of the context after the compaction.
     pub tokens_after: Option<u64>,
-    /// Messages before a compaction.
+    /// The number of messages before a compaction.
     pub messages_before: Option<u64>,
-    /// Messages after the compaction.
+    /// The number of messages after the compaction.
     pub messages_after: Option<u64>,
     /// How a compaction ended, as one of the fixed words in docs/json.md.
     pub outcome: Option<String>,

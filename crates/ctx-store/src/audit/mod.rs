@@ -59,17 +59,17 @@ pub struct Compaction {
     pub success: bool,
     /// The triggers that fired.
     pub triggers: Vec<&'static str>,
-    /// Tokens of the context before the compaction.
+    /// The number of tokens of the context before the compaction.
     pub tokens_before: u64,
-    /// Tokens of the context after the compaction.
+    /// The number of tokens of the context after the compaction.
     pub tokens_after: u64,
     /// The tokens after the compaction, divided by the tokens before it.
     pub ratio: Option<f64>,
     /// The number of tokens that the whole context should have after the compaction.
     pub target_tokens: Option<u64>,
-    /// Messages before the compaction, without system messages.
+    /// The number of messages before the compaction, without system messages.
     pub messages_before: u64,
-    /// Messages after the compaction, without system messages.
+    /// The number of messages after the compaction, without system messages.
     pub messages_after: u64,
 }
 

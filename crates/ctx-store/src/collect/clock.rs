@@ -2,9 +2,9 @@
 //!
 //! A wrong clock could end the grace of everything in the trash at once. To a single run, a correct
 //! clock after a month without snapshots looks like a clock that jumped by a month. Each collection
-//! therefore records its time, so a nightly run sees that the last one was yesterday. After a real
-//! pause, the first run doubts the clock, and a later run believes it if its own time is consistent
-//! with that of the first run.
+//! therefore records its time, so a nightly run sees that the last collection was yesterday. After
+//! a real pause, the first run doubts the clock, and a later run believes it if its own time is
+//! consistent with that of the first run.
 //!
 //! Events between two collections must not hide a jump: after a slow clock is corrected, a new
 //! snapshot has jumped ahead just as the next collection has, so it proves nothing.

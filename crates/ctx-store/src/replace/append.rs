@@ -221,7 +221,7 @@ impl SessionFile {
         (&self.file).write(bytes)
     }
 
-    /// Whether the file ends after this many of our bytes.
+    /// Whether the file ends after the first `written` bytes of the addition.
     fn ends_at(&self, written: usize) -> bool {
         let expected = self.meta.len() + written as u64;
         self.file.metadata().is_ok_and(|now| now.len() == expected)

@@ -308,7 +308,7 @@ fn not_saved(path: &Path, error: StoreError) -> StoreError {
 pub struct NewContent<'a> {
     /// A reader of all bytes of the content.
     pub reader: &'a mut dyn Read,
-    /// The sha256 of these bytes. The hash is checked while the content is read, and again in the
+    /// The sha256 of the content. The hash is checked while the content is read, and again in the
     /// written file.
     pub sha256: &'a str,
     /// The name of the operation in the audit log: `rollback`.

@@ -255,8 +255,8 @@ impl<'a> CarryOver<'a> {
             self.modified = modified;
             self.carry(now.len(), &new.file)?;
             // Later attempts skip the sync; otherwise, on a slow disk, a busy agent would append
-            // more lines during each sync. Skipping it is safe: the old file has these bytes, and
-            // it is removed only after they are on the disk.
+            // more lines during each sync. Skipping the sync is safe: the old file has the appended
+            // bytes, and it is removed only after they are on the disk in the new file.
             if round < SYNCED_ROUNDS {
                 os::sync(&new.file).or_cannot("sync", new.path())?;
             }

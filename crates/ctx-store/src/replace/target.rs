@@ -21,8 +21,8 @@ use crate::store::Store;
 pub enum Destination {
     /// A device or a pipe, which is only written to and never replaced.
     Stream,
-    /// A file that is not a session. The file is created or replaced as a whole, unless another
-    /// process creates or changes it meanwhile.
+    /// A file that is not a session, or that does not exist yet. The file is created or replaced as
+    /// a whole, unless another process creates or changes it meanwhile.
     Plain(OutputTarget),
     /// A session file.
     Session {

@@ -309,7 +309,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Waits for the numbers of lines and messages. If no thread counts them, counts them now.
+    /// Waits for the numbers of lines and messages. If no thread is counting, counts the lines and
+    /// messages now.
     pub(crate) fn tally(&self) -> Result<Tally> {
         let counted = match self.tally.as_ref().map(Receiver::recv) {
             Some(Ok(counted)) => counted,

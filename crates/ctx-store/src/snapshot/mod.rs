@@ -80,8 +80,8 @@ impl Flaw {
     }
 }
 
-/// The most bytes that are read from a meta.json. A valid one is never longer, because it lists at
-/// most 100 bad lines.
+/// The most bytes that are read from a meta.json. A valid meta.json is never longer, because it
+/// lists at most 100 bad lines.
 const LONGEST_META: u64 = 1 << 20;
 
 /// The raw bytes of a commit record.

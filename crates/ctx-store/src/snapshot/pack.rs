@@ -34,7 +34,7 @@ use crate::trash::{remove, sync_removal};
 /// smaller; `docs/benchmarks.md` has the measurements.
 const LEVEL: i32 = 9;
 
-/// The distance over which zstd finds repetitions, as a power of two: 16 MiB, which is more than
+/// The distance over which zstd finds repetitions, as an exponent of 2: 16 MiB, which is more than
 /// nearly every session has. Unpacking needs the same amount of memory.
 const WINDOW: u32 = 24;
 

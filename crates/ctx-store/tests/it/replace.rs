@@ -48,7 +48,8 @@ fn only_plain_files_with_one_name_are_replaced() {
     assert_eq!(fs::read(&live).expect("reads"), b"old\n");
 }
 
-/// L1: the file is open for writing, locked by another process, or being changed by another run.
+/// L1: a file is refused while it is open for writing, locked by another process, or being changed
+/// by another run.
 #[test]
 fn a_file_in_use_is_left_alone() {
     let bench = Bench::new();

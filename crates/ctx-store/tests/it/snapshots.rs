@@ -27,7 +27,7 @@ fn meta_says_what_the_bytes_are() {
     assert!(bench.names("store/tmp").is_empty());
 }
 
-/// T1, T2: the number gives the order, whatever the clock did.
+/// T1, T2: the number gives the order of the snapshots, whatever the clock did.
 #[test]
 fn same_microsecond_and_a_clock_that_goes_back_make_no_difference() {
     let bench = Bench::new();
