@@ -209,10 +209,7 @@ impl Matcher {
 struct Automaton {
     dfa: DFA,
     /// The states so far, which all threads share unless they search at the same time.
-    #[expect(
-        clippy::vec_box,
-        reason = "each search moves a cache out of the list, and a cache is large"
-    )]
+    #[expect(clippy::vec_box, reason = "each search takes a cache, which is large")]
     caches: Mutex<Vec<Box<Cache>>>,
 }
 
