@@ -19,8 +19,8 @@ const ENDS: [&[u8; 4]; 8] =
 /// The bit that makes an ASCII letter lower case, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
-/// The pairs of letters with which the ends in `ENDS` end, by five bits of each letter. Most words
-/// end with another pair.
+/// Whether a pair of letters, by five bits of each, is the last pair of an entry of `ENDS`. Most
+/// words end with another pair.
 static LAST_LETTERS: [bool; 1 << 10] = {
     let mut table = [false; 1 << 10];
     let mut at = 0;

@@ -177,7 +177,7 @@ pub(super) fn is_random(value: &[u8]) -> bool {
 pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
     let before = cursor.before();
-    // After such a byte, the string is the rest of an address, a path or a longer string.
+    // After one of these bytes, the string is the rest of an address, a path or a longer string.
     if before.last().is_some_and(|b| b"/.%#+~@".contains(b)) {
         return None;
     }

@@ -16,8 +16,8 @@ use crate::index::{IndexedSources, SearchError, SearchIndex};
 use crate::query::{Filter, Hit, Holds, Lookup, Written};
 use crate::schema::{SourceKind, role_of};
 
-/// The number of hits that are ranked in addition to the requested ones. The additional hits give
-/// hits with equal scores a stable order, and let a literal match move up.
+/// The number of hits that are ranked in addition to the requested ones. The additional hits give a
+/// stable order to hits with equal scores, and let a literal match move up.
 const SPARE: usize = 64;
 
 /// The largest number of texts that are read to find the earliest literal match.

@@ -145,7 +145,7 @@ pub struct Source {
     pub name: String,
     /// The kind of the source.
     pub kind: SourceKind,
-    /// The session to which the whole source belongs; `None` if there is no such session.
+    /// The session to which the whole source belongs, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// A value that changes whenever the content of the source changes.

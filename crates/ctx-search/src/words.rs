@@ -321,7 +321,8 @@ mod tests {
         );
     }
 
-    /// Chinese is found by pairs of characters, and English next to it as words.
+    /// Chinese text is found by pairs of characters, and English words next to it are found as
+    /// words.
     #[test]
     fn chinese_is_found_by_pairs() {
         assert_eq!(
@@ -354,7 +355,7 @@ mod tests {
 mod script_tests {
     use super::{HAN, simplified};
 
-    /// Traditional and simplified script are equal.
+    /// Traditional and simplified characters are treated as equal.
     #[test]
     fn traditional_characters_become_simplified_ones() {
         let text = "我們決定選擇資料庫 Rust カ";

@@ -77,7 +77,7 @@ pub enum Reason {
     /// A process may still write to the replaced file whose content is in the snapshot.
     #[strum(to_string = "in use")]
     InUse,
-    /// The snapshot cannot be read at the moment or is damaged.
+    /// The snapshot is damaged, or cannot be read at the moment.
     Unreadable,
     /// The snapshot is the newest of its session.
     #[strum(to_string = "newest of its session")]

@@ -172,8 +172,8 @@ impl SharedFile {
     /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version, so that
     /// a later run can recognize it if this run is killed.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
-        // Make the file private, because session text is, unless the user has made the old file
-        // public.
+        // Make the file private, because it contains session text, unless the user has made the old
+        // file public.
         let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
         temp.write_all(&bytes).or_not_written(&self.path)?;
@@ -184,9 +184,9 @@ impl SharedFile {
         Ok(StagedFile { file: self, temp, bytes })
     }
 
-    /// Removes what killed runs left of an exchange: an old version whose bytes are at the start of
-    /// the file or in `history/`, and a new version that was never put in place. Returns the paths
-    /// of all other versions, which an editor wrote.
+    /// Removes files that a killed run left in the middle of an exchange: an old version whose
+    /// bytes are at the start of the file or in `history/`, and a new version that was never put in
+    /// place. Returns the paths of all other versions, which an editor wrote.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
         // Leave files that cannot be read to a later run.
@@ -218,8 +218,8 @@ impl SharedFile {
 }
 
 impl StagedFile {
-    /// Puts the new version in place. If another program has changed the file since it was read,
-    /// the commit fails, and that program's version stays.
+    /// Gives the new version the name of the file. If another program has changed the file since it
+    /// was read, the commit fails, and that program's version stays.
     pub fn commit(self) -> Result<()> {
         let Self { file, mut temp, bytes } = self;
         match &file.meta {

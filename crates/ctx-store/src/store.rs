@@ -334,8 +334,8 @@ pub(crate) struct StoreLock<'a> {
     file: File,
 }
 
-/// A session's lock. A tool that replaces the session file holds the lock from its first look at
-/// the file until the new content is in place.
+/// A session's lock. A tool that replaces the session file holds the lock from the copy of the old
+/// content until the new content is in place.
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,

@@ -79,8 +79,8 @@ pub fn is_unspaced(c: char) -> bool {
 }
 
 /// All threads share one state, so a text has the same hash in each of them. The state differs in
-/// every run, so that nobody can make a session whose hashes collide. No order may depend on these
-/// hashes.
+/// every run, so that nobody can make a session whose hashes collide. So the order of results must
+/// never depend on these hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// Returns a 64-bit hash, which is the same in all threads but differs in every run.

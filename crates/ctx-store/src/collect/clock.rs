@@ -35,7 +35,7 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 pub(crate) struct ClockRecord {
     /// The time of the last collection that believed the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// When the grace of the items removed by the last collection that believed the clock began.
+    /// When the grace began for the items removed by the last collection that believed the clock.
     /// The grace began later than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,

@@ -36,7 +36,7 @@ use crate::os;
 /// How often to exchange the names again while other processes interfere.
 const ROUNDS: usize = 16;
 
-/// Gives a finished file its name, which must be free.
+/// Gives a finished file its final name, which must be free.
 pub(crate) fn create(temp: TempFile, path: &Path) -> Result<()> {
     rename_to_free(temp.path(), path)?;
     temp.keep();
@@ -329,8 +329,8 @@ impl TempFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            // On a file system without locks, no other run removes the file either, so ignore the
-            // failure.
+            // On a file system without locks, other runs do not remove the file either, so ignore
+            // the failure.
             let _ = try_lock(&file, PATIENCE);
             let meta = file.metadata();
             let meta = meta.inspect_err(|_| LEFT.store(true, Ordering::Relaxed))?;
@@ -542,7 +542,7 @@ mod atomic_tests {
         assert_eq!(file_names(dir.path()), [PathBuf::from("out")]);
     }
 
-    /// An agent creates or replaces the target while it is being written.
+    /// An agent creates or replaces the target while the new version is being written.
     #[test]
     fn what_came_to_its_place_meanwhile_stays() {
         type Act = fn(&Path);

@@ -199,7 +199,7 @@ impl Search {
         Self { unnamed }
     }
 
-    /// Drops the files that the text of `reader` names.
+    /// Drops from the search the files that the text of `reader` names.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
         // The last digits as a number, and the length of the current run of digits.
         let (mut window, mut run) = (0, 0_u32);

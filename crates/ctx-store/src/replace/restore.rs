@@ -100,8 +100,8 @@ impl Store {
         Ok(Restore { session, ..found })
     }
 
-    /// Finds and opens a snapshot. If there are snapshots of the file at `path`, only those are
-    /// considered.
+    /// Finds and opens a snapshot. If there are snapshots of the file at `path`, the snapshots of
+    /// other files are ignored.
     fn find_in(
         &self,
         mut catalog: Catalog,
@@ -411,7 +411,7 @@ pub struct Appended {
     pub since: String,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// The number of bytes.
+    /// The number of bytes in these lines.
     pub bytes: u64,
 }
 

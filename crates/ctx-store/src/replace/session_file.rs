@@ -265,7 +265,7 @@ impl IdleException {
 /// Whether the file has a format in which an agent writes its own files.
 fn is_agents(live: &SessionFile) -> Result<bool> {
     // Use a separate handle, because the snapshot is copied from the current position of the
-    // existing one.
+    // existing handle.
     let head = || Ok::<_, StoreError>(SessionFile::open(&live.path)?.file.take(LOOK_AT));
     let dialect = dialect_of_lines(head()?).or_cannot("read", &live.path)?;
     if dialect.is_some() || live.meta.len() > LOOK_AT {

@@ -65,8 +65,8 @@ pub(crate) fn swap(
     may_grow: bool,
 ) -> Result<(u64, Option<PathBuf>)> {
     let path = &live.path;
-    // The second name of the replaced file. The commit record of the snapshot contains it, so that
-    // the next run can find the file.
+    // The second name of the replaced file. The commit record of the snapshot contains this name,
+    // so that the next run can find the file.
     let old = path.with_file_name(before.meta.retained.as_deref().unwrap_or_default());
     let mut carry_over = CarryOver::since(live, before);
     let writers_wait = carry_over.catch_up(&new.temp, may_grow)?;

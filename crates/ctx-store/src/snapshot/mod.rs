@@ -30,8 +30,8 @@ use crate::store::Store;
 pub struct Catalog {
     /// Committed snapshots.
     pub entries: Vec<Entry>,
-    /// Snapshots without a meta.json: the run was killed before its commit, or the file was
-    /// removed.
+    /// Snapshots without a meta.json, because a run was killed before its commit or because the
+    /// file was removed.
     pub uncommitted: Vec<SnapshotId>,
     /// When the list was made. Relative times such as "1 week ago" are counted back from this time.
     pub(crate) now: DateTime<Utc>,

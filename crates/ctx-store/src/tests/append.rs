@@ -93,7 +93,7 @@ fn killed(bench: &Bench, path: &Path, written: usize) {
     assert_eq!(text(path), expected);
 }
 
-/// Lets the next run claim the file, which cleans up after a killed run, and returns the content of
+/// Lets the next run lock the file, which cleans up after a killed run, and returns the content of
 /// the file.
 fn next_run(bench: &Bench, path: &Path) -> String {
     let claimed = bench.store.begin_replacement(path, &id("demo"), MinIdle::default());

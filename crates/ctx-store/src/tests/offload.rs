@@ -51,7 +51,7 @@ impl Place {
         self.store.offloaded_path(file)
     }
 
-    /// Sets the time of last use to a month ago.
+    /// Sets the time of the file's last use to a month ago.
     fn age(&self, file: &OffloadedFile) {
         let file = File::open(self.path(file)).expect("a file");
         let then = SystemTime::now() - Duration::from_secs(30 * 86_400);

@@ -56,7 +56,7 @@ impl TrashedFiles {
         Ok(false)
     }
 
-    /// The folders with these files.
+    /// The folders that contain these files.
     pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.paths().filter_map(|path| path.parent());
         folders.map(Path::to_owned)

@@ -105,7 +105,7 @@ fn a_record_has_the_hash_of_the_one_before() {
     }
 }
 
-/// An edit of the lines of a log.
+/// A function that edits the lines of a log.
 type Edit = fn(&mut Vec<String>);
 
 #[test]

@@ -30,7 +30,7 @@ enum Step {
     /// The agent writes a line.
     Append(u8),
     Snapshot,
-    /// A compaction that replaces the first half by a summary.
+    /// A compaction that replaces the first half of the session with a summary.
     Compact,
     /// A compaction whose new content cannot be read to its end.
     FailedCompact,

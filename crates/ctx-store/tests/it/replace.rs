@@ -372,7 +372,7 @@ fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     }
 }
 
-/// New content that was not made from the file replaces the file only if that has not changed since
+/// New content that was not made from the file replaces it only if the file has not changed since
 /// it was checked.
 #[test]
 fn a_file_that_grew_since_the_look_is_left_alone() {

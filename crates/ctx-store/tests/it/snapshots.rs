@@ -94,7 +94,7 @@ fn what_people_type_finds_one_or_says_why_not() {
     }
 }
 
-/// If no snapshot has a number, the number is not taken for the beginning of a date, id or hash.
+/// A number that no snapshot has is not taken for the beginning of a date, id or hash.
 #[test]
 fn a_number_that_names_no_snapshot_names_nothing() {
     let bench = Bench::new();
