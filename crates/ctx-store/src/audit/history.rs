@@ -53,7 +53,7 @@ pub struct Event {
     pub messages_before: Option<u64>,
     /// The number of messages after the compaction.
     pub messages_after: Option<u64>,
-    /// How a compaction ended, as one of the fixed words in docs/json.md.
+    /// How a compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: Option<String>,
     /// All other members of the record.
     #[serde(flatten)]

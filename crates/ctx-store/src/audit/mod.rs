@@ -53,7 +53,7 @@ pub struct Figures {
 pub struct Compaction {
     /// The name of the preset, if the policy is a preset.
     pub preset: Option<&'static str>,
-    /// How the compaction ended, as one of the fixed words in docs/json.md.
+    /// How the compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: &'static str,
     /// Whether the outcome is a normal one, so that no person needs to act.
     pub success: bool,
