@@ -1,4 +1,4 @@
-//! `ctx-memory consolidate`: what all sessions left behind, brought together.
+//! `ctx-memory consolidate` merges the memory of all sessions into one file.
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Io, Outcome, Result};
@@ -16,19 +16,20 @@ use crate::write_text;
 /// Consolidate the memory of all sessions into one file
 ///
 /// New entries of STORE/memory/daily are added to STORE/memory/extracted, and from there to
-/// STORE/memory/summary/master.md, which `inject` uses. It has rules and preferences, decisions,
-/// facts, and what no longer holds, each topic once, with its sources. A decision that a later one
-/// replaces ("tabs instead of blanks") is marked in extracted, and the master mentions it only with
-/// the later one.
+/// STORE/memory/summary/master.md, which `inject` uses. This file lists rules and preferences,
+/// decisions, facts, and what no longer holds; each topic appears once, with its sources. A
+/// decision that a later one replaces ("tabs instead of blanks") is marked in extracted, and
+/// master.md mentions it only together with the later one.
 ///
 /// You may edit all of these files. Your text in master.md stays. Lines that you change or delete
 /// in the generated part are not written again, and text that you strike out (~~...~~) in any file
 /// is not repeated. Replaced versions are kept in STORE/memory/history.
 ///
-/// Rules get 30 % of --max-tokens, decisions 40, facts 20 and superseded entries 10; unused shares go to the
-/// others in this order. In each section your own lines come first, then statements of users, then
-/// the rest; within these, statements from more sessions and newer ones come first. Entries that do
-/// not fit stay in extracted. Your own text counts towards the limit and is never omitted.
+/// Rules get 30 % of --max-tokens, decisions 40 %, facts 20 % and superseded entries 10 %; unused
+/// shares go to the other sections in this order. In each section your own lines come first, then
+/// statements of users, then the rest; within these, statements from more sessions and newer ones
+/// come first. Entries that do not fit stay in extracted. Your own text counts towards the limit
+/// and is never omitted.
 ///
 /// A second run changes nothing. -n shows the changes as a diff.
 #[derive(Debug, clap::Args)]
@@ -83,20 +84,20 @@ impl Args {
         let most = self.max_tokens;
         if report.is_full {
             io.warn(format_args!(
-                "your own text in master.md exceeds --max-tokens ({most} tokens), so nothing else is in the file: raise --max-tokens, or shorten your text"
+                "your own text in master.md exceeds --max-tokens ({most} tokens), so the file contains nothing else; raise --max-tokens, or shorten your text"
             ));
         } else if report.left_out > 0 {
             let topics = counted(report.left_out, "topic");
             io.warn(format_args!("{topics} did not fit into master.md; raise --max-tokens"));
         }
         if report.was_edited {
-            io.note("master.md was edited: the changed lines are yours from now on");
+            io.note("master.md was edited; the changed lines now count as your own text");
         }
         for change in &done.changes {
             io.note(format_args!("{}: changed", change.name));
         }
         io.note(format_args!(
-            "{} new in extracted, {} superseded; {} of {} in master.md, {}",
+            "{} new in extracted, {} superseded; master.md has {} of {}, {}",
             report.imported,
             report.taken_back,
             report.shown,
@@ -106,7 +107,7 @@ impl Args {
     }
 }
 
-/// Prints a unified diff.
+/// Prints a change as a unified diff.
 fn show(change: &Change, io: &mut Io) -> Result<()> {
     let [old, new] = [&change.old, &change.new].map(|bytes| String::from_utf8_lossy(bytes));
     let diff = TextDiff::from_lines(&*old, &*new);
@@ -114,7 +115,7 @@ fn show(change: &Change, io: &mut Io) -> Result<()> {
     write_text(diff.unified_diff().header(&from, &to).to_string().as_bytes(), io)
 }
 
-/// The report in JSON.
+/// The report that `--json` prints.
 #[derive(Serialize)]
 struct ReportJson<'a> {
     changed: Vec<&'a str>,

@@ -16,7 +16,7 @@ use crate::write_text;
 /// as escapes; a file or a pipe gets the bytes unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The `ref` of a result
+    /// The `ref` of a search result
     #[arg(value_name = "REF", required = true)]
     refs: Vec<String>,
     #[command(flatten)]
@@ -41,15 +41,15 @@ impl Args {
     }
 }
 
-/// Finds the name among the sources of the store. It is never opened as a path.
+/// Looks up the name among the sources of the store. The name is never opened as a path.
 fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     let Some((name, place)) = SourceLine::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
             .hint("copy the `ref` of a result of ctx-memory search, NAME:LINE"));
     };
     let missing = || {
-        Failure::new(format_args!("{reference}: nothing has that name"))
-            .hint("it may have been removed or changed; search again")
+        Failure::new(format_args!("{reference}: the store has no such ref"))
+            .hint("its text may have been removed or changed, so search again")
     };
     let source = stored.sources.iter().find(|source| source.name == name);
     let held = source.map_or(Ok(None), |source| stored.held(source, place))?;

@@ -1,4 +1,4 @@
-//! Reads the text of the results of a search.
+//! Reads the text of search results.
 
 use std::io::{self, BufRead, BufReader};
 
@@ -13,8 +13,8 @@ use crate::stored::Stored;
 /// The number of bytes to read at a time. Most records are shorter.
 const BUFFER: usize = 16 << 10;
 
-/// Reads the text of results. Keeps a snapshot open, so that offsets in ascending order read a
-/// packed one only once.
+/// Reads the text of search results. The last snapshot stays open, so that a packed snapshot is
+/// unpacked only once if its results are read in ascending order.
 pub(crate) struct HitReader<'a> {
     stored: &'a Stored<'a>,
     open: Option<Open>,
@@ -24,7 +24,7 @@ struct Open {
     name: String,
     dialect: &'static dyn Dialect,
     bytes: BufReader<SnapshotBytes>,
-    /// The offset of the next byte.
+    /// The offset in the snapshot of the next byte to read.
     at: u64,
 }
 
@@ -36,7 +36,7 @@ impl<'a> HitReader<'a> {
     /// The text of a result, or `None` if it can no longer be read.
     pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
         let quick = self.in_snapshot(hit);
-        // If these bytes are not a record by themselves, read the session from its start.
+        // If the line alone is not a record, read the session from its start.
         quick.or_else(|| {
             let held = self.stored.held(&hit.source, SourceLine::from_number(hit.line));
             held.ok().flatten().map(|held| held.text)

@@ -1,4 +1,4 @@
-//! `ctx-memory inject` assembles the context at the start of a session.
+//! `ctx-memory inject` assembles the context for the start of a session.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,24 +22,25 @@ use serde::Serialize;
 use crate::one_of;
 use crate::stored::read_text;
 
-/// The name of the message, by which a later run finds the message to replace.
+/// The name of the inserted message. A later run finds the message by this name and replaces it.
 const NAME: &str = "ctx_memory";
-/// The dialect in which a system message is a record.
+/// The dialect that stores system messages as records.
 const WITH_SYSTEM_RECORDS: &str = "chat";
 
 /// Assemble the context that a session starts with
 ///
-/// The parts come in this order, empty ones omitted: base (--base FILE), soul
-/// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md, or
-/// without it preferences, decisions and facts of STORE/memory/extracted), runtime (runtime.md
-/// there), and with -s the newest summary of that session.
+/// The parts come in this order; empty ones are omitted: base (--base FILE), soul
+/// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md or, if
+/// that file does not exist, preferences, decisions and facts of STORE/memory/extracted), runtime
+/// (STORE/memory/extracted/runtime.md), and with -s the newest summary of that session.
 ///
-/// --max-tokens removes lines until the text fits: first the oldest of runtime, then the last ones
-/// of memory, summary and soul. The base always stays. The number of omitted lines is shown in
-/// their place and on stderr.
+/// --max-tokens removes lines until the text fits: first the oldest lines of runtime, then the last
+/// lines of memory, summary and soul. The base always stays. The number of omitted lines is shown
+/// in their place and on stderr.
 ///
 /// With --transcript, copies the session to stdout and adds the context as a system message after
-/// those at its start; one from an earlier run is replaced. All other records keep their bytes.
+/// the system messages at its start; the context of an earlier run is replaced. All other records
+/// keep their bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// File with the base prompt; - is stdin
@@ -100,11 +101,11 @@ impl Args {
         let dialect = session.dialect();
         if let Some(dialect) = dialect.filter(|it| it.name() != WITH_SYSTEM_RECORDS) {
             return Err(Failure::new(format_args!(
-                "this is a session of {}: its system prompt is not a record",
+                "in a session of the format {}, the system prompt is not a record",
                 dialect.name()
             ))
             .at(&session.name, None)
-            .hint("pass the text to the agent or the API (without --transcript)"));
+            .hint("leave out --transcript, and pass the text to the agent or the API"));
         }
         let mut placing = Placing::new(&context, dialect, target.open(io)?);
         session.pass(|record| {
@@ -140,7 +141,7 @@ impl Args {
         Ok(context)
     }
 
-    /// The text of a layer, empty if there is none.
+    /// The text of a layer; empty if the layer is missing.
     fn layer_text(&self, layer: Layer, store: &Store) -> Result<String> {
         let memory = store.memory();
         match layer {
@@ -177,9 +178,10 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
-/// Inserts the message and copies all other records.
+/// Copies a session with the context message inserted, and leaves out the message of an earlier
+/// run.
 struct Placing<'a> {
-    /// The message; `None` once it is inserted.
+    /// The context message; `None` once it is written.
     message: Option<Vec<u8>>,
     dialect: Option<&'a dyn Dialect>,
     output: Output<'a>,
@@ -222,18 +224,18 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// The memory files that are read if there is no master. Their first lines are not more important
-/// than their last.
+/// The memory files to read if there is no master. In these files, the first lines are no more
+/// important than the last.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
-/// Reads a file that the user named. It is an error if it does not exist.
+/// Reads a file that the user named. It is an error if the file does not exist.
 fn named(path: &Path) -> Result<String> {
     let Input { name, reader } = Input::open(path)?;
     io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
 }
 
-/// The newest summary of a session, without its heading (`# TIME: N messages`). Only the newest
-/// counts, because each was made from the session with the previous summary in it.
+/// The newest summary of a session, without its heading (`# TIME: N messages`). The older summaries
+/// are not needed, because each summary was made from a session that contained the previous one.
 fn newest(all: &str) -> &str {
     let is_heading = |line: &str| {
         let time = line.strip_prefix("# ").and_then(|it| it.split_once(": "));

@@ -1,7 +1,7 @@
-//! `ctx-memory`: the memory of all sessions.
+//! `ctx-memory`: searches the memory of all sessions, consolidates it, and starts sessions with it.
 //!
-//! It is a package of its own, because only this tool needs the search engine. Each command is a
-//! module with its flags and its work.
+//! The tool is a package of its own because no other tool needs the search engine. Each command is
+//! a module with its flags and its code.
 
 mod consolidate;
 mod get;
@@ -19,7 +19,7 @@ use ctx_cli::{Io, Outcome, Result, Tool, printable};
 ///
 /// `search` ranks the content of the store by the words of a query and prints one JSON object per
 /// result; `get` prints the text of a result. `consolidate` merges the memory of all sessions into
-/// one file. `inject` assembles the context at the start of a session: base prompt, soul, memory,
+/// one file. `inject` assembles the context for the start of a session: base prompt, soul, memory,
 /// runtime, summary.
 #[derive(Debug, Parser)]
 #[command(
@@ -40,7 +40,7 @@ enum Command {
     Inject(inject::Args),
 }
 
-/// The tool.
+/// The description of `ctx-memory`: its name, its command line and its manual page.
 pub const TOOL: Tool = Tool {
     name: "ctx-memory",
     command: Args::command,
@@ -58,7 +58,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
 }
 
-/// Parses one of `all`, each by its name.
+/// Returns a parser that accepts the names of the values in `all`.
 fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -69,7 +69,7 @@ fn one_of<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// Writes a text. On a terminal, control characters are escaped.
+/// Writes text to stdout. On a terminal, control characters are escaped.
 fn write_text(bytes: &[u8], io: &mut Io) -> Result<()> {
     if io.columns().is_none() {
         return io.write(bytes);

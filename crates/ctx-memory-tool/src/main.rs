@@ -1,4 +1,4 @@
-//! Searches the memory of all sessions.
+//! The executable `ctx-memory`.
 
 fn main() -> std::process::ExitCode {
     ctx_tools::main(&ctx_memory_tool::TOOL, include_str!("../../../man/ctx-memory.1"))

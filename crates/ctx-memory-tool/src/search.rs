@@ -1,5 +1,5 @@
-//! `ctx-memory search` prints the best results for a query, as text or as JSON. A paragraph of a
-//! memory file is one result.
+//! `ctx-memory search` prints the best results for a query, one JSON object per line. In a memory
+//! file, each paragraph is a separate result.
 
 use std::time::Duration;
 
@@ -29,14 +29,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; equal scores are ordered
 /// newest first. docs/json.md lists all keys.
 ///
-/// Results with the literal query come first, the earliest of these messages at the top: a name, a path or a line of code leads to its origin. Case counts if the query has capitals.
-/// Then come results with any of the words (BM25, in any case); rare words count more. Names are
+/// Results that contain the query literally come first, the earliest message among them at the top,
+/// so a name, a path or a line of code leads to its origin. Case counts if the query has capitals.
+/// Then come results with any of the words (BM25, ignoring case); rare words count more. Names are
 /// found as a whole and by their parts (src/tools/check.rs, parseHeader, `max_line`). A hash is
-/// also found by its first 7, 8 or 12 digits. Chinese, Japanese and Korean are found by pairs of
-/// characters, in traditional or simplified form. There are no operators.
+/// also found by its first 7, 8 or 12 digits. Chinese, Japanese and Korean words are found by pairs
+/// of characters, in traditional or simplified form. There are no operators.
 ///
-/// The index is in the store, in index/search. Each run first reads what is new. A damaged index is
-/// rebuilt.
+/// The index is in the store, in index/search. Each run first adds what is new in the store. A
+/// damaged index is rebuilt.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Words to search for
@@ -44,11 +45,11 @@ pub(crate) struct Args {
     query: Vec<String>,
     /// Search only this session
     ///
-    /// Includes its summary, snapshots and offloaded results, and entries of memory files that name
-    /// it.
+    /// Includes its summary, snapshots and offloaded results, and the entries of memory files that
+    /// name the session.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Filters")]
     session: Option<SessionId>,
-    /// Search only this kind (can be repeated)
+    /// Search only content of this kind (can be repeated)
     #[arg(
         long,
         value_name = "KIND",
@@ -66,10 +67,10 @@ pub(crate) struct Args {
         help_heading = "Filters"
     )]
     role: Vec<&'static str>,
-    /// Search only what is newer: 2026-11-15, "1 week ago"
+    /// Search only what is newer than TIME: 2026-11-15, "1 week ago"
     #[arg(long, value_name = "TIME", help_heading = "Filters")]
     since: Option<String>,
-    /// Search only what is older
+    /// Search only what is older than TIME
     #[arg(long, value_name = "TIME", help_heading = "Filters")]
     before: Option<String>,
     /// Print at most N results
@@ -128,7 +129,7 @@ fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchInd
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
     if index.was_damaged {
-        io.warn("the search index was damaged or has another version; rebuilding it");
+        io.warn("the search index is damaged or has another version; rebuilding it");
     }
     if index.is_locked_by_another() {
         io.warn("another run is updating the search index; new content may be missing");
@@ -136,7 +137,7 @@ fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchInd
     let read = |source: &_, take: &mut dyn FnMut(_)| stored.read(source, take);
     let Changes { read, forgotten, failed } =
         index.update(&stored.sources, read).map_err(unusable)?;
-    io.note(format_args!("indexed {read} files and snapshots, forgot {forgotten}"));
+    io.note(format_args!("indexed {read} files and snapshots, removed {forgotten} from the index"));
     let failed = failed.into_iter().map(|(_, failure)| failure.status(ExitStatus::Partial));
     stored.failed.extend(failed);
     Ok(index)
@@ -147,14 +148,14 @@ fn search_failure(error: &SearchError, store: &Store) -> Failure {
     let failure = Failure::new(error);
     match error {
         SearchError::Busy => failure.status(ExitStatus::Busy).hint("try again"),
-        SearchError::Io { .. } => failure.hint("look at the disk and at who may write there"),
+        SearchError::Io { .. } => failure.hint("check the disk space and the permissions"),
         SearchError::Engine(_) => {
-            failure.hint(format!("remove {} to rebuild it", store.search_index().display()))
+            failure.hint(format!("remove {} to rebuild the index", store.search_index().display()))
         }
     }
 }
 
-/// The number of characters of a text to show.
+/// The maximum number of characters in a snippet.
 const SHOWN: usize = 240;
 
 #[derive(Serialize)]
@@ -172,7 +173,7 @@ struct SearchResult<'a> {
     snippet: Option<String>,
 }
 
-/// A result as a line of JSON. The snippet is null if the text can no longer be read.
+/// Formats a result as a line of JSON. The snippet is null if the text can no longer be read.
 pub(crate) fn line(
     hit: &Hit,
     query: &str,

@@ -1,4 +1,4 @@
-//! The searchable text of a record, and the paragraphs of a note.
+//! The searchable text of a record, and the paragraphs of a memory file.
 
 use ctx_format::{Dialect, Message, Object, Part};
 use ctx_memory::Entry;
@@ -20,14 +20,14 @@ pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Searcha
     (!text.trim().is_empty()).then_some(SearchableText { role, text })
 }
 
-/// The searchable text of a line; `None` if the line is not an object.
+/// The searchable text of a line; `None` if the line is not an object or has no text.
 pub(crate) fn said_in_line(dialect: &dyn Dialect, line: &[u8]) -> Option<SearchableText> {
     let text = std::str::from_utf8(line).ok()?;
     let object = Object::parse(text.trim_start_matches('\u{feff}').trim_end()).ok()?;
     said(dialect, &object)
 }
 
-/// The role of a message. A user message with only results comes from the tools.
+/// The role of a message. A user message that has only tool results gets the role `tool`.
 fn role_of(message: &Message<'_>) -> Option<&'static str> {
     let is_result = |part: &Part<'_>| matches!(part, Part::Result(_));
     let role = if !message.parts.is_empty() && message.parts.iter().all(is_result) {
@@ -38,7 +38,7 @@ fn role_of(message: &Message<'_>) -> Option<&'static str> {
     known_role(role)
 }
 
-/// The role with this name.
+/// The role with this name among the roles that a search can filter by.
 pub(crate) fn known_role(name: &str) -> Option<&'static str> {
     ROLES.into_iter().find(|known| *known == name)
 }
@@ -88,8 +88,8 @@ fn add(said: &str, text: &mut String) {
     text.push_str(said);
 }
 
-/// Each paragraph with its line number, from 1. A paragraph is an entry of a list with the lines
-/// below it, a heading, or lines without a blank line between them.
+/// Each paragraph with its line number, from 1. A paragraph is a list entry with the lines below
+/// it, a heading, or a run of lines without a blank line between them.
 pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     let mut found: Vec<(u64, usize, usize)> = Vec::new();
     let mut is_open = false;
@@ -108,7 +108,7 @@ pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     found.into_iter().map(|(line, start, end)| (line, text[start..end].trim_end())).collect()
 }
 
-/// Whether a paragraph starts here, whatever the line above is.
+/// Whether this line starts a paragraph, regardless of the line above it.
 fn begins(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "));
@@ -116,7 +116,7 @@ fn begins(line: &str) -> bool {
     is_numbered || marks.iter().any(|mark| line.starts_with(mark))
 }
 
-/// The entry in a paragraph, if our tools wrote it.
+/// Parses a paragraph as an entry of a memory file; `None` if our tools did not write it.
 pub(crate) fn entry_of(paragraph: &str) -> Option<Entry<'_>> {
     let entry = paragraph.strip_prefix("- ")?;
     Entry::parse(entry.trim_end())

@@ -28,7 +28,7 @@ const FOLDERS: [(&str, SourceKind); 5] = [
     ("memory/session-summaries", SourceKind::Summary),
 ];
 
-/// The searchable content of a store.
+/// The searchable content of a store: memory files, snapshots and offloaded results.
 pub(crate) struct Stored<'a> {
     store: &'a Store,
     /// All sources, in the order in which they are indexed.
@@ -39,7 +39,7 @@ pub(crate) struct Stored<'a> {
     pub(crate) failed: Vec<Failure>,
 }
 
-/// The content at a position.
+/// The stored content at one position of a source.
 pub(crate) struct StoredText {
     /// The bytes as stored.
     pub(crate) bytes: Vec<u8>,
@@ -48,7 +48,7 @@ pub(crate) struct StoredText {
 }
 
 impl<'a> Stored<'a> {
-    /// Lists the sources. Follows no links.
+    /// Lists the sources without following symbolic links.
     pub(crate) fn of(store: &'a Store) -> Result<Self> {
         let mut stored = Self {
             store,
@@ -111,7 +111,7 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// The current path of a source.
+    /// The current path of a source. It changes when a snapshot is packed.
     pub(crate) fn path(&self, source: &Source) -> PathBuf {
         match self.snapshots.get(&source.name) {
             Some(entry) => self.path_of(entry),
@@ -124,7 +124,7 @@ impl<'a> Stored<'a> {
         if plain.exists() { plain } else { self.store.packed_path(&entry.id) }
     }
 
-    /// Calls `take` with the documents of a source.
+    /// Calls `take` with each document of a source.
     pub(crate) fn read(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         match self.snapshots.get(&source.name) {
             Some(entry) => self.read_snapshot(entry, take),
@@ -132,7 +132,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Calls `take` with the documents of a memory file or an offloaded result.
+    /// Calls `take` with each document of a memory file or an offloaded result.
     fn read_file(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         let path = self.path(source);
         let modified = path.symlink_metadata().and_then(|meta| meta.modified());
@@ -184,7 +184,7 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// The content at a position; `None` if nothing starts there.
+    /// The content at a position; `None` if no record or paragraph starts there.
     pub(crate) fn held(&self, source: &Source, place: SourceLine) -> Result<Option<StoredText>> {
         if let Some(entry) = self.snapshots.get(&source.name) {
             return self.held_in_snapshot(entry, place);
@@ -195,7 +195,7 @@ impl<'a> Stored<'a> {
                 found = Some(document.text);
             }
         })?;
-        // A paragraph is printed with its line end.
+        // A paragraph is printed with a line end.
         let end = if source.kind == SourceKind::Offloaded { "" } else { "\n" };
         Ok(found.map(|text| {
             let text = text + end;
@@ -203,7 +203,7 @@ impl<'a> Stored<'a> {
         }))
     }
 
-    /// Opens a snapshot; `None` if its bytes or its dialect are unknown.
+    /// Opens a snapshot; `None` if it cannot be opened or its dialect is unknown.
     pub(crate) fn open_snapshot(
         &self,
         name: &str,
@@ -216,7 +216,7 @@ impl<'a> Stored<'a> {
     fn held_in_snapshot(&self, entry: &Entry, place: SourceLine) -> Result<Option<StoredText>> {
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let dialect = dialect_of(entry);
-        // The line is nearly always the record, so what precedes it need not be parsed.
+        // Nearly always, the line is the whole record, so the lines before it need not be parsed.
         if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
             let bytes = line_of(open()?, place.line);
             let bytes = bytes.map_err(|error| self.cannot_read(entry, &error))?;
@@ -236,7 +236,7 @@ impl<'a> Stored<'a> {
         Ok(found)
     }
 
-    /// Calls `take` with the records of a snapshot and their positions until it returns false. A
+    /// Calls `take` with each record of a snapshot and its position until `take` returns false. A
     /// snapshot without a known dialect has no records.
     fn each_record(
         &self,
@@ -288,19 +288,19 @@ fn is_of(kind: SourceKind, name: &str) -> bool {
     }
 }
 
-/// The day of a daily log.
+/// The day of a daily log, in milliseconds since 1970; `None` for other sources.
 fn day_of(source: &Source) -> Option<i64> {
     let day = source.name.strip_prefix("memory/daily/")?.strip_suffix(".md")?;
     day.parse().ok().map(start_of)
 }
 
-/// The start of a day in UTC.
+/// The start of a day in UTC, in milliseconds since 1970.
 fn start_of(day: NaiveDate) -> i64 {
     day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()
 }
 
-/// Reads a file of the store; a missing one is empty. Replaces invalid UTF-8, because people may
-/// have written the file.
+/// Reads a file of the store; a missing file reads as empty. Invalid UTF-8 is replaced, because
+/// people may have written the file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes = read_file(path).map_err(failure)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -319,16 +319,16 @@ fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     Ok(found)
 }
 
-/// A line of a source, and the number of the message if the line has several. A session that is one
-/// JSON document may have no line ends at all.
+/// A line of a source, and the number of the message within the line if it has several. A session
+/// that is one JSON document may have no line ends at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceLine {
     pub(crate) line: u64,
-    /// The number of messages in this line that start before it.
+    /// The number of messages in this line that start before this message.
     pub(crate) nth: u64,
 }
 
-/// The number of bits for the line, because the index has one number for both.
+/// The number of bits for the line. The index stores line and message number as one integer.
 const LINE_BITS: u32 = 40;
 
 impl SourceLine {

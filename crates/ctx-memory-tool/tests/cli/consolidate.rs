@@ -47,7 +47,8 @@ fn part(field: &Field) -> String {
     master[from..master.rfind("<!-- ").expect("the last one")].to_owned()
 }
 
-/// Entries of logs are added to memory files, and those to the master. A second run does nothing.
+/// Log entries are added to the memory files, and from there to the master. A second run does
+/// nothing.
 #[test]
 fn the_memory_is_brought_together_once() {
     let field = field();
@@ -117,7 +118,7 @@ fn what_is_left_out_is_said() {
     field.put("memory/summary/master.md", &"mine ".repeat(101));
     field
         .call(&["consolidate", "--max-tokens", "100"])
-        .stderr("ctx-memory: warning: your own text in master.md exceeds --max-tokens (100 tokens), so nothing else is in the file: raise --max-tokens, or shorten your text\n")
+        .stderr("ctx-memory: warning: your own text in master.md exceeds --max-tokens (100 tokens), so the file contains nothing else; raise --max-tokens, or shorten your text\n")
         .run();
     assert!(read(&field, "memory/summary/master.md").starts_with("mine mine "));
     assert_eq!(part(&field), "");
@@ -191,7 +192,7 @@ fn hostile_text_is_plain() {
     field.call(&["consolidate", "-n"]).run();
 }
 
-/// Killed at any moment, nothing is lost, and the next run completes.
+/// A run that is killed at any moment loses nothing, and the next run completes.
 #[test]
 fn a_storm_of_kills() {
     const ROUNDS: u32 = 60;
@@ -210,7 +211,7 @@ fn a_storm_of_kills() {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        // An order that hits early, middle and late system calls alike.
+        // This order of delays hits early, middle and late system calls alike.
         std::thread::sleep(span * (round * 37 % ROUNDS) / ROUNDS);
         run.kill().expect("killed");
         killed += u32::from(run.wait().expect("ended").code().is_none());

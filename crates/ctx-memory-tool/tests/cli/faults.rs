@@ -7,7 +7,7 @@ use crate::field::Field;
 
 const LINE: &str = r#"{"role":"user","content":"the port is 8443"}"#;
 
-/// A damaged snapshot is reported, and everything else is searched.
+/// A damaged snapshot is reported, and all other snapshots are searched.
 #[test]
 fn a_damaged_snapshot_is_told() {
     let field = Field::new();
@@ -57,7 +57,7 @@ fn a_damaged_index_is_made_anew() {
     field
         .call(&["search", "harbour"])
         .stdout_has("master.md:3")
-        .stderr("ctx-memory: warning: the search index was damaged or has another version; rebuilding it\n")
+        .stderr("ctx-memory: warning: the search index is damaged or has another version; rebuilding it\n")
         .run();
     assert_eq!(field.refs(&["harbour"]).len(), 1);
 }
@@ -76,7 +76,7 @@ fn a_locked_index_is_searched() {
         .run();
 }
 
-/// Text of a session cannot control a terminal.
+/// The text of a session cannot control a terminal.
 #[test]
 fn control_characters_are_escaped() {
     let field = Field::new();

@@ -1,4 +1,4 @@
-//! A store with content of each kind.
+//! A test store with content of each kind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl Field {
         Self { dir }
     }
 
-    /// A memory file, a summary and an offloaded result.
+    /// Adds memory files, a summary and an offloaded result.
     pub(crate) fn with_memory(self) -> Self {
         self.put(
             "memory/extracted/decisions.md",
@@ -54,7 +54,7 @@ impl Field {
         format!("{name}:1")
     }
 
-    /// The store, with a clock that stands still.
+    /// Opens the store with a clock that always shows [`TAKEN`].
     pub(crate) fn store(&self) -> Store {
         let actor = Actor { tool: "test".into(), flags: Vec::new() };
         let taken: DateTime<Utc> = TAKEN.parse().expect("a time");

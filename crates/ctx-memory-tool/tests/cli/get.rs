@@ -5,7 +5,7 @@ use crate::field::Field;
 /// JSON with blanks and escapes that no library would write.
 const LINE: &str = "{ \"role\": \"user\",\t\"content\": \"the port is 8443, \\u00e9\" }";
 
-/// Prints the bytes of a record, a paragraph, and a whole result.
+/// `get` prints the bytes of a record, a paragraph, and a whole offloaded result.
 #[test]
 fn it_prints_what_a_ref_names() {
     let field = Field::new().with_memory();
@@ -67,7 +67,7 @@ fn no_ref_leads_out_of_the_store() {
             .call(&["get", reference])
             .code(2)
             .stderr(&format!(
-                "ctx-memory: {reference}: nothing has that name; it may have been removed or changed; search again\n"
+                "ctx-memory: {reference}: the store has no such ref; its text may have been removed or changed, so search again\n"
             ))
             .run();
     }

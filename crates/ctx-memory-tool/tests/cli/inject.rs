@@ -38,7 +38,8 @@ const ALL: &str = "You are a tester.\n\nBe kind.\n\n# Preferences\n\n- Tabs. (us
                    # Decisions\n\n- SQLite. (user, a:2)\n\n# Runtime\n\n\
                    - Bash: make (assistant, a:3)\n- Bash: make test (assistant, a:5)\n\nso far: two files\n";
 
-/// Base, soul, user memory, runtime, summary, in that order; an empty part leaves no gap.
+/// The context has base, soul, memory, runtime and summary, in this order; an empty part leaves no
+/// gap.
 #[test]
 fn the_layers_stand_in_their_order() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -52,7 +53,7 @@ fn the_layers_stand_in_their_order() {
     inject(dir, &["--without", "runtime"]).stdout("Be kind.\n\nMaster.\n").run();
 }
 
-/// A missing store has an empty context.
+/// Without a store, the context is empty.
 #[test]
 fn without_a_memory_there_is_nothing() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -76,8 +77,8 @@ fn a_budget_is_kept_and_what_gave_way_is_said() {
         .run();
 }
 
-/// The context is added to a transcript as one system message, and replaces an earlier one. Other
-/// bytes stay.
+/// The context is added to a transcript as one system message, and replaces an earlier one. All
+/// other bytes stay.
 #[test]
 fn a_transcript_gets_one_system_message() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -105,7 +106,7 @@ fn a_session_without_system_records_is_refused() {
         {\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]}\n";
     inject(dir, &["--transcript", "-"])
         .stdin(anthropic)
-        .stderr_has("a session of anthropic")
+        .stderr_has("a session of the format anthropic")
         .code(2)
         .run();
 }

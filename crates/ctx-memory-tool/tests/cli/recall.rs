@@ -20,8 +20,8 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Arguments of calls in the second half of a session that an earlier message contains, each with
-/// the line of the first such message.
+/// Lines of call arguments in the second half of a session that occur in an earlier message, each
+/// with the line number of the first such message.
 fn queries(lines: &[&str]) -> Vec<(String, u64)> {
     let values: Vec<Value> =
         lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();

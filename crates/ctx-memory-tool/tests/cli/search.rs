@@ -45,8 +45,8 @@ fn filters_confine() {
     field.put("memory/extracted/facts.md", "- port\n");
     let facts = "memory/extracted/facts.md:1".to_owned();
     let at = |id: &str, line: u64| format!("{id}:{line}");
-    // The memory file is newer than the snapshots, whose clock stands still. Among messages with the
-    // same time, the first one of the first session comes first.
+    // The memory file is newer than the snapshots, which were all taken at [`TAKEN`]. Among
+    // messages with the same time, the first one of the first session comes first.
     let all = [at(&id, 3), facts.clone(), at(&id, 4), at(&other, 1)];
     assert_eq!(field.refs(&["port"]), all);
     assert_eq!(field.refs(&["port", "-s", "other"]), [at(&other, 1)]);
@@ -74,7 +74,7 @@ fn the_index_follows_the_store() {
     field
         .call(&["-v", "search", "SQLite"])
         .code(1)
-        .stderr("ctx-memory: indexed 0 files and snapshots, forgot 0\n")
+        .stderr("ctx-memory: indexed 0 files and snapshots, removed 0 from the index\n")
         .run();
 }
 
@@ -88,7 +88,7 @@ fn snapshots_of_a_growing_session_give_one_result() {
     assert_eq!(field.refs(&["8443"]), [format!("{second}:2")]);
 }
 
-/// An empty store is searched without creating it.
+/// A search does not create a missing store.
 #[test]
 fn nothing_is_made_where_nothing_is() {
     let field = Field::new();
@@ -97,7 +97,7 @@ fn nothing_is_made_where_nothing_is() {
     field.call(&["search"]).code(2).stderr_has("<QUERY>").run();
 }
 
-/// An entry of a memory file has the session, the role and the day that it names.
+/// Filters find an entry of a memory file by the session, the role and the day that it names.
 #[test]
 fn entries_are_of_what_they_name() {
     let field = Field::new().with_memory();
@@ -123,7 +123,7 @@ fn entries_are_of_what_they_name() {
     .run();
 }
 
-/// The soul is searched as well.
+/// A search also covers `soul.md`.
 #[test]
 fn the_soul_is_searched() {
     let field = Field::new().with_memory();
