@@ -1,4 +1,4 @@
-//! A memory item, as an extraction prints it and as an entry of a memory file:
+//! A memory item as the JSON that an extraction prints, and as an entry of a memory file:
 //!
 //! ```text
 //! We will keep SQLite. (user, demo:42, 2026-11-20, taken back in demo:97)
@@ -16,11 +16,11 @@ use serde::Serialize;
 /// One extracted item. The order of the fields is the order of the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
-    /// The kind, which decides the memory file.
+    /// The kind, which determines the memory file that the item is added to.
     pub kind: MemoryKind,
     /// The sentence verbatim, on one line, or a digest of a call or an error.
     pub text: String,
-    /// The author's role.
+    /// The role of the author.
     pub role: Role,
     /// The line of the message in its session, from 1.
     pub line: u64,
@@ -38,7 +38,7 @@ pub struct MemoryItem {
     /// The UTC day of the message, if its record has a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<NaiveDate>,
-    /// The line of the later decision that takes this one back.
+    /// The line of the later decision in the same session that supersedes this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_back: Option<u64>,
 }
@@ -77,22 +77,22 @@ pub struct Citation {
 pub struct Entry<'t> {
     /// The statement, on one line.
     pub text: &'t str,
-    /// The role of its author.
+    /// The role of the author of the statement.
     pub role: &'t str,
-    /// The session and the line of its source.
+    /// The session and the line of the statement.
     pub citation: Citation,
-    /// The day, in UTC.
+    /// The UTC day of the statement, if it is known.
     pub date: Option<NaiveDate>,
-    /// The later decision that takes it back.
+    /// The citation of the later decision that supersedes the statement.
     pub taken_back: Option<Citation>,
 }
 
-/// The words before the citation of the decision that takes an entry back.
+/// The words before the citation of the decision that supersedes an entry.
 const TAKEN_BACK: &str = "taken back in ";
 
 impl<'t> Entry<'t> {
     /// Parses an entry without its list marker. Returns `None` if a person wrote it, or edited it
-    /// so that the parenthesis at its end no longer has our format.
+    /// so that the details in parentheses at its end no longer have our format.
     pub fn parse(entry: &'t str) -> Option<Self> {
         let (text, details) = entry.rsplit_once(" (")?;
         let mut details = details.strip_suffix(')')?.split(", ");

@@ -19,14 +19,14 @@ pub struct MemoryFolder<'a> {
     store: Option<&'a Store>,
 }
 
-/// The result of a merge.
+/// The result of merging items into memory files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounts {
     /// The number of files that were replaced.
     pub files: usize,
     /// The number of new items.
     pub added: usize,
-    /// The number of items that the files already had, or that were repeated.
+    /// The number of items that were not added because a file had them or they were repeated.
     pub known: usize,
     /// Files with people's edits that killed runs set aside: see [`ctx_store::SharedFile::edits`].
     pub edits: Vec<PathBuf>,
@@ -36,18 +36,18 @@ pub struct MergeCounts {
     pub session: Option<String>,
 }
 
-/// A merge that failed.
+/// The error of a merge.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
 pub struct MergeError {
-    /// The cause.
+    /// The cause of the failure.
     pub source: StoreError,
     /// Whether other files were merged before the failure.
     pub is_partial: bool,
 }
 
 impl<'a> MemoryFolder<'a> {
-    /// The folder of a store.
+    /// The folder `memory/extracted` of a store.
     pub fn of_store(store: &'a Store) -> Self {
         Self { dir: store.memory().join("extracted"), store: Some(store) }
     }
@@ -143,7 +143,7 @@ impl<'a> MemoryFolder<'a> {
     }
 }
 
-/// The new version of a file, with its new entries.
+/// The new version of a memory file, and the entries that it adds.
 struct Staged {
     kind: MemoryKind,
     entries: Vec<String>,
@@ -151,7 +151,7 @@ struct Staged {
     added_bytes: usize,
 }
 
-/// Writes a new version of each file that does not have all of the items.
+/// Writes a new version of each memory file that lacks some of the items.
 fn stage(
     folder: &SharedFolder,
     items: &[MemoryItem],

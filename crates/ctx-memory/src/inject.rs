@@ -1,12 +1,12 @@
-//! Assembles the context at the start of a session from the layers of the memory.
+//! Assembles the context for the start of a session from the layers of the memory.
 //!
-//! The layers have a fixed order: base prompt, soul, user memory, runtime, summary. If the context
-//! exceeds the budget, lines are removed in another order: first those that the session would find
-//! out again soonest. The base prompt never loses lines.
+//! The layers have a fixed order: base prompt, soul, memory, runtime, summary. If the context
+//! exceeds the budget, the layers lose lines in another order, starting with the layer whose
+//! content the session could find out most easily. The base prompt never loses lines.
 
 use ctx_text::bisected;
 
-/// A layer of the context, in the order of the context.
+/// A layer of the context. The variants are in the order in which the context has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Layer {
@@ -14,19 +14,19 @@ pub enum Layer {
     Base,
     /// The agent's character and instructions.
     Soul,
-    /// Facts about the user and the work.
+    /// Rules, decisions and facts from all sessions.
     Memory,
-    /// Commands run in this project.
+    /// Commands that earlier sessions ran.
     Runtime,
-    /// The summary of this session.
+    /// The newest summary of the session.
     Summary,
 }
 
 impl Layer {
-    /// All layers in order.
+    /// All layers, in the order of the context.
     pub const ALL: [Self; 5] = [Self::Base, Self::Soul, Self::Memory, Self::Runtime, Self::Summary];
 
-    /// The name in flags.
+    /// The name of the layer in flags and messages.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -35,28 +35,28 @@ impl Layer {
     const SACRIFICE: [Self; 4] = [Self::Runtime, Self::Memory, Self::Summary, Self::Soul];
 }
 
-/// An assembled context.
+/// The assembled context, and how much of each layer it leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
     /// The text; empty if all layers are empty.
     pub text: String,
-    /// Tokens of the text.
+    /// The number of tokens in `text`.
     pub tokens: u64,
     /// The number of lines that each layer lost, in the order in which they were removed.
     pub left_out: Vec<(Layer, usize)>,
 }
 
-/// The base prompt exceeds the budget by itself.
+/// The error for a base prompt that exceeds the budget by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the base prompt alone has {tokens} tokens, more than the budget of {budget}")]
 pub struct NoRoom {
-    /// Tokens of the base prompt.
+    /// The number of tokens in the base prompt.
     pub tokens: u64,
-    /// The maximum number of tokens of the context.
+    /// The maximum number of tokens in the context.
     pub budget: u64,
 }
 
-/// Joins the layers into at most `budget` tokens, counted by `count`.
+/// Joins the layers into a context of at most `budget` tokens, counted by `count`.
 pub fn assemble(
     layers: &[(Layer, String)],
     budget: Option<u64>,

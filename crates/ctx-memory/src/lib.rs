@@ -1,9 +1,10 @@
-//! Memory files keep what sessions decided, found out and were asked to do, beyond the session.
+//! Memory files keep what sessions decided, found out and were asked to do, for use in later
+//! sessions.
 //!
 //! [`Extractor`] reads messages and returns [`MemoryItem`]s: sentences that state a decision, a
 //! fact or a preference, quoted verbatim, and digests of tool calls and errors. [`MemoryFolder`]
 //! adds items to memory files and keeps everything that people wrote there. [`Consolidation`]
-//! merges the memory of all sessions into one file, and [`inject`] assembles the context of a new
+//! merges the memory of all sessions into one file, and [`inject`] assembles the context for a new
 //! session.
 
 pub mod consolidate;

@@ -8,8 +8,8 @@
 //!
 //! An entry that the file already has is not added again, even if case, blanks or emphasis differ.
 //! So an entry that a person struck out (`~~…~~`) stays struck out. A deleted entry comes back when
-//! its session is extracted again. If one session took an entry back, and a third one decides for
-//! it again, the entry is added again.
+//! its session is extracted again. If a second session superseded an entry, and a third one decides
+//! for it again, the entry is added again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ use crate::entry::{Citation, Entry, MemoryItem};
 
 /// The `items` of this kind that the file does not have, as entries.
 pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Vec<String> {
-    // Invalid UTF-8 is only read, never written back.
+    // Invalid UTF-8 is replaced only in this copy, not in the file.
     let text = String::from_utf8_lossy(file);
     let taken_back = entries_taken_back(&text);
     let mut known = keys(&text);
@@ -36,8 +36,8 @@ pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -
     items.filter(is_new).map(entry).collect()
 }
 
-/// By key: the entries that another session took back, except those that the file also has
-/// unmarked.
+/// The entries that another session superseded, by key, except those that the file also has without
+/// the mark.
 fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
     let mut others = HashSet::new();
@@ -58,8 +58,8 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     taken_back
 }
 
-/// Whether an item decides again for a superseded entry: in a third session, or later in the
-/// session that superseded it.
+/// Whether an item decides again for a superseded entry, either in a third session or later in the
+/// session that superseded the entry.
 fn decides_again(item: &MemoryItem, entry: &Entry<'_>) -> bool {
     let is_later = |by: &Citation| item.session != by.session || item.line > by.line;
     item.session != entry.citation.session && entry.taken_back.as_ref().is_none_or(is_later)
@@ -77,7 +77,7 @@ fn entry(item: &MemoryItem) -> String {
     .to_string()
 }
 
-/// The bytes to append to the file of a kind to add these entries.
+/// The bytes that add these entries when they are appended to the file of a kind.
 pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec<u8> {
     if entries.is_empty() {
         return Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec
         if !text.ends_with('\n') {
             appended.push_str(line_end);
         }
-        // Only a list can continue without a blank line.
+        // Only after a list entry can a new entry follow without a blank line.
         if !last.trim().is_empty() && !without_marker(last.trim_start()).0 {
             appended.push_str(line_end);
         }
@@ -103,7 +103,7 @@ pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec
     appended.into_bytes()
 }
 
-/// The keys of all lines of a file, and of the entries in them.
+/// The keys of all lines of a file, and of the entries in these lines.
 pub(crate) fn keys(text: &str) -> HashSet<String> {
     let mut keys = HashSet::new();
     for line in text.lines() {
@@ -216,7 +216,8 @@ mod tests {
         assert_eq!(merge(entry.as_bytes(), &[item]).0, 0);
     }
 
-    /// If one of the two sessions of the mark repeats the entry, it is known.
+    /// The session of the entry does not add it again, nor does an earlier line of the superseding
+    /// session.
     #[test]
     fn a_new_decision_for_what_was_taken_back_is_added() {
         let old = "- Use A. (user, a:1, 2026-11-01, taken back in b:9)\n";

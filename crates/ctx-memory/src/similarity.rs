@@ -1,8 +1,8 @@
 //! Decides whether two statements say the same in almost the same words.
 //!
-//! They do if one contains all words of the other and only a few more. If both have words that the
+//! They do if one contains all words of the other and only a few more. If each has words that the
 //! other lacks, such as "tabs" and "spaces", these may be the whole point. Names, numbers,
-//! negations and restrictions must be equal.
+//! negations and restrictions must be the same in both.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const EXACT: &str = "not no never without dont doesnt isnt arent cannot cant won
 const FILLERS: &str = "a an the we i you it is are be was were will would please so then lets let \
     us our my your yes ok okay just now that this have has been";
 
-/// The same for Chinese, which is written without blanks.
+/// Chinese words that carry no meaning of their own. Chinese is written without blanks.
 const CHINESE_FILLERS: &str = "已经 已經 了 的 吧 呢 啊 请";
 
 /// The words of a statement, in the form used for comparison.
@@ -29,8 +29,8 @@ pub(crate) struct Fingerprint {
     pub(crate) key: String,
     /// Sorted hashes of the words.
     words: Vec<u64>,
-    /// Names, numbers, negations and restrictions. Similar statements have the same set, except for
-    /// those with the same key.
+    /// The names, numbers, negations and restrictions. Statements with different keys are similar
+    /// only if these sets are equal.
     pub(crate) exact: BTreeSet<String>,
 }
 
@@ -89,8 +89,8 @@ pub(crate) fn plain(word: &str) -> String {
     word.to_lowercase().chars().filter(|c| !"'’".contains(*c)).collect()
 }
 
-/// Adds the text between two blanks: one word, or all pairs of characters if the script has no
-/// blanks.
+/// Adds the text between two blanks: as one word, or as all pairs of adjacent characters if the
+/// script is written without blanks.
 fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>) {
     let is_exact = |word: &str| EXACT.split_whitespace().any(|exact| exact == word);
     if word.contains(is_wide) {

@@ -1,9 +1,9 @@
 //! Finds what a statement decides for and what it abandons, and whether it supersedes an earlier
-//! one of another session.
+//! statement from another session.
 //!
 //! Within one session, two decisions on one matter are close to each other, so
 //! [`ctx_summary::ledger::supersedes`] needs only one common word. Across sessions, one word proves
-//! nothing: "proceed" is in all of them. So either the later statement names what it abandons
+//! nothing: "proceed" occurs in all of them. So either the later statement names what it abandons
 //! ("tabs instead of blanks") and the earlier one decides for exactly that, or the later one
 //! abandons something without naming it ("let's switch to Redis for the cache") and shares half of
 //! the earlier one's terms.
@@ -27,7 +27,7 @@ static DECISION_WORDS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("decisio
 static CHINESE_DECISION_WORDS: LazyLock<Vec<String>> =
     LazyLock::new(|| LISTS.entries("decision words, in Chinese"));
 
-/// The number of characters of a statement that are read. Statements that people write may be
+/// The maximum number of characters to read from a statement. Statements that people write may be
 /// longer.
 const LONGEST: usize = 2 * QUOTE_MAX;
 
@@ -36,8 +36,8 @@ const LONGEST: usize = 2 * QUOTE_MAX;
 pub(super) struct Choice {
     abandoned: Vec<Terms>,
     kept: Terms,
-    /// The terms of the matter, if the statement abandons something without naming it. After
-    /// "switch to", only the rest counts.
+    /// The terms that say what the statement is about, if it abandons something without naming it.
+    /// In a statement with "switch to", only the terms after these words.
     about: Option<Terms>,
 }
 
@@ -82,7 +82,7 @@ impl Choice {
         !self.abandoned.is_empty()
     }
 
-    /// Whether this statement supersedes one that was made before it.
+    /// Whether this statement supersedes the `earlier` one.
     pub(super) fn supersedes(&self, earlier: &Self) -> bool {
         let (old, new) = (&earlier.kept.all, &self.kept.all);
         if self.abandoned.iter().any(|terms| self.is_for(earlier, terms)) {
@@ -102,7 +102,8 @@ impl Choice {
             return common(&abandoned.names, old) > 0;
         }
         let count = abandoned.all.len();
-        // One common word proves nothing.
+        // A single common word proves nothing, unless it is half of the earlier statement or the
+        // two statements have another word in common.
         common(&abandoned.all, old) == count
             && (count > 1 || count * 2 >= old.len() || common(old, &self.kept.all) > 0)
     }

@@ -14,7 +14,7 @@ use crate::entry::{Citation, Entry};
 use crate::files::DailyLog;
 use crate::memory_file::{appended, keys};
 
-/// An entry of a log.
+/// An entry of a daily log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LogEntry {
     kind: MemoryKind,
@@ -33,7 +33,8 @@ impl DailyLog {
 }
 
 impl LogEntry {
-    /// Parses `- decision: TEXT (ROLE, SESSION:LINE)`. People may leave out the parenthesis.
+    /// Parses `- decision: TEXT (ROLE, SESSION:LINE)`. People may leave out the part in
+    /// parentheses.
     fn parse(text: &str, line: u64) -> Option<Self> {
         let (is_list_entry, entry) = without_marker(text.trim());
         let (word, text) = entry.split_once(':')?;
@@ -46,7 +47,7 @@ impl LogEntry {
     }
 }
 
-/// Reads all logs, oldest first.
+/// Returns the day on which each entry was first logged. The logs are sorted, oldest first.
 pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {
     let mut dates = LogDates::new();
     for log in logs {
@@ -59,14 +60,14 @@ pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {
     dates
 }
 
-/// Adds entries of the logs that no earlier run has seen and that the memory files do not have.
+/// Adds log entries to the memory files unless an earlier run has seen them or the files have them.
 pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     let mut contents: Vec<Contents> =
         old.files[..MASTER].iter().map(|file| Contents::of(file)).collect();
     let mut entries: [Vec<String>; MASTER] = Default::default();
     for log in &old.daily {
         for logged in log.entries() {
-            // If an earlier run saw the entry, and it is in no file now, a person deleted it.
+            // An earlier run imported this entry. If it is in no file now, a person deleted it.
             if !new.state.seen.insert(short_hash(&logged.key)) {
                 continue;
             }
@@ -83,7 +84,7 @@ pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     }
 }
 
-/// The entries of a memory file.
+/// The entries of a memory file, by key and by citation.
 struct Contents {
     keys: HashSet<String>,
     citations: HashSet<Citation>,
@@ -98,12 +99,12 @@ impl Contents {
         Self { keys: keys(&text), citations, is_empty: text.trim().is_empty() }
     }
 
-    /// Whether the file does not have an entry of a log. Counts the entry as known from then on.
+    /// Whether the file lacks a log entry. From then on, the entry counts as present.
     fn lacks(&mut self, logged: &LogEntry, day: NaiveDate, extractions: &Extractions) -> bool {
         if logged.text.contains("~~") {
             return false;
         }
-        // The entry was merged when it was logged, so a person has reworded or deleted it since.
+        // If the entry was merged when it was logged, a person has since reworded or deleted it.
         let was_merged = |citation: &Citation| {
             self.citations.contains(citation) || was_extracted(&citation.session, day, extractions)
         };
@@ -113,8 +114,8 @@ impl Contents {
     }
 }
 
-/// Whether items of a session were merged on this day, or on the day before, because the merge may
-/// have been around midnight.
+/// Whether items of a session were merged on this day or on the day before; a merge around midnight
+/// may have either date.
 fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bool {
     let mut days = [Some(day), day.pred_opt()].into_iter().flatten();
     days.any(|day| {
@@ -122,7 +123,7 @@ fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bo
     })
 }
 
-/// Converts an entry of a log into one of a memory file.
+/// Converts a log entry into an entry of a memory file.
 fn entry(logged: &LogEntry, log: &DailyLog) -> String {
     let mut entry = Entry::parse(&logged.text).unwrap_or_else(|| Entry {
         text: &logged.text,

@@ -1,6 +1,6 @@
 //! The master file (L2): the part that the tools generate, and people's edits.
 //!
-//! The generated part is between two comments. The second one has a hash of the part. The rest of
+//! The generated part is between two comments; the second one has a hash of the part. The rest of
 //! the file belongs to people. If the hash does not match, the part was edited: lines that people
 //! wrote or changed become theirs and move above the part, and lines that they deleted are not
 //! written again.
@@ -21,31 +21,31 @@ pub(super) const PATH: &str = "memory/summary/master.md";
 /// The heading of statements that no longer hold.
 pub(super) const HISTORY: &str = "## No longer holds";
 
-/// The start of the first and the last line of the part.
+/// How the comments before and after the generated part begin.
 const BEGIN: &str = "<!-- ctx-memory: begin";
 const END: &str = "<!-- ctx-memory: end";
-/// The first line of the part.
+/// The whole comment before the generated part.
 const FIRST: &str = "<!-- ctx-memory: begin. Edit at will: what you write here stays, what you delete stays away -->";
 
 /// The master file, parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Master {
-    /// The text of people above the part.
+    /// The text that people wrote above the generated part.
     pub(super) above: Vec<u8>,
-    /// The text of people below the part.
+    /// The text that people wrote below the generated part.
     pub(super) below: Vec<u8>,
-    /// The statements that people deleted from the part.
+    /// The statements that people deleted from the generated part.
     pub(super) refused: Vec<Refused>,
     pub(super) has_part: bool,
-    /// Whether people have edited the part since it was written.
+    /// Whether people have edited the generated part since the last run wrote it.
     pub(super) is_edited: bool,
 }
 
-/// A statement that must not be written again.
+/// A statement that must not be written into the master again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Refused {
     pub(super) text: String,
-    /// Whether it is refused only among the statements that no longer hold.
+    /// Whether the statement is refused only in the section "No longer holds".
     pub(super) history: bool,
 }
 
@@ -69,11 +69,11 @@ impl Piece<'_> {
 }
 
 impl Master {
-    /// Parses a master file; `last` is the part that the last run wrote.
+    /// Parses a master file; `last` is the generated part that the last run wrote.
     pub(super) fn parse(bytes: &[u8], last: Option<&str>) -> Self {
         let mut master = Self::default();
         let pieces = pieces(bytes);
-        // If one part is unchanged, an edited one is a copy that people made.
+        // If one generated part is unchanged, an edited one is a copy that people made.
         let last = last.filter(|_| !pieces.iter().any(Piece::is_unchanged_part));
         for piece in pieces {
             let is_unchanged = piece.is_unchanged_part();
@@ -91,8 +91,8 @@ impl Master {
         master
     }
 
-    /// Takes over people's edits of the part. Without a `base` to compare with, every line may be
-    /// theirs.
+    /// Adopts people's edits of the generated part. Without a `base` to compare with, every line
+    /// counts as theirs.
     fn take_edits(&mut self, lines: &[&[u8]], base: Option<&str>) {
         let new: Vec<String> = lines.iter().map(|line| normal(line)).collect();
         let old: Vec<String> = base.unwrap_or_default().lines().map(str::to_owned).collect();
@@ -120,7 +120,7 @@ impl Master {
         }
     }
 
-    /// Adds lines of people above the part, under the `heading` that they had.
+    /// Adds people's lines above the generated part, under the `heading` that they had in it.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =
@@ -153,7 +153,7 @@ impl Master {
         String::from_utf8_lossy(&own).into_owned()
     }
 
-    /// The file with a new part, whose lines end with `\n`.
+    /// The file with `part` as its new generated part. The lines of `part` end with `\n`.
     pub(super) fn with_part(&self, part: &str) -> Vec<u8> {
         let mut bytes = self.above.clone();
         if !bytes.is_empty() {
@@ -177,7 +177,7 @@ fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
         if text.starts_with(BEGIN) {
             pieces.extend(part.replace(Vec::new()).map(|lines| Piece::Part(lines, None)));
         } else if let Some(end) = text.strip_prefix(END) {
-            // Drop an end without a start: people do not write it by hand.
+            // Drop an end comment without a start: people do not write one by hand.
             if let Some(lines) = part.take() {
                 let hash = end.trim_end_matches("-->").trim();
                 pieces.push(Piece::Part(lines, Some(hash.to_owned())));
@@ -192,17 +192,17 @@ fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a line is one of the comments around the part.
+/// Whether a line is one of the two comments around the generated part.
 pub fn is_mark(line: &str) -> bool {
     line.starts_with(BEGIN) || line.starts_with(END)
 }
 
-/// The line without what editors change by themselves: its line end, and blanks before it.
+/// The line without its line end and trailing blanks, which editors may change on their own.
 fn normal(line: &[u8]) -> String {
     String::from_utf8_lossy(line).trim_end().to_owned()
 }
 
-/// An entry of the master without its citations and the note on what took it back.
+/// An entry of the master without its citations and without the note on what superseded it.
 pub(super) fn without_citations(entry: &str) -> &str {
     static CITATIONS: LazyLock<Regex> = LazyLock::new(|| {
         regex(r" \((?:user|assistant|by hand|system|tool)(?:, [^()]*)?\)(?: → taken back.*)?$")

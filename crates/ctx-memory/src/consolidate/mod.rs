@@ -1,13 +1,13 @@
 //! Consolidates the memory of all sessions: adds entries of the daily logs (L0) to the memory files
-//! (L1), and summarizes these in the master file (L2).
+//! (L1), and lists their statements in the master file (L2).
 //!
 //! `consolidate` is a function of the files alone: the same files give the same bytes, and a second
 //! run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the files.
 //!
-//! - Log entries that no earlier run has seen are added to L1. Otherwise L1 only gets marks of
-//!   superseded statements (`retract`).
-//! - L2 has a part of our own (`master`), which lists each topic once, the most important first
-//!   (`topic`). It does not repeat what people wrote around it.
+//! - Log entries that no earlier run has seen are added to L1. Apart from that, L1 only gets a mark
+//!   at each superseded statement (`retract`).
+//! - L2 has a generated part (`master`), which lists each topic once, the most important first
+//!   (`topic`). The part does not repeat what people wrote around it.
 
 mod choice;
 mod daily;
@@ -37,7 +37,7 @@ use master::{Master, Refused, without_citations};
 use statement::{Author, Statement, is_lasting, statements, statements_in_master};
 use topic::{Topic, topics};
 
-/// The kinds that are consolidated, in the order of their sections. Tool runs are only in L1.
+/// The kinds that are consolidated, in the order of their sections. Tool runs stay in L1.
 pub(crate) const KINDS: [MemoryKind; 3] =
     [MemoryKind::Preference, MemoryKind::Decision, MemoryKind::Fact];
 
@@ -51,12 +51,12 @@ fn extracted_path(kind: MemoryKind) -> String {
     format!("memory/extracted/{}", file_name(kind))
 }
 
-/// The SHA-256 in hexadecimal digits.
+/// The SHA-256 of `bytes` in hexadecimal digits.
 fn hash(bytes: &[u8]) -> String {
     ctx_store::hash(&mut &bytes[..]).expect("reading from memory does not fail")
 }
 
-/// The first 16 digits of the SHA-256.
+/// The first 16 hexadecimal digits of the SHA-256 of `text`.
 fn short_hash(text: &str) -> String {
     hash(text.as_bytes())[..16].to_owned()
 }
@@ -64,7 +64,7 @@ fn short_hash(text: &str) -> String {
 /// The number of files that a consolidation writes: the memory files, in the order of [`KINDS`],
 /// and the master.
 pub(crate) const FILES: usize = KINDS.len() + 1;
-/// The index of the master among them.
+/// The index of the master in [`MemoryFiles::files`].
 pub(crate) const MASTER: usize = KINDS.len();
 
 /// The memory of a store before a run.
@@ -77,15 +77,16 @@ pub(crate) struct MemoryFiles {
     pub(crate) state: State,
 }
 
-/// The sessions whose items were merged into L1, each with a day. `None` means several sessions.
+/// The sessions whose items were merged into L1, each with the day of the merge. `None` means that
+/// several sessions were merged at once.
 pub(crate) type Extractions = HashSet<(Option<String>, NaiveDate)>;
 
-/// What earlier runs read and wrote. If this file is lost, nothing else is lost or repeated, except
-/// that entries which people deleted may come back.
+/// The record of what earlier runs read and wrote. If its file is lost, no text is lost or
+/// repeated, but entries that people deleted may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
-    /// Hashes of the keys of all log entries.
+    /// Hashes of the keys of all log entries that a run has seen.
     seen: BTreeSet<String>,
     /// The marks of superseded statements in the memory files.
     marks: BTreeSet<String>,
@@ -103,7 +104,7 @@ impl State {
 
 /// The parameters of a consolidation.
 pub(crate) struct Rules<'a> {
-    /// The maximum number of tokens of the master, unless people's own text has more.
+    /// The maximum number of tokens in the master, unless people's own text is longer.
     pub(crate) max_tokens: u64,
     /// Counts the tokens of a text.
     pub(crate) count: &'a dyn Fn(&str) -> u64,
@@ -117,7 +118,7 @@ pub(crate) struct NewMemory {
     pub(crate) report: Report,
 }
 
-/// The figures of a run; the names are the keys in JSON.
+/// The figures of a run. The names of the fields are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Log entries that were added to L1.
@@ -128,7 +129,7 @@ pub struct Report {
     pub statements: usize,
     /// Topics among these statements.
     pub topics: usize,
-    /// Topics that no longer hold.
+    /// Topics that a later statement superseded.
     pub history: usize,
     /// Topics that people wrote into the master themselves or deleted from it.
     pub own: usize,
@@ -141,7 +142,7 @@ pub struct Report {
     /// Whether people's text in the master alone exceeds the limit.
     #[serde(skip)]
     pub is_full: bool,
-    /// Whether people had edited the generated part.
+    /// Whether people had edited the generated part before this run.
     #[serde(rename = "edited")]
     pub was_edited: bool,
 }
@@ -185,7 +186,7 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     marked
 }
 
-/// Adds a mark to an entry that names what supersedes it. Returns `false`, and changes nothing,
+/// Adds to an entry the mark that names what supersedes it. Returns `false`, and changes nothing,
 /// if the line is no longer the entry that was read.
 fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     let mut lines = file.split_inclusive(|byte| *byte == b'\n');
@@ -228,7 +229,8 @@ fn write_master(mut topics: Vec<Topic>, master: &Master, rules: &Rules<'_>, new:
     if !fits(shown) {
         (shown, _) = bisected(shown, |count| !fits(count));
     }
-    // Check the whole text: tokens may merge at line ends, so the sum of its lines can be too low.
+    // Check the whole text again: its tokens need not grow steadily with the lines, because tokens
+    // may merge at line ends.
     while shown > 0 && !fits(shown) {
         shown -= 1;
     }

@@ -1,7 +1,7 @@
 //! Finds the statements that later ones supersede.
 //!
 //! - A decision or a rule supersedes an earlier one according to [`Choice::supersedes`].
-//! - If a statement is similar to a superseded one, and was made before the decision against it, it
+//! - A statement that is similar to a superseded one, and was made before the decision against it,
 //!   is superseded as well, whichever session made it.
 //! - If a later statement repeats a superseded one, it supersedes the decision against it.
 //!
@@ -29,7 +29,8 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
         if count_marks(all) == before {
             return;
         }
-        // The next run sees only the marks, so a statement without one must follow from them.
+        // The next run sees only the marks, so what has no mark must be derived from the marks
+        // again.
         for (statement, was_taken_back) in all.iter_mut().zip(&was_taken_back) {
             if !was_taken_back && !gets_mark(statement) {
                 statement.taken_back = None;
@@ -82,8 +83,8 @@ impl Search<'_> {
         is_open && !statement.is_in_master() && !self.old_marks.contains(&statement.mark(by))
     }
 
-    /// Takes back superseded statements. The first of several successors counts, because a
-    /// repetition after that one is a new decision.
+    /// Finds the successors of superseded statements. Of several successors the first one counts,
+    /// because a repetition of the statement after that one is a new decision.
     fn retract_superseded(&mut self) {
         let takes_part = |it: &Statement| !it.is_struck && it.kind != MemoryKind::Fact;
         let mut successors: Vec<&Statement> = self.all.iter().collect();
@@ -107,7 +108,8 @@ impl Search<'_> {
         }
     }
 
-    /// Takes back statements that are similar to a superseded one.
+    /// Supersedes the statements that are similar to the superseded one at `at`, and returns their
+    /// indexes.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
         let Some(by) = old.taken_back.clone() else { return Vec::new() };
@@ -124,7 +126,7 @@ impl Search<'_> {
         similar
     }
 
-    /// Whether a statement was made before `by`, which takes `other` back.
+    /// Whether a statement was made before `by`, which supersedes `other`.
     fn is_before(&self, statement: &Statement, by: &Citation, other: &Statement) -> bool {
         if let Some(by) = self.all.iter().find(|it| it.citation == *by) {
             return by.is_later(statement);
@@ -135,20 +137,20 @@ impl Search<'_> {
         if by.session == other.citation.session {
             return !statement.is_later(other);
         }
-        // Only other statements of its session show when it was made, if there are any.
+        // Only other statements of the session of `by` show when `by` was made, if there are any.
         let of_session = self.all.iter().filter(|it| it.citation.session == by.session);
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Takes back one statement that a later decision reversed.
+    /// Supersedes one statement that a later decision reversed, and returns its index.
     fn retract_reversed(&mut self) -> Option<usize> {
         let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
         self.all[at].taken_back = Some(by);
         Some(at)
     }
 
-    /// If a later statement repeats `old`, although it is superseded: the index of the statement
-    /// that took it back, and the citation of the repetition.
+    /// If a later statement repeats the superseded statement `old`, returns the index of the
+    /// statement that superseded `old`, and the citation of the repetition.
     fn reversal(&self, old: &Statement) -> Option<(usize, Citation)> {
         let by = old.taken_back.as_ref()?;
         let mut repetitions: Vec<&Statement> = self.all.iter().collect();
@@ -188,7 +190,7 @@ mod tests {
         all
     }
 
-    /// The citation that takes each statement back.
+    /// The citation of the statement that supersedes each statement; empty if none does.
     fn retractions(text: &str) -> Vec<String> {
         let all = retracted(text, &BTreeSet::new()).into_iter();
         all.map(|it| it.taken_back.map_or_else(String::new, |by| by.to_string())).collect()

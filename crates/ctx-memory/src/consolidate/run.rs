@@ -26,14 +26,14 @@ pub struct Consolidation<'a> {
     rules: Rules<'a>,
 }
 
-/// A file that changes.
+/// A file that a consolidation changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its path within the store.
+    /// The path of the file within the store.
     pub name: String,
-    /// Its old content; empty if there is no such file.
+    /// The old content; empty if the file did not exist.
     pub old: Vec<u8>,
-    /// Its new content.
+    /// The new content.
     pub new: Vec<u8>,
 }
 
@@ -42,15 +42,15 @@ pub struct Change {
 pub struct Consolidated {
     /// The files that change.
     pub changes: Vec<Change>,
-    /// The figures.
+    /// The figures of the run.
     pub report: Report,
     /// Files with people's edits that killed runs set aside: see [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
 }
 
 impl<'a> Consolidation<'a> {
-    /// A consolidation of the store; the master gets at most `max_tokens` tokens, counted by
-    /// `count`.
+    /// Prepares a consolidation of the store. The master gets at most `max_tokens` tokens, counted
+    /// by `count`.
     pub fn new(store: &'a Store, max_tokens: u64, count: &'a dyn Fn(&str) -> u64) -> Self {
         Self { store, rules: Rules { max_tokens, count } }
     }
@@ -61,7 +61,8 @@ impl<'a> Consolidation<'a> {
         Ok(Consolidated { changes: changes(&old, &new), report: new.report, edits: Vec::new() })
     }
 
-    /// Consolidates. If nothing changes, writes nothing, not even a record in the audit log.
+    /// Runs the consolidation. If nothing changes, writes nothing, not even a record in the audit
+    /// log.
     pub fn run(&self) -> Result<Consolidated, MergeError> {
         let mut run = Run {
             consolidation: self,
@@ -106,7 +107,7 @@ impl<'a> Consolidation<'a> {
         self.store.memory().join("consolidated.json")
     }
 
-    /// Reads the state. If it is missing or damaged, returns an empty one.
+    /// Reads the state. If the file is missing or damaged, returns an empty state.
     fn stored_state(&self) -> Result<State, StoreError> {
         let json = read_file(&self.state_path())?.unwrap_or_default();
         Ok(serde_json::from_slice(&json).unwrap_or_default())
@@ -120,7 +121,7 @@ impl<'a> Consolidation<'a> {
     }
 }
 
-/// The paths of the files within the store.
+/// The paths of the [`Files`] within the store.
 fn paths() -> impl Iterator<Item = String> {
     KINDS.into_iter().map(extracted_path).chain([master::PATH.to_owned()])
 }
@@ -139,7 +140,7 @@ struct Run<'a, 'c> {
     operation: Option<(Operation, Facts)>,
     done: Consolidated,
     was_written: bool,
-    /// The reason why a completed step may not last or is not recorded.
+    /// The error because of which a completed step may not be durable or is missing from a log.
     uncertain: Option<StoreError>,
 }
 
@@ -176,7 +177,8 @@ impl Run<'_, '_> {
         tidy_logs(self.consolidation.store)
     }
 
-    /// Remembers an error after a completed step until the end of the run.
+    /// Keeps the error of a step that was completed, but may not be durable, until the end of the
+    /// run.
     fn defer_uncertain(&mut self, result: Result<(), StoreError>) -> Result<(), StoreError> {
         match result {
             Err(error) if error.severity() == Severity::Uncertain => {
@@ -232,8 +234,8 @@ impl Run<'_, '_> {
         Ok(new)
     }
 
-    /// Adds an attempt to the report, because an earlier attempt may have written some of the
-    /// files.
+    /// Adds an attempt to the report without dropping the figures of an earlier attempt, which may
+    /// have written some of the files.
     fn add_to_report(&mut self, changes: Vec<Change>, report: &Report) {
         let earlier = std::mem::replace(&mut self.done.report, report.clone());
         self.done.report.imported += earlier.imported;
@@ -242,7 +244,7 @@ impl Run<'_, '_> {
         self.done.changes.extend(changes);
     }
 
-    /// Writes the audit log and the daily log.
+    /// Writes the run into the audit log and the daily log.
     fn record(&mut self, master: &[u8]) {
         let Some((operation, facts)) = self.operation.take() else { return };
         let store = self.consolidation.store;
@@ -260,7 +262,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// The line for the daily log.
+/// The line that describes the run in the daily log.
 fn summary(report: &Report) -> String {
     let topics = counted(report.shown, "topic");
     let tokens = counted(report.tokens, "token");

@@ -1,4 +1,4 @@
-//! The statements in a memory file (L1) and those of people in the master (L2).
+//! The statements in a memory file (L1), and those that people wrote into the master (L2).
 
 use std::collections::HashMap;
 
@@ -26,10 +26,10 @@ pub(super) enum Author {
 /// The day on which each entry was first logged, by its key and citation.
 pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
-/// The order of statements: the day, then the line in the file.
+/// The order in which statements were made: the day, then the line in the file.
 pub(super) type Order = (NaiveDate, usize);
 
-/// A statement.
+/// A list entry of a memory file, or a line that a person wrote into the master.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) kind: MemoryKind,
@@ -38,9 +38,9 @@ pub(super) struct Statement {
     pub(super) author: Author,
     pub(super) citation: Citation,
     pub(super) date: Option<NaiveDate>,
-    /// The statement that takes this one back.
+    /// The citation of the statement that supersedes this one.
     pub(super) taken_back: Option<Citation>,
-    /// Whether its line in the file already names what supersedes it.
+    /// Whether the line in the file already names what supersedes this statement.
     pub(super) is_marked: bool,
     pub(super) is_struck: bool,
     pub(super) order: Order,
@@ -81,8 +81,8 @@ impl Statement {
         self
     }
 
-    /// Whether it was made after `other`. Within a session, the lines decide; otherwise the days,
-    /// and within a day the order in the memory file.
+    /// Whether this statement was made after `other`. Within a session, the lines decide; otherwise
+    /// the days, and within a day the order in the memory file.
     pub(super) fn is_later(&self, other: &Self) -> bool {
         if self.citation.session == other.citation.session
             && self.citation.line != other.citation.line
@@ -96,27 +96,28 @@ impl Statement {
         self.citation.session == master::PATH
     }
 
-    /// Whether its line in the memory file can get a mark.
+    /// Whether a mark can be added to the line of this statement in the memory file.
     pub(super) fn can_be_marked(&self) -> bool {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// The form in which the state records that the memory file had this mark.
+    /// The string by which the state remembers that the memory file had this mark.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }
 }
 
-/// Whether a citation stays valid. Lines of the memory files move when people edit them.
+/// Whether a citation stays valid. A line number in a memory file or in the master does not,
+/// because people edit these files.
 pub(super) fn is_lasting(citation: &Citation) -> bool {
     !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
 }
 
-/// The statements in the memory file of a kind, which are the entries of its lists. Headings, prose
-/// and code belong to people and are not read.
+/// The statements in the memory file of a kind, which are its list entries. Headings, prose and
+/// code belong to people and are not read.
 pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
-    // A statement without a date was added after the one above it, so it gets the same date.
+    // A statement without a date was added after the one above it, so it gets the date of that one.
     let mut last_date = NaiveDate::MIN;
     let mut is_code = false;
     let mut is_entry_open = false;

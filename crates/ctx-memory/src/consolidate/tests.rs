@@ -1,4 +1,4 @@
-//! Consolidation as a function of the files.
+//! Tests of the consolidation as a function of the files.
 
 use chrono::NaiveDate;
 use proptest::prelude::*;
@@ -160,7 +160,7 @@ fn entries_deleted_before_the_first_run_stay_deleted() {
     // Entry b:4 has been reworded.
     let after = run(&before);
     assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{NEW}"));
-    // A missing memory file was lost, not emptied.
+    // A missing memory file was lost and not emptied by a person, so its entries come back.
     before.files[1].clear();
     assert_eq!(run(&before).report.imported, 2);
 }
@@ -278,7 +278,7 @@ fn text_of_people_in_the_master_is_not_repeated_and_takes_back() {
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01) \
          → taken back: We no longer use SQLite for anything."
     );
-    // Lines that people edit move, so L1 gets no mark that cites such a line.
+    // Line numbers change when people edit the master, so L1 gets no mark that cites such a line.
     assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{OLD}"));
 }
 

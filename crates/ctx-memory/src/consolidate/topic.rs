@@ -1,9 +1,10 @@
-//! Topics are groups of statements that say the same. The generated part of the master lists them.
+//! A topic is a group of statements that say the same. The generated part of the master lists
+//! topics.
 //!
 //! The part has four sections: rules, decisions, facts, and what no longer holds. Each section
-//! starts with entries of editors, then those of users, then the rest. Within these groups, topics
-//! from more sessions come first, then newer ones. If there is a limit, each section has a share of
-//! it. Tokens that a section does not need go to the others, in the order of the sections.
+//! starts with the topics of editors, followed by those of users and then of agents. Within these
+//! groups, topics from more sessions come first, then newer ones. Each section has a share of the
+//! token limit; tokens that it does not need go to the other sections, in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -27,18 +28,18 @@ pub(super) struct Topic {
     /// agent's.
     pub(super) text: String,
     author: Author,
-    /// The citation of that wording, then all others, newest first.
+    /// The citation of `text`, then the citations of all other statements, newest first.
     citations: Vec<Citation>,
     /// Date and order of the newest statement.
     date: Option<NaiveDate>,
     newest: Order,
-    /// The reason why the topic no longer holds, if so: `taken back in b:4: TEXT`.
+    /// If the topic no longer holds, the reason: `taken back in b:4: TEXT`.
     pub(super) retraction: Option<String>,
     pub(super) fingerprint: Fingerprint,
 }
 
 /// Groups the `listed` statements into topics, except those that are similar to a struck one. `all`
-/// also has the statements that are not listed but may take others back.
+/// also contains statements that are not listed but may supersede listed ones.
 pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     let mut struck: Vec<&Statement> = listed.iter().collect();
     struck.retain(|it| it.is_struck);
@@ -92,7 +93,7 @@ fn fragments(topics: &[Topic]) -> Vec<bool> {
 
 impl Topic {
     fn of(group: &[&Statement], all: &[Statement]) -> Self {
-        // After a new decision for the topic, it holds, whatever took it back before.
+        // A statement that is not superseded is a new decision for the topic, so the topic holds.
         let mut valid = group.to_vec();
         valid.retain(|it| it.taken_back.is_none());
         let holds = !valid.is_empty();
@@ -127,7 +128,7 @@ impl Topic {
         }
     }
 
-    /// The index of its section in [`SECTIONS`].
+    /// The index of the topic's section in [`SECTIONS`].
     fn section(&self) -> usize {
         if self.retraction.is_some() { SECTIONS.len() - 1 } else { place_of(self.kind) }
     }
@@ -157,9 +158,9 @@ impl fmt::Display for Topic {
     }
 }
 
-/// Describes how a statement was superseded. If the line `by` has several statements, cites the one
-/// that supersedes it, or else the first. Does not cite a line of the master, because people move
-/// these.
+/// Describes how a statement was superseded. If several statements have the citation `by`, quotes
+/// the one that supersedes `statement`, or else the first. Does not cite lines of the master,
+/// because their numbers change when people edit it.
 fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {
     let cited = || all.iter().filter(|it| it.citation == *by);
     let successor = cited().find(|it| it.choice.supersedes(&statement.choice));
@@ -174,13 +175,12 @@ fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> Str
     retraction
 }
 
-/// The largest number of citations in an entry.
+/// The maximum number of citations in an entry of the master.
 const MOST_CITED: usize = 2;
-/// The longest quote of the statement that took a topic back, in characters.
+/// The maximum length, in characters, of the quote of the statement that superseded a topic.
 const LONGEST_RETRACTION: usize = 90;
 
-/// A citation in which a UUID is shortened to its first 8 digits, as memory files name such a
-/// session.
+/// Formats a citation. A session id that is a UUID is shortened to its first 8 digits.
 fn short(citation: &Citation) -> String {
     let session = citation.session.as_str();
     let is_uuid = session.len() == 36
@@ -212,8 +212,8 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
     order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect()
 }
 
-/// The indexes of the lines in the order in which they are added until the limit is reached: those
-/// within the share of their section, then the rest.
+/// The indexes of the lines in the order in which they are added until the limit is reached: first
+/// the lines within the share of their section, then all others.
 pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
     let (mut within, mut rest) = (Vec::new(), Vec::new());
     for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {
@@ -234,7 +234,7 @@ pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -
     within
 }
 
-/// The generated part with the lines at these indexes.
+/// The text of the generated part with the lines at these indexes.
 pub(super) fn part(lines: &[Line], shown: &[usize]) -> String {
     let shown: BTreeSet<usize> = shown.iter().copied().collect();
     let mut part = String::new();
@@ -309,7 +309,8 @@ mod tests {
         lines.iter().map(|(of, line)| (*of, (*line).to_owned())).collect()
     }
 
-    /// Rules get 40 of 100 words: 5 for the heading and its blank lines, and 5 for each entry.
+    /// Rules get 30 % of 60 words: 6 for the heading and its blank lines, and 6 for each of two
+    /// entries.
     #[test]
     fn each_section_gets_its_share_first() {
         let mut lines = vec![(0, "- a b c d"); 4];

@@ -54,15 +54,15 @@ impl Extractor {
         self.redacted
     }
 
-    /// Starts another session: it has no results and no answers for the one before.
+    /// Starts another session, which has no results or answers for the previous one.
     pub fn next_session(&mut self) {
         self.calls = OpenCalls::default();
         self.offers = Offers::default();
     }
 
-    /// The items of the message at `line`, which was sent on `date`. Takes the messages in order: a
-    /// result belongs to an earlier call, and a user may choose one of the options that the model
-    /// offered before.
+    /// Extracts the items of the message at `line`, which was sent on `date`. Messages must be read
+    /// in order: a result belongs to an earlier call, and a user may choose one of the options that
+    /// the model offered before.
     pub fn read(
         &mut self,
         message: &Message<'_>,
@@ -84,11 +84,12 @@ impl Extractor {
                     self.answers(result, tool, &mut items);
                     if let Some(error) = runtime::error(result) {
                         let text = format!("{} failed: {error}", tool.unwrap_or("a tool"));
-                        // Some formats have results in messages of the user.
+                        // Some formats store results in user messages, so do not use the role of
+                        // the message.
                         self.runtime(&text, Role::Tool, tool, &mut items);
                     }
                 }
-                // Reasoning weighs possibilities; its outcome is in the text.
+                // Reasoning only weighs possibilities. The model states the outcome in its text.
                 Part::Reasoning(_) | Part::Refusal(_) | Part::Media(_) | Part::Opaque(_) => {}
             }
         }
@@ -113,7 +114,7 @@ impl Extractor {
             return;
         }
         match role {
-            // Output of tools, and what a user only passes on, states nothing.
+            // The output of a tool is not a statement of the user or the model.
             Role::Tool | Role::Function => {}
             Role::User => match speech(&cleaned(text)) {
                 Speech::User(text) => self.users_text(&text, items),
@@ -128,7 +129,7 @@ impl Extractor {
         }
     }
 
-    /// A user's text, which may be no more than the label of an option.
+    /// Extracts the items of a user's text, which may be no more than the label of an option.
     fn users_text(&self, text: &str, items: &mut Vec<MemoryItem>) {
         match self.offers.answer(text) {
             Some(answer) => self.decision(&answer, items),
@@ -142,18 +143,18 @@ impl Extractor {
         }
     }
 
-    /// The user's answers to a question of the model, and reasons for denying a call.
+    /// Extracts, from a result, the user's answers to a question or reasons for denying a call.
     fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
-            // Most results have no words of the user, and redaction takes long.
+            // Most results have no words of the user, so check that before the slow redaction.
             if users_words(result, tool, text).is_none() {
                 continue;
             }
             let text = cleaned(text);
             let Some(words) = users_words(result, tool, &text) else { continue };
             if words.starts_with('"') {
-                // `"The question"="The answer"` settles the matter.
+                // `"The question"="The answer"` is a decision of the user.
                 self.decision(words, items);
             } else {
                 self.users_text(words, items);
@@ -161,7 +162,7 @@ impl Extractor {
         }
     }
 
-    /// The items of a redacted text.
+    /// Extracts the items of a redacted text.
     fn statements(&self, text: &str, role: Role, items: &mut Vec<MemoryItem>) {
         let mut found: Vec<(MemoryKind, String)> = Vec::new();
         let mut lines = Lines::of(text);
@@ -189,14 +190,14 @@ impl Extractor {
     }
 }
 
-/// Redacted, and without the middle of an excessively long text. A private key has many lines, so
-/// redaction comes before the division into sentences.
+/// The redacted text, without its middle if it is excessively long. A private key has many lines,
+/// so the text must be redacted before it is split into sentences.
 fn cleaned(text: &str) -> Cow<'_, str> {
     head_and_tail(redact(text).0)
 }
 
-/// An item without session, line and date. Text such as the name of a tool comes from the session
-/// verbatim, and an entry is one line.
+/// An item without session, line and date. An entry is one line, but the text may contain line
+/// breaks, for example in the name of a tool, which comes from the session verbatim.
 fn item(kind: MemoryKind, text: &str, role: Role) -> MemoryItem {
     let text = plain_line(&redact(text).0);
     let (why, scope) = match kind {

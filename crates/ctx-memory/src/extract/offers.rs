@@ -1,4 +1,4 @@
-//! What "option 1" refers to: the numbered options that the model offered earlier.
+//! Finds what "option 1" refers to among the numbered options that the model offered earlier.
 
 use std::sync::LazyLock;
 
@@ -8,11 +8,11 @@ use ctx_text::{LazyRegex, plain_line, shorten};
 use super::LISTS;
 use super::reconcile::bare;
 
-/// Longest quote of an option, in characters.
+/// The maximum length of the quote of an option, in characters.
 const LONGEST: usize = 160;
-/// A shorter option is a title and gets the lines below it.
+/// An option shorter than this, in characters, is a title, and the lines below it are added to it.
 const TITLE: usize = 40;
-/// More numbered lines are steps or findings, not options.
+/// The maximum number of options in an offer. More numbered lines are steps or findings.
 const MOST: usize = 9;
 
 static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("offer")));
@@ -20,17 +20,17 @@ static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.patter
 static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reference"));
 static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("answer")));
 
-/// The options of the last text that offered some.
+/// The options from the last text of the model that offered any.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     /// Label and text of each option.
     options: Vec<(String, String)>,
-    /// Whether the model's last text offered them, so that a bare label answers it.
+    /// Whether the options are from the model's last text, so that a bare label is an answer.
     are_latest: bool,
 }
 
 impl Offers {
-    /// The options that a text of the model offers: two numbered lines or more.
+    /// The options that a text of the model offers: at least two numbered lines, at most [`MOST`].
     pub(super) fn of(text: &str) -> Self {
         let mut lines = text.lines().peekable();
         let mut options = Vec::new();
@@ -45,7 +45,7 @@ impl Offers {
             let title = found[3].unwrap_or_default();
             let title = &title[LABEL.find(title).map_or(0, |label| label.end)..];
             let mut option = plain_line(without_marker(title.trim()).1);
-            // The details of a title such as "**Flight 1:** DEN to LAS" are below it.
+            // The details of a title such as "**Flight 1:** DEN to LAS" are on the lines below it.
             while option.chars().count() < TITLE
                 && let Some(below) = lines.peek()
                 && belongs(below, &option)
@@ -78,7 +78,7 @@ impl Offers {
         self.append(sentence, found[1].or(found[2])?)
     }
 
-    /// Appends the option that a whole message chooses by its label.
+    /// Appends the option to a message that consists of a label, or begins with one.
     pub(super) fn answer(&self, text: &str) -> Option<String> {
         if !self.are_latest {
             return None;
@@ -88,7 +88,7 @@ impl Offers {
 
     fn append(&self, text: &str, label: &str) -> Option<String> {
         let label = normal_label(label);
-        // The last one, because findings may be numbered above the options.
+        // Take the last match, because findings may be numbered above the options.
         let (_, option) = self.options.iter().rfind(|(of, _)| *of == label)?;
         let option = shorten(option.clone(), LONGEST);
         let is_quoted = bare(&option).len() > 8 && bare(text).contains(&bare(&option));
@@ -96,20 +96,21 @@ impl Offers {
     }
 }
 
-/// Whether a line begins like an option. Most lines do not, and the pattern takes long to say so.
+/// Whether a line begins like an option. Most lines do not, and this check is faster than the
+/// pattern.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))
 }
 
-/// Whether a line below an option is part of it.
+/// Whether the line below an option belongs to the option.
 fn belongs(below: &str, option: &str) -> bool {
     let is_indented = below.starts_with([' ', '\t']) || without_marker(below).0;
     let is_open = option.is_empty() || option.ends_with([':', '：']);
     !below.trim().is_empty() && (is_indented || is_open)
 }
 
-/// One label for `one`, `一` and `1`.
+/// Normalizes a label: `one`, `一` and `1` become `1`.
 fn normal_label(label: &str) -> String {
     match label.to_lowercase().as_str() {
         "one" | "一" => "1".to_owned(),

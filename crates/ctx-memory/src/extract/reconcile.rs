@@ -1,4 +1,4 @@
-//! The items of a whole session: repetitions are dropped, superseded decisions are marked.
+//! Reconciles the items of a whole session: drops repetitions and marks superseded decisions.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,17 +11,18 @@ use ctx_text::LazyRegex;
 use super::LISTS;
 use crate::entry::MemoryItem;
 
-/// How many later decisions are compared with one. A longer session on the same matter has moved
-/// on to something else by then.
+/// The number of later decisions with which each decision is compared. After that many decisions, a
+/// session has moved on to another matter.
 const DECISIONS_COMPARED: usize = 200;
 
-/// A shorter text is part of many sentences by chance, in bytes.
+/// The minimum length in bytes of a decision that is searched for in the model's reports. A shorter
+/// text occurs in many sentences by chance.
 const SHORTEST: usize = 12;
 
-/// How many items before and after one may be from the same message.
+/// How many items before and after an item are searched for one from the same message.
 const NEIGHBOURS: usize = 40;
 
-/// Drops repetitions, and marks decisions that a later one of the same session supersedes.
+/// Drops repetitions, and marks decisions that a later decision in the same session supersedes.
 pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
     drop_repetitions(&mut items);
     drop_fragments(&mut items);
@@ -29,8 +30,8 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
     items
 }
 
-/// Drops repetitions, even with other quotes and emphasis, and the model's reports of the user's
-/// decisions.
+/// Drops repetitions, even if quotation marks and emphasis differ, and the model's reports of the
+/// user's decisions.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("report"));
     let mut seen = HashSet::new();
@@ -53,7 +54,7 @@ fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     });
 }
 
-/// Drops sentences that another item of the same message contains.
+/// Drops sentences that another item from the same message contains.
 fn drop_fragments(items: &mut Vec<MemoryItem>) {
     let texts: Vec<_> =
         (items.iter()).map(|item| (item.kind, item.line, item.text.clone())).collect();
@@ -87,8 +88,8 @@ fn mark_superseded(items: &mut [MemoryItem]) {
     }
 }
 
-/// The text in lower case without blanks, quotes, emphasis and the stop at its end: equal for a
-/// sentence and its quotation. Other signs stay, because C++ is not C#.
+/// The text in lower case, without blanks, quotation marks, emphasis and the full stop at its end,
+/// so that a sentence equals its quotation. Other characters stay, because C++ is not C#.
 pub(super) fn bare(text: &str) -> String {
     let kept = (text.chars()).filter(|c| !c.is_whitespace() && !"`*\"'“”‘’「」()".contains(*c));
     let plain: String = kept.flat_map(char::to_lowercase).collect();

@@ -10,10 +10,12 @@ use ctx_text::{LazyRegex, WordSet, first_chars, plain_line, shorten};
 
 use super::LISTS;
 
-/// A longer line is a paragraph, which is never quoted whole.
+/// The maximum length of a line in bytes. A longer line is a paragraph, which is never quoted
+/// whole.
 const LONGEST_LINE: usize = 4 * QUOTE_MAX;
 
-/// What to keep of `sentence`, whose quote is `quoted`. `None` if it cannot be understood alone.
+/// The text to keep for `sentence`; `None` if it cannot be understood alone. `quoted` is the
+/// sentence, shortened to [`QUOTE_MAX`] characters.
 pub(super) fn standalone(
     kind: MemoryKind,
     quoted: &str,
@@ -24,7 +26,8 @@ pub(super) fn standalone(
     if kind == MemoryKind::Fact {
         return Some(without_interjection(quoted).to_owned());
     }
-    // A sentence that names no decision or wish needs its line, and a remedy needs its problem.
+    // A sentence that does not itself name a decision or wish needs the line around it, and a
+    // remedy needs its problem.
     let is_remedy = is_remedy(quoted);
     let mut line = None;
     if is_remedy || !rules.is_a(kind) {
@@ -37,7 +40,7 @@ pub(super) fn standalone(
     joined(&lines.parent()?, &text)
 }
 
-/// The lines of a text, searched once from the first to the last.
+/// The lines of a text, searched once from first to last.
 pub(super) struct Lines<'t> {
     rest: Peekable<TextLines<'t>>,
     /// The list entries that enclose the current line, each with its indent.
@@ -67,7 +70,7 @@ impl<'t> Lines<'t> {
         None
     }
 
-    /// The list entry that the line found last belongs to.
+    /// The list entry that encloses the line which [`Self::around`] found last.
     fn parent(&self) -> Option<String> {
         let (_, line) = self.enclosing.iter().nth_back(1)?;
         Some(plain_line(without_marker(line.trim()).1))
@@ -88,8 +91,8 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The line without the sentences that ask, announce a step or introduce what follows. `quoted`
-/// always stays.
+/// The line without the sentences that ask a question, announce a step or introduce what follows.
+/// `quoted` always stays.
 fn without_lead_ins(line: &str, quoted: &str) -> String {
     static LEAD_IN: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("lead-in"));
     let mut kept = sentences(line);
@@ -98,19 +101,19 @@ fn without_lead_ins(line: &str, quoted: &str) -> String {
     if kept.contains(quoted) { kept } else { quoted.to_owned() }
 }
 
-/// The text without an interjection at its start: `Ah! The port is 80`.
+/// The text without an interjection at its start, such as `Ah!`.
 fn without_interjection(text: &str) -> &str {
     static INTERJECTION: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("interjection"));
     &text[INTERJECTION.find(text).map_or(0, |found| found.end)..]
 }
 
-/// Whether a sentence says how a problem was solved that the list entry above it names.
+/// Whether a sentence says how the problem in the list entry above it was solved.
 fn is_remedy(text: &str) -> bool {
     static REMEDY: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("remedy"));
     REMEDY.is_match(text)
 }
 
-/// The problem and its remedy. `None` if the entry above is only the title of a section.
+/// Joins a problem and its remedy. `None` if the entry above is only the title of a section.
 fn joined(problem: &str, remedy: &str) -> Option<String> {
     static TITLE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("title")));
     if TITLE.is_match(problem) {
@@ -122,7 +125,7 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
     Some(format!("{}{stop} {remedy}", shorten(problem.to_owned(), room)))
 }
 
-/// Whether a sentence consents without naming to what: "Yes, please proceed with the change."
+/// Whether a sentence consents without saying to what: "Yes, please proceed with the change."
 pub(super) fn is_vague_consent(text: &str) -> bool {
     static VAGUE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("vague"));
     static CONSENT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("consent"));
@@ -132,7 +135,7 @@ pub(super) fn is_vague_consent(text: &str) -> bool {
     words.all(|word| word.is_empty() || VAGUE.contains(&word.to_lowercase()))
 }
 
-/// The reason that a sentence gives: what follows `because`.
+/// The reason that a sentence gives, which is the text after `because`.
 pub(super) fn reason(text: &str) -> Option<String> {
     static REASON: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reason"));
     let reason = REASON.groups(text)?[1]?;
@@ -153,7 +156,7 @@ pub(super) fn scope(rule: &str) -> Option<&str> {
 }
 
 const CONDITIONS: &str = "when whenever while if unless until before after once except";
-/// The greatest length of a condition after its first four characters.
+/// The maximum number of characters of a condition after the match of the pattern.
 const LONGEST_CONDITION: usize = 56;
 
 #[cfg(test)]

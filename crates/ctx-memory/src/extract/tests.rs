@@ -1,4 +1,4 @@
-//! Extraction from messages.
+//! Tests of the extraction from messages.
 
 use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
@@ -96,7 +96,7 @@ fn only_the_tool_that_asks_has_answers_of_the_user() {
     let items = read("AskUserQuestion");
     assert_eq!(items[0].text, "\"Which store?\"=\"SQLite\"");
     assert_eq!((items[0].role, items.len()), (Role::User, 1));
-    // Any other tool only prints the same words.
+    // Another tool that prints the same words does not quote the user.
     assert_eq!(read("WebFetch"), []);
 }
 
@@ -139,7 +139,7 @@ fn calls_and_errors_name_the_tool() {
         text(extractor.read(&result, 2, None)),
         [("Bash failed: Exit code 2: no rule".to_owned(), bash.clone())]
     );
-    // An id is answered once.
+    // Only the first result with an id belongs to the call.
     assert_eq!(text(extractor.read(&result, 3, None))[0].1, None);
 }
 

@@ -1,5 +1,5 @@
-//! The other files of a store's memory. These are the summaries of each session, and the daily
-//! logs, which people may edit. A daily log has an entry for each compaction, extraction,
+//! The files of a store's memory apart from the memory files: the summaries of each session, and
+//! the daily logs, which people may edit. A daily log has an entry for each compaction, extraction,
 //! consolidation and rollback of one day:
 //!
 //! ```text
@@ -23,7 +23,7 @@ use ctx_store::{
     Facts, Figures, SessionId, SharedFolder, Store, StoreError, file_names, open_plain,
 };
 
-/// The bytes of a regular file, or `None` if it does not exist. Follows no links.
+/// Reads a regular file; `None` if it does not exist. Follows no links.
 pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();
     match open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -33,8 +33,8 @@ pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// The names in a folder that are UTF-8, sorted; an empty list if there is no folder. Follows no
-/// links.
+/// The names in a folder that are valid UTF-8, sorted; an empty list if there is no folder. Follows
+/// no links.
 pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: folder.to_owned(), source };
     match fs::symlink_metadata(folder) {
@@ -47,7 +47,8 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Tries again, a few times, if another program saved the file between the read and the write.
+/// Repeats an attempt, a few times at most, while another program saves the file between our read
+/// and our write.
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
@@ -69,8 +70,9 @@ pub fn summary_path(store: &Store, session: &SessionId) -> PathBuf {
     folder(store).join(format!("{session}.md"))
 }
 
-/// Appends the summary of `messages` messages and returns whether it did. Does not repeat the
-/// newest summary, so that a pipeline may run again. `figures` are for the audit log.
+/// Appends the summary of `messages` messages. Returns `false` and appends nothing if the text
+/// equals the newest summary, for example because a pipeline ran again. `figures` go into the audit
+/// log.
 pub fn append_summary(
     store: &Store,
     session: &SessionId,
@@ -98,28 +100,28 @@ pub fn append_summary(
     Ok(true)
 }
 
-/// The entry of one operation in the log of its day.
+/// The entry of one operation in the daily log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DailyEntry {
-    /// The session; `None` for an operation on several.
+    /// The session; `None` if the operation covered several sessions.
     pub session: Option<String>,
     /// A description of the operation.
     pub what: String,
-    /// What to remember from it, each item on one line.
+    /// The items to remember from the operation, each on one line.
     pub items: Vec<String>,
 }
 
 impl DailyEntry {
-    /// Appends the entry to `dir/{date}.md`; the date is that of `now` in UTC. If a person edits
-    /// the file at the same time, the entry follows the edited version.
+    /// Appends the entry to `dir/{date}.md`, where the date is that of `now` in UTC. If a person
+    /// edits the file at the same time, the entry is appended to the edited version.
     pub fn append(&self, dir: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
         let folder = SharedFolder::lock(dir)?;
         SharedFolder::remove_unfinished(dir);
         self.append_in(&folder, now)
     }
 
-    /// Appends the entry to the store's log of the day. The error says that the operation itself is
-    /// done.
+    /// Appends the entry to the store's log of the day. An error says that the operation itself was
+    /// completed.
     pub fn log(&self, store: &Store) -> Result<(), StoreError> {
         let log = || self.append_in(&store.shared_folder(&daily(store))?, store.now());
         log().map_err(|error| error.after("the change"))
@@ -134,7 +136,7 @@ impl DailyEntry {
         })
     }
 
-    /// The text to append to a log whose content is `old`.
+    /// The text to append to a log that contains `old`.
     fn section(&self, old: &[u8], now: DateTime<Utc>) -> String {
         let mut text = match old {
             [] => format!("# {} (UTC)\n", now.format("%F")),
@@ -156,7 +158,8 @@ impl DailyEntry {
     }
 }
 
-/// Text of a session must not start an entry, or send control characters to a terminal.
+/// Removes control characters, so that text of a session cannot start an entry or control a
+/// terminal.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
@@ -165,16 +168,16 @@ fn daily(store: &Store) -> PathBuf {
     store.memory().join("daily")
 }
 
-/// The log of a day.
+/// The daily log of one day.
 #[derive(Clone, Debug)]
 pub(crate) struct DailyLog {
-    /// `2026-11-24.md`.
+    /// The name of the file, such as `2026-11-24.md`.
     pub(crate) name: String,
     pub(crate) day: NaiveDate,
     pub(crate) text: String,
 }
 
-/// The logs, oldest first. Follows no links.
+/// Reads the daily logs, oldest first. Follows no links.
 pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
     let dir = daily(store);
     let mut logs = Vec::new();

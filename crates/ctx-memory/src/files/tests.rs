@@ -1,4 +1,4 @@
-//! The files of a store's memory are written and read again.
+//! Tests that write the files of a store's memory and read them again.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ fn what_people_write_into_a_log_stays() {
     );
 }
 
-/// The unfinished log of another day that a killed run left is removed, but not what people wrote.
+/// An unfinished log that a killed run left for another day is removed, but people's text is not.
 #[test]
 fn what_killed_runs_left_of_logs_is_removed() {
     let dir = tempfile::tempdir().expect("a folder");
