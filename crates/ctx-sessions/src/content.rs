@@ -1,7 +1,7 @@
 //! Reads one session file for the list: its titles, its tokens, and the other columns.
 //!
-//! An index has the results of earlier runs, so that unchanged files need not be read again. It is
-//! a cache: if it is missing or damaged, it counts as empty.
+//! An [`Index`] keeps the results of earlier runs, so that unchanged files need not be read again.
+//! It is a cache: if it is missing or damaged, it counts as empty.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ pub struct Content {
     pub dialect: String,
     /// The agent's id of the session.
     pub session: Option<String>,
-    /// The name that the user gave it, or else the title that the agent made.
+    /// The name that the user gave the session, or else the title that the agent made.
     pub title: Option<String>,
     /// The user's first request.
     pub ask: Option<String>,
@@ -35,29 +35,29 @@ pub struct Content {
     pub folder: Option<String>,
     /// The model of the last request.
     pub model: Option<String>,
-    /// The tokens of its window, from the file itself or else from the list of models.
+    /// The model's window in tokens, from the file itself or else from the list of models.
     pub recorded_window: Option<u64>,
-    /// Messages in the context.
+    /// The number of messages in the context, including system messages.
     pub messages: u64,
-    /// System messages among them.
+    /// The number of system messages in the context.
     pub system: u64,
-    /// Requests in the context.
+    /// The number of the user's requests in the context.
     pub turns: u64,
     /// Bytes of tool results in the context.
     pub tool_bytes: u64,
-    /// The tokens of the context that the newest valid usage records.
+    /// The tokens of the context according to the newest valid usage record.
     pub recorded: Option<u64>,
     /// The part of `context_tokens` above the recorded tokens.
     pub estimated: u64,
-    /// The likely tokens of the whole context.
+    /// The likely number of tokens in the whole context.
     #[serde(rename = "tokens")]
     pub context_tokens: u64,
-    /// Lines that are not records.
+    /// The number of lines that are not records.
     pub bad_lines: u64,
 }
 
 impl Content {
-    /// The size to compare with the triggers.
+    /// The size of the session, to be compared with the triggers of a policy.
     pub(crate) fn size(&self) -> Size {
         Size {
             messages: self.messages - self.system.min(self.messages),
@@ -69,18 +69,18 @@ impl Content {
     }
 }
 
-/// The result of reading a file.
+/// The result of reading a session file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The state of the file when it was opened. A later write changes it.
+    /// The state of the file when it was opened; a later write to the file changes its mark.
     pub mark: Mark,
-    /// Whether the file had not changed for long enough to keep this result.
+    /// Whether the file had been unchanged for long enough to cache this result.
     pub is_settled: bool,
     /// The content; `None` if the file is not a session.
     pub content: Option<Content>,
 }
 
-/// Reads a file. Records that do not fit into memory go to an unnamed file in `temp`.
+/// Reads a session file. Records that do not fit into memory go to an unnamed file in `temp`.
 pub fn read(
     path: &Path,
     temp: &Path,
@@ -154,7 +154,7 @@ impl ContentReader {
         }
     }
 
-    /// Adds a message of the context. Returns its tokens.
+    /// Adds a message of the context to the size. Returns the number of its tokens.
     fn message(&mut self, record: &Record<'_>) -> Option<u64> {
         let outline = record.outline(Some(self.dialect))?;
         let message = record.message(Some(self.dialect))?;
@@ -188,7 +188,7 @@ impl ContentReader {
         for part in &message.parts {
             let Part::Text(text) = part else { continue };
             let Some(line) = one_line(text) else { continue };
-            // The client may have added this text: a tag or a command.
+            // This text may come from the client if it is a tag or a command.
             let is_command = line.starts_with('/') && !line.contains(' ');
             if !line.starts_with('<') && !is_command {
                 self.content.ask = Some(line);
@@ -201,7 +201,7 @@ impl ContentReader {
     fn finish(self) -> Content {
         let calibration = self.calibration.finish();
         let recorded = calibration.last.map(|last| last.usage.total());
-        // Only logs are calibrated, as in the other tools.
+        // Use the estimate only for agents' own logs, as the other tools do.
         let estimate = calibration.estimate.filter(|_| self.dialect.is_linked());
         let tokens = estimate.map_or(self.size.tokens, |estimate| estimate.tokens);
         let content = self.content;
@@ -225,7 +225,7 @@ fn not_empty(text: Cow<'_, str>) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// The number of characters of a title that are kept.
+/// The maximum number of characters in a title.
 const TITLE: usize = 160;
 
 /// The start of a text as one line; `None` if the text is empty.
@@ -236,10 +236,11 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line, with a version. The version changes if the same file would give another result.
+/// The first line of an index. Its version must change if the same session file would give another
+/// result.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
-/// The results for files, by path.
+/// The results of reading session files, by path.
 #[derive(Debug, Default)]
 pub struct Index {
     /// The mark and the content of each file; `None` if the file is not a session.
@@ -256,7 +257,7 @@ struct IndexLine<P, M, C> {
 }
 
 impl Index {
-    /// Parses the index; an empty one if it has another version.
+    /// Parses an index. The result is empty if the text has another version.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {
@@ -277,7 +278,7 @@ impl Index {
         Some(content.as_ref())
     }
 
-    /// Keeps the result for a file whose mark is reliable.
+    /// Stores the result for a file if its mark is reliable.
     pub fn put(&mut self, path: &Path, reading: &Reading) {
         if reading.is_settled {
             let known = (reading.mark, reading.content.clone());
@@ -286,21 +287,21 @@ impl Index {
         }
     }
 
-    /// Forgets files that no longer exist. Checks this only if the index has changed, because only
-    /// then it is written.
+    /// Removes files that no longer exist. Checks this only if the index has changed, because only
+    /// then is it written.
     pub fn forget_vanished(&mut self) {
         if self.is_changed {
             self.entries.retain(|path, _| path.symlink_metadata().is_ok());
         }
     }
 
-    /// Whether it has results that it did not have when it was parsed.
+    /// Whether results were added after the index was parsed.
     pub fn is_changed(&self) -> bool {
         self.is_changed
     }
 
-    /// The text of the index, which is the same for the same results. Leaves out paths that are not
-    /// UTF-8.
+    /// The text of the index, which is the same for the same results. Omits paths that are not
+    /// valid UTF-8.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<String> = self
             .entries

@@ -1,7 +1,7 @@
 //! Finds the session files on a machine without reading them, and recognizes unchanged files by
 //! their size and times.
-//!
-//! The folders of each agent are taken from its code: Claude Code 2.1.197, Codex 0.169.0, pi 0.73.1
+//! The folders of each agent are taken from the agent's code: Claude Code 2.1.197, Codex 0.169.0,
+//! pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
 //! and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
 
 use std::collections::HashSet;
@@ -21,33 +21,33 @@ use walkdir::{DirEntry, WalkDir};
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The agent whose folder it is in.
+    /// The agent whose folder contains the file, if any.
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,
-    /// Whether the file is packed, so that nothing else is known about it.
+    /// Whether the file is compressed, in which case its content is unknown.
     pub is_packed: bool,
 }
 
-/// The files found, and the paths that could not be read.
+/// The session files that were found, and the paths that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
-    /// Each file once, in the order of the folders, and by name within each.
+    /// Each file once, in the order of the folders, and by name within each folder.
     pub files: Vec<SessionFile>,
     /// Folders, files and links below the folders that could not be read.
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// Named paths that could not be read, with the error.
+    /// Paths that the user named but that could not be read, with the error.
     pub failed: Vec<(PathBuf, io::Error)>,
     /// The number of subagents' files that were skipped.
     pub helpers: usize,
 }
 
-/// Finds session files in the named files and folders or, if none is named, in the folders of
-/// agents that exist. `places` shows which agent a file belongs to. Includes files of subagents
-/// only if `with_helpers` is set or the user named them.
+/// Finds session files in the `named` files and folders or, if none is named, in those folders of
+/// `places` that exist. `places` also shows which agent a file belongs to. Files of subagents are
+/// included only if `with_helpers` is set or the user named them.
 ///
-/// Follows links, and returns each file once. Skips names that begin with a dot below a folder,
-/// sockets, devices, and the snapshots in a store.
+/// Follows links, and returns each file once. Skips sockets, devices, the snapshots in a store, and
+/// names within a folder that begin with a dot.
 pub(crate) fn find(named: &[PathBuf], places: &[AgentFolder], with_helpers: bool) -> Finds {
     let mut finder = Finder { with_helpers, seen: HashSet::new(), finds: Finds::default() };
     for path in named {
@@ -149,8 +149,8 @@ impl Finder {
     fn unreadable(&mut self, folder: &Path, error: walkdir::Error) {
         let path = error.path().unwrap_or(folder).to_owned();
         let error = match error.into_io_error() {
-            // A file that was deleted since the folder was listed is not worth a report, but a link
-            // to a missing file is.
+            // Ignore a file that was deleted after the folder was listed, but report a link to a
+            // missing file.
             Some(error)
                 if error.kind() == io::ErrorKind::NotFound
                     && fs::symlink_metadata(&path).is_err() =>
@@ -163,8 +163,8 @@ impl Finder {
         self.finds.unreadable.push((path, error));
     }
 
-    /// Drops a packed file if the same session is also there unpacked, which is the one that Codex
-    /// reads.
+    /// Drops a packed file if the same session also exists unpacked, because Codex reads the
+    /// unpacked file.
     fn without_packed_twins(&mut self) {
         let plain: HashSet<&Path> = self.finds.files.iter().map(|it| it.path.as_path()).collect();
         let has_twin = |found: &SessionFile| {
@@ -178,11 +178,11 @@ impl Finder {
     }
 }
 
-/// The coarsest resolution of file times (FAT). A file that changed more recently may change again
-/// and have the same times.
+/// The coarsest resolution of file times (FAT). A file that changed more recently than this may
+/// change again and keep the same times.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
-/// The size, the times and the number of a file. If none of them has changed, its bytes have not.
+/// The size, times and inode number of a file. If none of them has changed, neither have its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
     /// The size in bytes.
@@ -207,12 +207,12 @@ impl Mark {
         }
     }
 
-    /// Whether the file had not changed for long enough at `now` for its mark to be reliable.
+    /// Whether, at `now`, the file has not changed for long enough for its mark to be reliable.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         self.age(now).is_some_and(|age| age > TIME_STEP)
     }
 
-    /// The time since its bytes changed; `None` if that is in the future.
+    /// The time from the last change of the bytes to `now`; `None` if the change is in the future.
     pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
         let now = now.duration_since(UNIX_EPOCH).ok()?;
         let seconds = u64::try_from(self.modified.0).unwrap_or(0);
@@ -235,7 +235,7 @@ pub(crate) struct AgentFolder {
 }
 
 impl AgentFolder {
-    /// The folders of all agents. `variable` reads an environment variable.
+    /// The folders of all agents on this machine. `variable` reads an environment variable.
     pub(crate) fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Self> {
         let set = |name: &str| {
             let value = variable(name).filter(|value| !value.is_empty());
@@ -284,7 +284,7 @@ impl AgentFolder {
     }
 }
 
-/// Expands `~/x`, as the agents do in their variables.
+/// Expands `~` at the start of a path, as the agents do in their environment variables.
 fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => Path::new(home).join(rest),
@@ -292,7 +292,8 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Whether agents name sessions in this way. Older sessions of Gemini are JSON documents.
+/// Whether agents give sessions such a file name. Older sessions of the Gemini CLI are JSON
+/// documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_document = name.starts_with(b"session-") && name.ends_with(b".json");
@@ -305,8 +306,8 @@ pub(crate) fn is_packed(path: &Path) -> bool {
     name.ends_with(b".jsonl.zst")
 }
 
-/// Whether it is the file of a subagent: Claude Code's `agent-*.jsonl` and `<session>/subagents/`,
-/// Gemini's `chats/<session>/`.
+/// Whether the file belongs to a subagent: Claude Code's `agent-*.jsonl` and
+/// `<session>/subagents/`, or the Gemini CLI's `chats/<session>/`.
 pub(crate) fn is_of_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let mut above = path.ancestors().skip(1).filter_map(Path::file_name);
@@ -316,12 +317,12 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
     name.starts_with(b"agent-") || folder == Some(OsStr::new("subagents")) || is_in_chat
 }
 
-/// The folder of the project, which Gemini writes into a file next to `chats`.
+/// The folder of the project, which the Gemini CLI writes into a file next to `chats`.
 pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
     let root = File::open(chats.parent()?.join(".project_root")).ok()?;
     let mut text = String::new();
-    // The file has only a path, which is never this long.
+    // The file contains only a path, which is never this long.
     root.take(1 << 16).read_to_string(&mut text).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }

@@ -1,5 +1,5 @@
-//! Finds the sessions of all agents on a machine: their folders and files, a reader for each file
-//! ([`read`]), an [`Index`] of earlier results, and the rows of a list ([`Query`]).
+//! Finds and lists the sessions of all agents on a machine. [`read`] reads a session file,
+//! [`Index`] keeps earlier results, and [`Query`] makes the rows of the list.
 //!
 //! A session's tokens are counted and calibrated by the engine, so a list shows the same figures as
 //! every other tool.

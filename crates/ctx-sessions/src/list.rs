@@ -1,5 +1,6 @@
-//! The row of a session in the list, whether it needs a compaction, and the formats of the list:
-//! tables, JSON, and bare paths. The JSON keys are a contract: keys may be added, none is removed.
+//! The row of a session in the list, whether the session needs a compaction, and the formats of the
+//! list: tables, JSON, and bare paths. The JSON keys are a contract: keys may be added, but none is
+//! removed.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub struct RowOptions {
 /// A session, or a packed file whose content is unknown.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// `openclaw` or another agent, or else the dialect.
+    /// The agent whose folder contains the file, such as `openclaw`, or else the dialect.
     pub agent: String,
     /// The path, which may not be UTF-8.
     #[serde(serialize_with = "shown")]
@@ -37,22 +38,22 @@ pub struct Row {
     /// The content of the file, missing if the file is packed.
     #[serde(flatten)]
     pub content: Option<Content>,
-    /// Tokens of the context. In JSON, those of `content`, or null without content.
+    /// Tokens of the context. JSON has the `tokens` of `content` instead, or null without content.
     #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
     /// Tokens of the window; null if the model is unknown.
     pub window: Option<u64>,
-    /// Tokens divided by the window.
+    /// The tokens of the context divided by the window.
     pub share: Option<f64>,
     /// Bytes of the file.
     pub bytes: u64,
     /// When the file last changed.
     pub modified: Option<String>,
-    /// The seconds since it last changed; 0 if that is in the future.
+    /// The seconds since the file last changed; 0 if that time is in the future.
     pub age: u64,
     /// Whether the session needs a compaction; null if unknown.
     pub due: Option<bool>,
-    /// `none`, `flush` or `compact`.
+    /// The step that the policy requires: `none`, `flush` or `compact`.
     pub step: Option<&'static str>,
     /// Whether the file is compressed by zstd.
     pub packed: bool,
@@ -69,7 +70,7 @@ impl Row {
         let (seconds, nanoseconds) = found.mark.modified;
         let modified = DateTime::from_timestamp(seconds, u32::try_from(nanoseconds).unwrap_or(0));
         let dialect = content.map(|content| content.dialect.as_str());
-        // Another agent may have put the file there.
+        // The file may be in the folder of an agent that did not write it.
         let is_own = |agent: &&str| {
             let written = if *agent == "openclaw" { "pi" } else { *agent };
             dialect.is_none_or(|dialect| dialect == written)
@@ -95,7 +96,7 @@ impl Row {
     }
 }
 
-/// Sorts rows, newest first; rows of the same time by path.
+/// Sorts rows, newest first; rows with the same time are sorted by path.
 pub(crate) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
         let by_time = b.mark.modified.cmp(&a.mark.modified);
@@ -108,7 +109,7 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
 }
 
 /// Returns the tokens of the window, if the model is known, and the step that `triggers` require,
-/// if it does not depend on an unknown window. The window of the triggers is preferred to that of
+/// unless it depends on an unknown window. The window of the triggers is preferred to the window of
 /// the session.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
@@ -143,7 +144,7 @@ pub struct ListFormat {
 }
 
 impl ListFormat {
-    /// The list in this format. Tables fit the width of `io`.
+    /// Formats the rows as a list. Tables fit the width of `io`.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         let paths = rows.iter().map(|row| &row.path);
         if self.null {
@@ -160,7 +161,7 @@ impl ListFormat {
     }
 }
 
-/// The path as a user would type it.
+/// The path to print, in the form in which a user would type it.
 fn path_to_show(path: &Path) -> String {
     printable(&operand(path).to_string_lossy())
 }
@@ -174,14 +175,14 @@ fn operand(path: &Path) -> PathBuf {
     }
 }
 
-/// Stands in for a value that does not exist.
+/// The text of a cell whose value does not exist.
 const NOTHING: &str = "-";
-/// Stands in for a value that is unknown.
+/// The text of a cell whose value is unknown.
 const UNKNOWN: &str = "?";
-/// The name of a project may be this part of the terminal's width, one fifth.
+/// The divisor of the terminal's width that gives the maximum width of a project name.
 const PROJECT_PART: usize = 5;
 
-/// A table with headings that fits the terminal. The long form is not cut.
+/// A table with headings, cut to the width of the terminal. The long form is not cut.
 fn table(rows: &[Row], is_long: bool, io: &Io) -> String {
     let last = if is_long { "ID|PATH" } else { "TITLE" };
     let mut listing =
@@ -208,7 +209,7 @@ fn id(row: &Row) -> String {
     id.map_or_else(|| NOTHING.to_owned(), printable)
 }
 
-/// The title, or else the first request.
+/// The title of the session, or else its first request.
 fn title(row: &Row) -> String {
     let content = row.content.as_ref();
     match content.and_then(|it| it.title.as_deref().or(it.ask.as_deref())) {
@@ -218,7 +219,7 @@ fn title(row: &Row) -> String {
     }
 }
 
-/// The columns of both tables.
+/// The columns that both forms of the table have.
 fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();

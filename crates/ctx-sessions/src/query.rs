@@ -24,10 +24,10 @@ pub struct Query {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_delimiter = ',',
         value_parser = clap::builder::PossibleValuesParser::new(agents())))]
     pub agent: Vec<String>,
-    /// List only sessions of this project: its name, or its folder (. is this one)
+    /// List only sessions of this project, named by its name or its folder (. is this folder)
     ///
-    /// A name is the name of the folder that the agent works in. If the text has a slash, or is .
-    /// or .., it is a path, which includes sessions of the folders below it.
+    /// The name of a project is the name of the folder that the agent works in. If the text has a
+    /// slash, or is . or .., it is a path, and sessions in the folders below it are listed, too.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR"))]
     pub project: Option<PathBuf>,
     /// List only sessions that need a compaction
@@ -41,7 +41,7 @@ pub struct Query {
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// The agents with folders of their own, and the other dialects.
+/// The names that `--agent` accepts: agents with folders of their own, and the other dialects.
 #[cfg(feature = "clap")]
 fn agents() -> Vec<&'static str> {
     let dialects = ctx_format::dialect::ALL;
@@ -53,9 +53,9 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// Lists the sessions, and returns the new index. Uses results in `index` that are still valid.
-    /// `variable` reads an environment variable. Data that does not fit into memory goes to unnamed
-    /// files in `temp`.
+    /// Lists the sessions, and returns the new index. Reuses the results in `index` that are still
+    /// valid. `variable` reads an environment variable. Data that does not fit into memory goes to
+    /// unnamed files in `temp`.
     pub fn list(
         &self,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -132,7 +132,8 @@ impl Query {
         (listed, index)
     }
 
-    /// The folders of the agents that the query names.
+    /// The folders of the agents to list. If the user named paths, all agents' folders are needed
+    /// to find out which agent a path belongs to.
     fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
         let mut places = AgentFolder::usual(variable);
         let is_asked = |place: &AgentFolder| {
