@@ -7,18 +7,18 @@ use ctx_format::{Dialect, Message, Object, Part, Role};
 
 use crate::language::{Language, Languages};
 
-/// Part of every summary, in its language, so that the next model does not take a request in it for
-/// a new one.
+/// A line in every summary, in the summary's language. It keeps the next model from taking a
+/// request in the summary for a new one.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
-/// Rule summaries and older summaries are in both languages. They have both lines in one, which
-/// begins with this one.
+/// The same line in Chinese. Rule summaries and older summaries are in both languages. They have
+/// both lines in one, which begins with the Chinese text.
 const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的请求。";
 
-/// The heading of the extractive summary, which says the same in fewer tokens.
+/// The heading of the extractive summary, which says the same as the line in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The beginning of the rule summary's heading. It stays with the text, because it says how to read
-/// the text.
+/// The beginning of the rule summary's heading. The heading stays when a summary is read back,
+/// because it says how to read the text.
 pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
 /// Composes summary messages, and recognizes those of earlier compactions by their beginning.
@@ -30,17 +30,19 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// Composes summaries with `header`, and recognizes them and those of the presets.
+    /// Returns a recognizer that composes summaries with `header`, and recognizes these summaries
+    /// and those of the presets.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
         let presets = presets.iter().map(|header| without_colon(header).to_owned()).collect();
         Self { header: header.map(str::to_owned), presets }
     }
 
-    /// Composes a summary message: the header if any, a line that says what it is, and the summary.
+    /// Composes a summary message from the header, if any, a line that says what the message is,
+    /// and the summary.
     ///
-    /// If the summary begins with a heading of its own, that comes first. A header that ends with a
-    /// space shares its line with what follows.
+    /// If the summary begins with a heading of its own, the heading comes before that line. If a
+    /// header ends with a space, the text continues on its line.
     pub fn compose(&self, summary: &str) -> String {
         let mut text = match &self.header {
             Some(header) if header.ends_with(' ') => format!("{} ", header.trim()),
@@ -65,8 +67,8 @@ impl Recognizer {
     /// Returns the text of the summary in a message, without its header and record line; `None` if
     /// the message is not a summary.
     ///
-    /// Other tools mark their summaries only by a header. Such a summary is a single text, and
-    /// never by the model or by a tool, since either could be made to begin with any line.
+    /// Other tools mark their summaries only by a header. Such a summary is a single text, but
+    /// never one by the model or a tool, because both can be made to begin with any line.
     pub fn summary_in(
         &self,
         dialect: &dyn Dialect,
@@ -82,9 +84,9 @@ impl Recognizer {
         marked.then(|| self.bare(text))
     }
 
-    /// Returns a message that is not a summary as it should be read. If a model begins a message
-    /// with our header, the message counts as the output of a tool, because the model only repeats
-    /// something.
+    /// Returns a message that is not a summary, with the role in which it should be read. If a line
+    /// of a model's message begins with one of our headers, the message counts as the output of a
+    /// tool, because the model only repeats something.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {
@@ -116,7 +118,7 @@ impl Recognizer {
     }
 
     /// Returns a summary without its header and record line. The rule summary's heading stays,
-    /// because it says how to read the rest.
+    /// because it says how to read the text below it.
     fn bare(&self, text: &str) -> String {
         let mut text = text.trim();
         let mut heading = String::new();
@@ -132,7 +134,7 @@ impl Recognizer {
     }
 }
 
-/// Returns the line that says what a summary is, in its language.
+/// Returns the line that says what a summary is, in the language of the summary.
 fn record_line(heading: Option<&str>, body: &str) -> String {
     if heading.is_some_and(|heading| heading.starts_with(RULE_HEADING)) {
         return format!("{CHINESE_RECORD_LINE} / {RECORD_LINE}");
@@ -147,13 +149,14 @@ fn record_line(heading: Option<&str>, body: &str) -> String {
     }
 }
 
-/// Returns a header without its colon, since others may write it differently.
+/// Returns a header without its colon, which other tools may write differently.
 fn without_colon(header: &str) -> &str {
     header.trim().trim_end_matches([':', '：'])
 }
 
-/// Returns the text after `header` at the beginning of `text`. A header in brackets cannot begin a
-/// sentence. Any other header must end its line, or be followed by a colon or its translation.
+/// Returns the text after `header` at the beginning of `text`. A header in brackets may be followed
+/// by anything, because it cannot begin a sentence. Any other header must end its line, or be
+/// followed by a colon or by a slash and its translation.
 fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     let rest = text.trim_start().strip_prefix(header)?;
     if header.ends_with(']') {
@@ -277,7 +280,8 @@ mod tests {
         assert_eq!(found(&Chat, None, tool), None);
     }
 
-    /// A model can be made to begin with a summary's header, but it says nothing of its own.
+    /// A model can be made to begin with a summary's header, so its message is read as a tool's
+    /// output.
     #[test]
     fn what_a_model_writes_is_no_earlier_summary() {
         let says = |text: &str| {

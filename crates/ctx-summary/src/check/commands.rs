@@ -2,9 +2,9 @@
 //!
 //! The next model reads a summary as its own past, so the worst content of a summary is a command
 //! that nobody gave. "You must now …" or "Ignore earlier rules …" is removed unless people or the
-//! model wrote these words together. The output of a tool does not support a command, because the
-//! user did not write it. "Remove the import" is a usual way to note an open task, so without
-//! support it is only marked.
+//! model wrote these words close together. The output of a tool does not support a command, because
+//! the user did not write it. "Remove the import" is a usual way to note an open task, so such a
+//! sentence is only marked if it has no support.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -29,36 +29,36 @@ pub(super) enum CommandVerdict {
 enum Force {
     /// Addresses the reader, or overrides what was said before.
     Address,
-    /// Destroys, sends, installs or executes.
+    /// Destroys, sends, installs or executes something.
     Danger,
-    /// Continues the work.
+    /// Names a next step of the work.
     Work,
 }
 
-/// The beginnings of commands, the strongest first.
+/// Patterns for the beginnings of commands, the strongest first.
 static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
     [(Force::Address, "address"), (Force::Danger, "danger"), (Force::Work, "work")]
         .map(|(force, list)| (force, beginning(list)))
 });
 
-/// Matches a text that begins with an entry of a list, or of its second list, which needs no word
-/// boundary after it. `请删除` counts like `删除`, and `please delete` like `delete`.
+/// Matches a text that begins with an entry of `list` and a word boundary, or with an entry of its
+/// second list, whatever follows. `请删除` counts like `删除`, and `please delete` like `delete`.
 fn beginning(list: &str) -> Regex {
     let words = LISTS.pattern(list);
     let others = LISTS.pattern(&format!("{list}, whatever follows"));
     let polite = format!(r"(?:please |请)\s*(?:{words}|{others})");
-    // `Runtime` is not `run`.
+    // `Runtime` must not match `run`.
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 
-/// Matches the end of a clause: of a sentence, or of a label before one.
+/// Matches the end of a clause, which is the end of a sentence or of a label before a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
 /// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
 /// Matches the beginning of a command that addresses the reader.
 static SAID: LazyLock<Regex> = LazyLock::new(|| regex("^(?:please|immediately|请|立即|马上|务必)"));
 
-/// Returns the commands of a line without support in the source: whole sentences, in order.
+/// Returns the commands in a line that the source does not support, as whole sentences, in order.
 pub(super) fn unsupported(
     line: &str,
     area: Area,
@@ -74,7 +74,7 @@ pub(super) fn unsupported(
         let sentence = line[start.start..end].trim_end();
         let marked = sentence.strip_suffix(UNVERIFIED);
         let end = marked.map_or(end, |sentence| start.start + sentence.trim_end().len());
-        // One clause of a sentence is enough.
+        // Report a sentence only once, even if several of its clauses are commands.
         if !found.last().is_some_and(|(range, _)| range.contains(&start.start)) {
             found.push((start.start..end, verdict));
         }
@@ -84,12 +84,12 @@ pub(super) fn unsupported(
 
 fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> {
     let force = force(clause)?;
-    // Under "Done" a sentence that begins with a verb reports what happened. Chinese has no other
-    // form for it.
+    // Under "Done", a sentence that begins with a verb reports what happened. In Chinese, such a
+    // report looks like a command.
     if area == Area::Done && force != Force::Address {
         return None;
     }
-    // A clause in a language that the source does not use cannot be checked against it, true or not.
+    // A clause in a language that the source does not use cannot be compared with the source.
     if source.lacks_language(clause) {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
         return (is_said || force == Force::Address).then_some(CommandVerdict::Marked);
@@ -107,7 +107,7 @@ fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> 
 
 fn force(clause: &str) -> Option<Force> {
     let clause = lower(clause);
-    // This is a label, and not a file to open.
+    // `Open:` is a label, not a command to open something.
     let is_label = clause.trim_end_matches([' ', '*', '_']) == "open:";
     let command = COMMANDS.iter().find(|(_, begins)| !is_label && begins.is_match(&clause));
     command.map(|(force, _)| *force)

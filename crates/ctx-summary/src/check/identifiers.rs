@@ -1,7 +1,7 @@
-//! Identifiers that a model can invent: paths, addresses, ids, hashes, numbers.
+//! Finds the identifiers that a model invented: paths, addresses, ids, hashes, numbers.
 //!
-//! For lines after a path, only the ends of the range must be known, because a reader of a listing
-//! writes `317-318` for two lines that the listing shows.
+//! If a range of lines follows a path, only the ends of the range must be known, because a model
+//! writes `317-318` for two lines that it read in a listing.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -37,7 +37,7 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
             }
             numbers::gather(piece, seen);
         }
-        // A file may be named by the end of its name: `_test.go`.
+        // A summary may name a file by the end of its name: `_test.go`.
         for part in segments(token) {
             if let Some(at) = part.rfind('_') {
                 seen.insert(hash_lowercase(&part[at..]));
@@ -49,7 +49,7 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     }
 }
 
-/// Returns the identifiers of a line that are nowhere in the source, with their positions.
+/// Returns the positions of the identifiers in a line that the source does not contain.
 pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<Range<usize>> {
     let mut found = tokens(line);
     found.retain(|range| {
@@ -68,7 +68,8 @@ pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<R
     found
 }
 
-/// Returns true if the text before a number says that it is rounded, since a rounded number is new.
+/// Returns true if the text before a number says that the number is rounded. A rounded number need
+/// not be in the source.
 fn is_rounded(before: &str) -> bool {
     let before = before.trim_end().trim_end_matches(['`', '*']);
     ["about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近"]
@@ -95,7 +96,7 @@ fn is_known(token: &str, kind: IdentifierKind, seen: &HashedSet) -> bool {
     }
 }
 
-/// Returns true if each part of a path or an address follows the one before it in the source, too.
+/// Returns true if adjacent parts of a path or an address are also adjacent in the source.
 fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     let mut steps = steps(path).peekable();
     if steps.peek().is_none() {
@@ -104,7 +105,7 @@ fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     steps.all(|(first, second)| seen.has(hash_pair(hash_lowercase(first), hash_lowercase(second))))
 }
 
-/// Splits a path from the lines after it: `a.rs:3-7`, `a.rs#L3`.
+/// Splits a path from the line numbers after it: `a.rs:3-7`, `a.rs#L3`.
 fn split_lines(path: &str) -> (&str, &str) {
     let is_line = |c: char| c.is_ascii_digit() || ":-,#L".contains(c);
     let name = path.trim_end_matches(is_line);
@@ -130,22 +131,22 @@ fn kind(token: &str) -> Option<IdentifierKind> {
         return None;
     }
     let head = token.bytes().take_while(u8::is_ascii_digit).count();
-    // A point in time: `2026-01-02T03:04:05Z`.
+    // A date with a time: `2026-01-02T03:04:05Z`.
     if digits >= 8 && letters <= 2 && head >= 4 {
         return Some(IdentifierKind::Number);
     }
-    // `10-minute` counts as words.
+    // `10-minute` consists of ordinary words.
     if head > 0 && head < 4 && digits == head && token[head..].starts_with('-') {
         return None;
     }
-    // `500ms`, `1.5MB` and `3rd` are a number and what it counts.
+    // `500ms`, `1.5MB` and `3rd` consist of a number and a unit or an ending.
     let amount = token.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let is_amount = amount.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
     if head > 0 && letters <= 3 && is_amount {
         return (digits >= 4).then_some(IdentifierKind::Number);
     }
     let tail = token.bytes().rev().take_while(u8::is_ascii_digit).count();
-    // `base64`, `python3` and `utf-8` are words.
+    // `base64`, `python3` and `utf-8` are ordinary words.
     let is_word = tail == digits
         && tail < 4
         && token[..token.len() - tail].chars().all(|c| c.is_alphabetic() || c == '-');
@@ -175,8 +176,8 @@ fn is_path(token: &str) -> bool {
     }
 }
 
-/// Returns the runs of all characters that identifiers consist of, without the punctuation around
-/// them.
+/// Returns the positions of all runs of characters that identifiers consist of, without the
+/// punctuation around them.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let is_part = |c: char| c.is_alphanumeric() && !is_han(c) || "_-./:@#%+~&?$".contains(c);
     // `12,345` is one number.
@@ -230,7 +231,7 @@ fn bare(piece: &str) -> &str {
     }
 }
 
-/// Returns the short forms of a long hash that people write.
+/// Returns the short forms in which people write a long hash.
 fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
     let is_hash = piece.len() >= 16 && piece.bytes().all(|b| b.is_ascii_hexdigit());
     (7..=12).filter(move |_| is_hash).map(|length| &piece[..length])
@@ -243,10 +244,10 @@ fn last_names(piece: &str) -> impl Iterator<Item = &str> {
     std::iter::once(piece).chain(names)
 }
 
-/// Splits what a line may join and the record may separate: `DEN/11:00-LAS` into `DEN`, `11:00` and
-/// `LAS`.
+/// Splits a token at the signs with which a summary may join words that are separate in the record:
+/// `DEN/11:00-LAS` into `DEN`, `11:00` and `LAS`.
 fn joined(token: &str) -> impl Iterator<Item = &str> {
-    // A time is one part.
+    // A time such as `11:00` is one part.
     static PART: LazyLock<Regex> = LazyLock::new(|| regex("(?:[0-9](?::[0-9])+|[^/:-])+"));
     PART.find_iter(token).map(|part| part.as_str())
 }

@@ -1,16 +1,16 @@
 //! Checks whether a model's answer can be used as a summary, and repairs it.
 //!
-//! The check removes what is wrong line by line. It rejects an answer with a reason only if nothing
-//! remains or if the rest is not a summary. Nothing here does input or output, and [`check`] gives
-//! the same result for the same texts.
+//! The check removes wrong lines and sentences one by one. It rejects an answer, with a reason,
+//! only if nothing remains or the remaining text is not a summary. The check reads and writes no
+//! files, and [`check`] gives the same result for the same texts.
 //!
 //! - Lines of the prompt, a preface, an offer at the end, and repeated lines are removed.
 //! - A command to the reader ("You must now …", "Ignore earlier rules …") stays only if people or
-//!   the model wrote these words; the output of tools is no support.
+//!   the model wrote these words; the output of tools does not support it.
 //! - Anything else that is not in the session is marked [`UNVERIFIED`] and stays: an inexact quote,
-//!   a name, a path, an address, an id, a hash, a number. The line may still be right, and the
-//!   reader knows what to look up first. If a user wrote a quoted request in nearly the same words,
-//!   the quote gets the user's words.
+//!   a name, a path, an address, an id, a hash, a number. The line may still be right, and the mark
+//!   tells the reader what to look up first. If a user wrote a quoted request in nearly the same
+//!   words, the user's words replace the quote.
 
 mod commands;
 mod identifiers;
@@ -39,26 +39,27 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// The requirements for an answer.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// The headings of its sections, without `## `; empty for free text.
+    /// The headings of the sections that the answer should have, without `## `; empty for free
+    /// text.
     pub headings: &'a [String],
-    /// The question without the record.
+    /// The prompt without the record of the session.
     pub prompt: &'a str,
     /// True if the model reached its limit, so that the last line may be incomplete.
     pub cut: bool,
-    /// The tokens of what the summary replaces. `None` allows any length.
+    /// The number of tokens that the summary replaces. `None` allows any length.
     pub largest: Option<u64>,
-    /// Counts these tokens.
+    /// The counter for the tokens of the answer.
     pub counter: &'static dyn TokenCounter,
 }
 
-/// A usable answer.
+/// An answer that can be used as a summary, after the repairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// The summary.
+    /// The text of the summary.
     pub text: String,
-    /// Headings that the answer does not have.
+    /// Requested headings that the answer does not have.
     pub missing: Vec<String>,
-    /// The repairs.
+    /// What was repaired, and how often.
     pub repairs: Repairs,
 }
 
@@ -69,17 +70,17 @@ pub struct Repairs {
     pub echoes: usize,
     /// Lines before the first heading, offers at the end, and lines that continue the conversation.
     pub talk: usize,
-    /// Repeated lines.
+    /// Repeated lines that were removed.
     pub repeats: usize,
     /// Incomplete lines at the end of an answer that was cut off.
     pub halves: usize,
-    /// Commands without support.
+    /// Commands to the reader that were removed, because the session does not support them.
     pub commands: usize,
-    /// Quotes that were corrected.
+    /// Quotes that were replaced by the user's own words.
     pub quotes_repaired: usize,
-    /// Quotes, commands, names, identifiers and numbers that were marked.
+    /// Quotes, commands, names, identifiers and numbers that were marked as unverified.
     pub unverified: usize,
-    /// Removed secrets.
+    /// Secrets that were removed.
     pub secrets: usize,
 }
 
@@ -89,7 +90,7 @@ pub enum Reason {
     /// The answer is empty.
     #[error("the answer is empty")]
     Empty,
-    /// The model refuses.
+    /// The model refused to write a summary.
     #[error("the answer is a refusal")]
     Refusal,
     /// The answer continues the conversation or calls tools.
@@ -98,18 +99,19 @@ pub enum Reason {
     /// The answer repeats the prompt.
     #[error("the answer repeats the prompt")]
     Echo,
-    /// The answer has none of the headings.
+    /// The answer has none of the requested headings.
     #[error("the answer has none of the requested sections")]
     NoSection,
-    /// Only headings are left.
+    /// The repairs left nothing but headings.
     #[error("nothing in the answer could be kept")]
     NothingLeft,
-    /// The answer is not shorter than what it replaces.
+    /// The answer has more tokens than the messages that it replaces.
     #[error("the answer is longer than what it replaces")]
     Longer,
 }
 
-/// Compares an answer with its source. Returns the usable part, or why another method is needed.
+/// Compares an answer with its source. Returns the repaired answer, or the reason why it cannot be
+/// used as a summary.
 pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Repaired, Reason> {
     Check { source, rules, done: Repaired::default() }.run(answer)
 }
@@ -191,8 +193,8 @@ impl Check<'_> {
         Ok(kept)
     }
 
-    /// Checks each line for repetitions, commands, quotes and identifiers. A repeated section
-    /// continues the first one.
+    /// Checks each line for repetitions, commands, quotes and identifiers. The lines of a section
+    /// that occurs again are added to its first occurrence.
     fn repaired(&mut self, lines: &[String]) -> Vec<String> {
         let mut times = HashMap::new();
         let mut sections: Vec<Vec<String>> = vec![Vec::new()];
@@ -237,7 +239,7 @@ impl Check<'_> {
     }
 }
 
-/// A line of at least this many bytes is rarely repeated by chance.
+/// The minimum length, in bytes, of a line that is rarely repeated by chance.
 const LONG_LINE: usize = 24;
 
 /// Removes a code fence around the whole text.
@@ -250,7 +252,7 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
-/// Returns the text under the headings.
+/// Returns the text without its headings; `None` if nothing is left.
 fn body(text: &str, rules: &Rules<'_>) -> Option<String> {
     let is_heading =
         |line: &&str| shape::is_heading(line) || shape::heading(line, rules.headings).is_some();
@@ -264,7 +266,7 @@ fn says_something(line: &str) -> bool {
 }
 
 /// Returns true for a line that repeats the one before it, or for a long line that occurs a third
-/// time, since small models run in circles. `None.` may be under every heading.
+/// time, because small models tend to repeat themselves. `None.` may occur under every heading.
 fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
     let word = shape::without_bullet(line).trim_end_matches(['.', '。']).to_lowercase();
     if ["none", "无", "n/a"].contains(&word.as_str()) || !says_something(line) {
@@ -298,7 +300,7 @@ fn joined(lines: &[String]) -> String {
 }
 
 impl Repairs {
-    /// The number of all repairs.
+    /// The total number of repairs.
     pub fn total(&self) -> usize {
         self.rows().iter().map(|(count, _)| count).sum()
     }

@@ -1,13 +1,13 @@
-//! Names of functions, types and variables, of people and products, which a model can invent
-//! although they have no digit.
+//! Finds invented names of functions, types, variables, people and products. A model can invent
+//! such a name although it has no digit.
 
 use std::ops::Range;
 
 use super::phrases::Phrases;
 use super::spans::{Spans, around};
 
-/// Returns the names of a line that are neither words of the record nor of the summary's headings,
-/// with their positions.
+/// Returns the positions of the names in a line that are neither in the record nor in the summary's
+/// headings.
 pub(super) fn invented(
     line: &str,
     spans: &Spans,
@@ -31,11 +31,11 @@ pub(super) fn invented(
     found
 }
 
-/// The percentage of a line's words that the record must have if both are in one language.
+/// The record and a line are in the same language if the record has this percentage of its words.
 const SAME_LANGUAGE: usize = 60;
 
-/// Returns true if a capital shows that a word is a name: it is within a sentence, not at its
-/// beginning.
+/// Returns true if the capital of a word shows that it is a name, because the word is not at the
+/// beginning of a sentence.
 fn is_proper(word: &str, before: &str) -> bool {
     let has_capital = word.starts_with(|c: char| c.is_ascii_uppercase());
     let rest = word.bytes().skip(1);
@@ -45,14 +45,14 @@ fn is_proper(word: &str, before: &str) -> bool {
     is_plain && is_within && !CALENDAR.split(' ').any(|name| name == word || name[..3] == *word)
 }
 
-/// Days and months, because a date may be written in other words.
+/// Days and months, which do not count as names because a summary may write a date in other words.
 const CALENDAR: &str = "\
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
     June July August September October November December";
 
-/// Returns true if a word is written as only programs write it: `parseLine`, `parse_line`,
-/// `parse(`. `ParseLine` counts only in code or with three parts, since `GitHub` and `macOS` are
-/// other names.
+/// Returns true if a word has a form that only programs use: `parseLine`, `parse_line`, `parse(`.
+/// `ParseLine` counts only in code, or if it has three parts, because the names of products such as
+/// `GitHub` have the same form.
 fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     if !word.is_ascii() || word.len() < 4 || word.bytes().any(|b| b.is_ascii_digit()) && !in_code {
         return false;
@@ -64,7 +64,7 @@ fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     if in_code {
         return is_snake || humps > 1 || is_camel || is_call;
     }
-    // `iPhone`, `macOS`
+    // `iPhone` and `macOS` are not names from code.
     is_snake || humps > 2 || is_camel && (is_call || ends_with_word(word))
 }
 

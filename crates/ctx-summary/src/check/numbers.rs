@@ -1,14 +1,14 @@
-//! Numbers in all their notations.
+//! Looks up the numbers of an answer in the record, in whatever notation they are written.
 
 use ctx_text::{hash_lowercase, hash_pair};
 
 use super::words::HashedSet;
 
-/// Shorter numbers, such as sums and counts, are too common to be checked.
+/// The minimum number of digits. Shorter numbers, such as counts, are too common to be checked.
 const LEAST_DIGITS: usize = 4;
 
-/// Adds the numbers in a word: each one, each pair of adjacent ones, and `12,345` as a single
-/// number.
+/// Adds the numbers in a word: each run of digits, each pair of adjacent runs, and all digits
+/// together, as in `12,345`.
 pub(super) fn gather(word: &str, seen: &mut HashedSet) {
     let whole = digits(word);
     if whole.is_empty() {
@@ -29,7 +29,7 @@ fn hash_of_two(runs: &[&str]) -> u64 {
     hash_pair(hash_lowercase(runs[0]), hash_lowercase(runs[1]))
 }
 
-/// Returns true if the record has a number, a date or a range.
+/// Returns true if the record has a number, a date or a range, or if the number is too short.
 pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     let whole = digits(word);
     if whole.len() < LEAST_DIGITS || seen.has(hash_lowercase(&whole)) {
@@ -40,14 +40,15 @@ pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     if is_whole {
         return false;
     }
-    // For a time or a range each part must be known, for a fraction both of its sides together.
+    // Each part of a time or a range must be known. Both sides of a fraction must be known
+    // together.
     if word.contains('.') {
         return runs.windows(2).all(|two| seen.has(hash_of_two(two)));
     }
     are_ends_known(word, seen)
 }
 
-/// Returns true if the record has both ends of a range, or each part of a date.
+/// Returns true if the record has both ends of a range, or all parts of a date.
 pub(super) fn are_ends_known(range: &str, seen: &HashedSet) -> bool {
     runs(range).all(|run| seen.has(hash_lowercase(plain(run))))
 }
@@ -66,11 +67,11 @@ fn digits(word: &str) -> String {
     word.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// The number of values at the end of a line that may be summed.
+/// The maximum number of preceding values that are added up.
 const MOST: usize = 32;
 
-/// Returns true if a number is the sum of the last few before it, or the difference of two
-/// neighbours.
+/// Returns true if a number is the sum of the last few numbers before it, or the difference of two
+/// adjacent ones.
 pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     let Some(wanted) = amounts(number).next_back() else { return false };
     let mut sum = 0;
@@ -85,7 +86,7 @@ pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     false
 }
 
-/// Returns the numbers of a text, in thousandths.
+/// Returns the numbers in a text, in thousandths.
 fn amounts(text: &str) -> impl DoubleEndedIterator<Item = u128> {
     let words = text.split(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
     words.filter_map(|word| {

@@ -1,4 +1,4 @@
-//! The order of words in a record, for looking up quotes.
+//! The words of a record in order, so that quotes can be looked up.
 //!
 //! Only words count, so line ends, escapes, quotation marks, Markdown and comment signs between them
 //! make no difference. Each Chinese character is a word.
@@ -9,7 +9,7 @@ use ctx_text::{hash_lowercase, hash_pair};
 
 use super::words::{HashedSet, MOST, texts_of};
 
-/// Every word of a record, and the words that follow each other.
+/// All words of a record, and which of them follow each other.
 #[derive(Debug, Default)]
 pub(super) struct Phrases {
     words: Places,
@@ -40,17 +40,17 @@ impl Phrases {
         words.windows(3).for_each(|three| self.threes.insert(hash_of_three(three)));
     }
 
-    /// Returns true if a longer name of the record begins with this one.
+    /// Returns true if a longer name in the record begins with this one.
     pub(super) fn has_beginning(&self, name: &str) -> bool {
         self.beginnings.has(hash_lowercase(name))
     }
 
-    /// Returns true if the record has a word.
+    /// Returns true if the record contains the word.
     pub(super) fn has_word(&self, word: &str) -> bool {
         self.words.has(hash_lowercase(word))
     }
 
-    /// The percentage of a text's words that the record has anywhere.
+    /// The percentage of a text's words that occur anywhere in the record.
     pub(super) fn share(&self, text: &str) -> usize {
         let words: Vec<u64> = words_of(text).collect();
         let known = words.iter().filter(|word| self.words.has(**word)).count();
@@ -63,8 +63,8 @@ impl Phrases {
         self.words.are_near(&rows)
     }
 
-    /// Returns true if the record has the words of a text in this order, without others between
-    /// them.
+    /// Returns true if the record has the words of a text in this order, without other words
+    /// between them.
     pub(super) fn has(&self, text: &str) -> bool {
         let words: Vec<u64> = words_of(text).collect();
         match words[..] {
@@ -80,7 +80,7 @@ fn hash_of_three(words: &[u64]) -> u64 {
     hash_pair(words[0], hash_pair(words[1], words[2]))
 }
 
-/// Returns the beginnings of a name in camel case, from two parts on: `parseLine` for
+/// Returns the beginnings of a camel-case name that have two or more parts: `parseLine` for
 /// `parseLineEnd`.
 fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     let bytes = name.as_bytes();
@@ -116,11 +116,12 @@ pub(super) struct Places {
     is_full: bool,
 }
 
-/// Marks the end of a word's positions, and the gap between texts.
+/// The end of a word's list of positions. It also fills the gap between texts.
 const NONE: u32 = u32::MAX;
-/// About 16 MB.
+/// The maximum number of positions, which take about 16 MB.
 const MOST_PLACES: usize = 4_000_000;
-/// The greatest distance between words of one statement, or of one object of a list.
+/// The maximum distance of words that are near each other, as in a statement or an object of a
+/// list.
 const WINDOW: usize = 16;
 
 impl Places {
@@ -146,12 +147,12 @@ impl Places {
         self.before.resize(with_gap.min(MOST_PLACES), NONE);
     }
 
-    /// Returns true if the record has a word, or may have it.
+    /// Returns true if the record has a word, or if the table is full and the record may have it.
     pub(super) fn has(&self, word: u64) -> bool {
         self.is_full || self.last.contains_key(&word)
     }
 
-    /// Returns true if sequences of words are near one another, each without other words in it.
+    /// Returns true if sequences of words occur near one another, each without other words in it.
     pub(super) fn are_near(&self, rows: &[Vec<u64>]) -> bool {
         if self.is_full || self.before.len() >= MOST_PLACES {
             return true;
@@ -166,7 +167,7 @@ impl Places {
         first.iter().any(|at| others.iter().all(|places| is_near(places, *at)))
     }
 
-    /// The positions of a sequence, last first.
+    /// The positions at which a sequence of words begins, the last one first.
     fn of_row(&self, row: &[u64]) -> Vec<usize> {
         let Some((first, others)) = row.split_first() else { return Vec::new() };
         let mut begins: Vec<usize> = self.of(*first).collect();

@@ -1,5 +1,5 @@
-//! Repairs a line: removes commands, and corrects or marks what the record does not have. A quote is
-//! trusted if the record has it word for word.
+//! Repairs a line: removes commands, and corrects or marks what the record does not have. A quote
+//! is left alone if the record has it word for word.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -32,7 +32,8 @@ impl Check<'_> {
         let names = names::invented(&line, &spans, &source.phrases, self.rules.headings);
         let identifiers = identifiers::invented(&line, &source.identifiers, &source.phrases);
         for range in names.into_iter().chain(identifiers) {
-            // A quote is known or unknown as a whole.
+            // The words of a quote are not checked one by one: the record has the whole quote or
+            // not.
             if !is_quoted(range.start, &quoted) {
                 places.insert(end_of(&range, &line, &spans));
             }
@@ -51,14 +52,14 @@ impl Check<'_> {
         let mark = format!(" {UNVERIFIED}");
         edits.extend(places.into_iter().map(|at| (at..at, mark.as_str())));
         edits.sort_by_key(|(range, _)| range.start);
-        // The edits go from last to first, so that earlier positions stay valid.
+        // Apply the edits from last to first, so that the positions of earlier ones stay valid.
         for (range, new) in edits.into_iter().rev() {
             text.replace_range(range, new);
         }
         Some(text)
     }
 
-    /// Removes the sentences that command the reader, except exact quotes of the record.
+    /// Removes sentences that command the reader, except exact quotes from the record.
     fn without_commands(&mut self, line: &str, area: Area) -> Option<String> {
         let mut gone = commands::unsupported(line, area, self.source);
         gone.retain(|(_, verdict)| *verdict == CommandVerdict::Gone);
@@ -93,7 +94,7 @@ fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     start..span.end - chars.next_back().map_or(0, char::len_utf8)
 }
 
-/// Returns where a mark goes: after the code around the word, and after closing punctuation.
+/// Returns the position of a word's mark: after the code around the word and closing punctuation.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
     let end = around(&spans.code, word.start).map_or(word.end, |code| code.end);
     let rest = &line[end..];
@@ -103,27 +104,28 @@ fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
 /// The result of comparing a quote with the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quoted<'s> {
-    /// The record has it.
+    /// The record has the quote word for word.
     Exact,
-    /// A user said almost the same, in these words.
+    /// The words in which a user said almost the same.
     Near(&'s str),
-    /// The record does not have it.
+    /// The record does not have the quote.
     Unknown,
 }
 
-/// A longer sentence does not replace a quote.
+/// The maximum length in bytes of a sentence that replaces a quote.
 const LONGEST: usize = 400;
-/// The percentage of equal words that a sentence needs; with fewer the quote may mean another
-/// sentence.
+/// The minimum percentage of words that a sentence must share with the quote that it replaces. With
+/// fewer, the quote may be of another sentence.
 const CERTAIN: usize = 90;
 
 /// Matches the end of a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
-/// Matches the signs for omitted words.
+/// Matches the marks for omitted words.
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
 impl Source {
-    /// Finds the quotes of a line, with their marks, that are long enough to be a person's words.
+    /// Finds the quotes in a line that are long enough to be a person's words. The ranges include
+    /// the quotation marks.
     fn quoted(&self, line: &str, spans: &Spans, area: Area) -> Vec<(Range<usize>, Quoted<'_>)> {
         let mut found = Vec::new();
         for span in &spans.quotes {
@@ -141,8 +143,8 @@ impl Source {
         found
     }
 
-    /// Returns true if the record has the words in this order; `…` in the quote replaces omitted
-    /// words.
+    /// Returns true if the record has the words in this order. Where the quote has `…`, words may
+    /// be omitted.
     fn is_exact(&self, quote: &str) -> bool {
         let quote = quote.replace(UNVERIFIED, "");
         LEFT_OUT
@@ -150,7 +152,7 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// Finds the sentence of a user that a quote means: it has all or nearly all of the quote's
+    /// Finds the user's sentence to which a quote refers. It has all or nearly all of the quote's
     /// words that carry meaning, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
@@ -158,7 +160,7 @@ impl Source {
             return None;
         }
         let mut best: Option<(usize, &str)> = None;
-        // The latest sentence comes first.
+        // Later sentences are preferred, so search from last to first.
         let sentences = self.users.iter().rev().flat_map(|said| pieces(said, &END));
         for sentence in sentences.map(str::trim) {
             if sentence.len() > LONGEST || sentence.contains(['"', '“', '”', '「', '」']) {
@@ -175,7 +177,7 @@ impl Source {
     }
 }
 
-/// Shorter quotes are terms.
+/// Returns true if a quote is long enough to be a person's words. Shorter quotes are terms.
 fn is_long(quote: &str) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
     let chinese = quote.chars().filter(|c| is_han(*c)).count();

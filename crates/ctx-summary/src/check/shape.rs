@@ -17,19 +17,19 @@ static TURN: LazyLock<Regex> = LazyLock::new(|| beginning("turn"));
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| beginning("answer"));
 static OFFER: LazyLock<Regex> = LazyLock::new(|| beginning("offer"));
 
-/// Matches `- [ ] `, `3. `, `**`.
+/// Matches the bullet, number or emphasis before the text of a line: `- [ ] `, `3. `, `**`.
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
-/// Matches a text that begins with an entry of a list.
+/// Matches a text that begins with an entry of the word list `list`.
 fn beginning(list: &str) -> Regex {
     regex(&format!("^(?:{})", LISTS.pattern(list)))
 }
 
-/// Returns the headings of `wanted` that a summary does not have, in order.
+/// Returns the headings in `wanted` that a summary does not have, in order.
 ///
-/// A heading is the only text on its line, with the decoration or number that models add:
-/// `## Goal`, `**Goal**`, `1. Goal:`.
+/// A heading must be the only text on its line, apart from the decoration or number that models
+/// add: `## Goal`, `**Goal**`, `1. Goal:`.
 pub fn missing_headings<'a>(text: &str, wanted: &'a [String]) -> Vec<&'a str> {
     let lines: Vec<String> = text.lines().map(plain_heading).collect();
     let is_missing = |heading: &&str| !lines.contains(&plain_heading(heading));
@@ -44,8 +44,8 @@ fn plain_heading(line: &str) -> String {
     marked.trim_matches(is_mark).to_lowercase()
 }
 
-/// Returns the heading of `headings` that a line has in any of its forms: `## X`, `**X**`, `X:`,
-/// `1. X`.
+/// Returns the heading in `headings` that a line consists of, in any of the forms `## X`, `**X**`,
+/// `X:` and `1. X`.
 pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str> {
     let is_marked = line.trim_start().starts_with('#')
         || line.contains("**")
@@ -55,7 +55,7 @@ pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str>
     (is_marked || line.trim() == found).then_some(found)
 }
 
-/// Returns true if a line is any heading.
+/// Returns true if a line is a Markdown heading, whatever its text.
 pub(super) fn is_heading(line: &str) -> bool {
     let rest = line.trim_start_matches('#');
     rest.len() < line.len() && rest.starts_with(' ')
@@ -66,7 +66,7 @@ pub(super) fn is_heading(line: &str) -> bool {
 pub(super) enum Area {
     /// The user's requests.
     Asks,
-    /// Events, and the current state.
+    /// What happened, and the current state.
     Done,
     Other,
 }
@@ -82,7 +82,7 @@ pub(super) fn area(heading: &str) -> Area {
     }
 }
 
-/// The prompt, for finding it in an answer.
+/// The prompt, prepared so that its lines can be recognized in an answer.
 pub(super) struct Prompt {
     lines: HashSet<String>,
     text: String,
@@ -98,8 +98,8 @@ impl Prompt {
         }
     }
 
-    /// Returns true if a line is in the prompt, is a long part of a line there, or frames a part of
-    /// the prompt.
+    /// Returns true if a line is in the prompt, is a long part of a line of the prompt, or is a tag
+    /// around a part of the prompt.
     pub(super) fn has(&self, line: &str) -> bool {
         let is_frame = matches!(
             line.trim(),
@@ -111,7 +111,8 @@ impl Prompt {
     }
 }
 
-/// A line of a few words may also be a sentence of the summary.
+/// Returns true if a line is long enough to be recognized. A line of a few words may also be a
+/// sentence of the summary.
 fn is_long(line: &str) -> bool {
     line.split_whitespace().count() >= 4 || has_chinese(line) && line.chars().count() >= 8
 }
@@ -120,9 +121,9 @@ fn plain(line: &str) -> String {
     one_line(without_bullet(line)).to_lowercase()
 }
 
-/// Returns the line at which an answer stops to summarize and continues the conversation: a label
-/// of the record, the markup of a tool call, or turns of a chat. A single line `User: …` may be a
-/// remark.
+/// Returns the line at which an answer stops summarizing and continues the conversation: a label of
+/// the record, the markup of a tool call, or turns of a chat. A single line `User: …` does not
+/// count, because it may be a remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     let lines = || lines.iter().map(|line| lower(line.trim().trim_start_matches("**")));
     let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));
@@ -131,7 +132,7 @@ pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     markup.into_iter().chain(turn.map(|(at, _)| at)).min()
 }
 
-/// Returns true if the text answers instead of summarizing.
+/// Returns true if the text answers the user instead of summarizing.
 pub(super) fn answers(text: &str) -> bool {
     ANSWER.is_match(&lower(text.trim_start()))
 }
@@ -146,8 +147,8 @@ pub(super) fn without_bullet(line: &str) -> &str {
     &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
 }
 
-/// Returns a text without escapes: `\n` ends a line, `\"` is a quotation mark, `\u4e2d` a
-/// character. JSON within JSON has more than one backslash.
+/// Decodes the escapes in a text: `\n` becomes a line end, `\"` a quotation mark, `\u4e2d` a
+/// character. An escape may have several backslashes, because JSON may be within JSON.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return text.into();
@@ -173,8 +174,8 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     plain.into()
 }
 
-/// Returns the character of `4e2d`, or of a surrogate pair, `d83d\ude00`, and its length in bytes
-/// together with the `u` before it.
+/// Decodes `4e2d`, or a surrogate pair, `d83d\ude00`. Returns the character, and the number of
+/// bytes of the escape from its `u` on.
 fn code_point(digits: &str) -> Option<(char, usize)> {
     let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
     let first = unit(digits)?;
@@ -233,7 +234,7 @@ mod tests {
         assert!(prompt.has("- what the user  wants in the end."));
         assert!(prompt.has("Now write the summary."));
         assert!(prompt.has("<record>"));
-        // An answer that was cut off, or one sentence of a paragraph.
+        // A line may be cut off, or be a single sentence of a paragraph in the prompt.
         let prompt =
             Prompt::new("First one thing. What is open: requests not yet dealt with, and so on.");
         assert!(prompt.has("What is open: requests not yet dealt"));

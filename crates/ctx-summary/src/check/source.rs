@@ -1,4 +1,4 @@
-//! The session as the source for checking an answer.
+//! The session as the source against which an answer is checked.
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,11 @@ use super::spans::{Spans, around};
 use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
-/// The mark after text of an answer that the record does not have.
+/// The mark after text in an answer that is not in the record.
 pub const UNVERIFIED: &str = "(unverified)";
 
-/// The source for checking an answer, collected in one pass over the whole session, both the part
-/// to summarize and the kept part.
+/// The source against which an answer is checked. It is collected in one pass over the whole
+/// session: the part to summarize and the kept part.
 ///
 /// Memory is bounded: words, their neighbours and identifiers are stored as hashes, at most two
 /// million of each kind, and the users' words up to their latest 16 MiB. Anything beyond is
@@ -26,11 +26,12 @@ pub struct Source {
     /// The users' messages, each on one line and without secrets.
     pub(super) users: VecDeque<String>,
     users_bytes: usize,
-    /// Words that people and the model wrote, without those of tools.
+    /// Words that people and the model wrote, without the words of tools.
     said: HashedSet,
     /// Pairs of these words that are adjacent or have one word between them.
     neighbours: HashedSet,
-    /// The number of Chinese characters that they wrote, and of words in other languages.
+    /// The number of Chinese characters, and of words in other languages, that people and the model
+    /// wrote.
     chinese: usize,
     other_words: usize,
     /// Identifiers of all texts, whoever wrote them.
@@ -39,7 +40,7 @@ pub struct Source {
 }
 
 const USERS_MOST: usize = 16 << 20;
-/// The session uses a language if at least one part in this many is in it.
+/// The session uses a language if at least one word in this many is in that language.
 const LANGUAGE_PART: usize = 20;
 
 impl Source {
@@ -59,7 +60,7 @@ impl Source {
                     self.add_record(&call.arguments);
                     self.add_said(&unescaped(&call.arguments));
                 }
-                // The text that a tool found may be by anybody, but not by the user.
+                // Anybody may have written the text that a tool found, so it is not the user's.
                 Part::Result(result) => result.parts.iter().for_each(|part| {
                     if let Part::Text(text) = part {
                         self.add_record(text);
@@ -96,7 +97,7 @@ impl Source {
         self.other_words += text.split_whitespace().count();
     }
 
-    /// Adds a text both unchanged and without escapes.
+    /// Adds a text to the record, both unchanged and with its escapes decoded.
     fn add_record(&mut self, text: &str) {
         identifiers::gather(text, &mut self.identifiers);
         self.phrases.gather(text);
@@ -129,7 +130,7 @@ impl Source {
         }
     }
 
-    /// Returns true if almost nobody in the session used the language of a text: Chinese in an
+    /// Returns true if hardly any text of the session is in the language of `text`: Chinese in an
     /// English session, or English in a Chinese one.
     pub(super) fn lacks_language(&self, text: &str) -> bool {
         let (same, all) = (self.chinese, self.chinese + self.other_words);
@@ -137,8 +138,8 @@ impl Source {
         same * LANGUAGE_PART < all
     }
 
-    /// Returns the percentages of the words, and of the pairs of neighbours, that people or the
-    /// model wrote as well.
+    /// Returns the percentage of `words`, and of the pairs of adjacent ones, that people or the
+    /// model wrote, too.
     pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
         let share = |known: usize, all: usize| match all {
             0 => 100,
@@ -152,8 +153,8 @@ impl Source {
     }
 }
 
-/// Returns the start of the quote, code, sentence or word that a mark at the end of the line refers
-/// to.
+/// Returns the start of the quote, code, sentence or word to which a mark at the end of the line
+/// refers.
 fn unverified_start(line: &str) -> usize {
     let spans = Spans::of(line);
     let last = line.char_indices().next_back().map_or(0, |(at, _)| at);

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use ctx_text::is_han;
 
-/// The positions of the parts, in order.
+/// The positions of code and quotes in a line, in order.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
-    /// Code with its backticks.
+    /// Code, including its backticks.
     pub(super) code: Vec<Range<usize>>,
-    /// Quotes with their marks. A quote within another is a part of that one.
+    /// Quotes, including their quotation marks. A quote within another quote is not listed.
     pub(super) quotes: Vec<Range<usize>>,
 }
 
@@ -53,7 +53,7 @@ fn code(line: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Pairs of marks: one that opens and one that closes.
+/// Pairs of quotation marks: the opening mark and the closing mark.
 const PAIRS: [(char, char); 5] = [('“', '”'), ('「', '」'), ('『', '』'), ('«', '»'), ('„', '“')];
 
 /// Finds the ranges between quotation marks. A mark without its counterpart does not count, and the
@@ -81,7 +81,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
         } else if let Some((_, end)) = PAIRS.iter().find(|(start, _)| *start == c) {
             open.push((at, *end));
         }
-        // Marks that nest deeper are not quotes.
+        // Marks that are nested more deeply do not count as quotes.
         if open.len() > DEEPEST {
             open.remove(0);
         }
@@ -90,7 +90,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The deepest nesting of quotes.
+/// The maximum nesting of quotes.
 const DEEPEST: usize = 8;
 
 fn is_word(c: char) -> bool {
@@ -105,7 +105,7 @@ fn may_close(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(|c| !c.is_whitespace()) && !after.is_some_and(is_word)
 }
 
-/// Returns true if the text before a mark makes it an opening one.
+/// Returns true if the character before a quotation mark shows that the mark opens a quote.
 fn begins(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{=:".contains(c))
 }

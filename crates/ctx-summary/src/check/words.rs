@@ -1,4 +1,4 @@
-//! Words of a text as hashes, so that a long source needs little memory.
+//! The words of a text as hashes, so that a long source needs little memory.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ pub(super) struct HashedSet {
     full: bool,
 }
 
-/// About 40 MB.
+/// The maximum number of hashes in a set, which take about 40 MB.
 pub(super) const MOST: usize = 2_000_000;
 
 impl HashedSet {
@@ -28,7 +28,7 @@ impl HashedSet {
         }
     }
 
-    /// Returns true if the hash was added, or may have been.
+    /// Returns true if the hash was added, or may have been added to a full set.
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
     }
@@ -39,7 +39,7 @@ static EMPTY: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("empty"));
 const EMPTY_CHINESE: &str =
     "的了着过请你您我他她它们在把被将和与及就都也要须必应该需得地是有并再先后";
 
-/// Returns true if a text has Chinese in it.
+/// Returns true if a text contains Chinese characters.
 pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
@@ -49,7 +49,7 @@ pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }
 
-/// Splits a text into pieces, each with the match that ends it.
+/// Splits a text after each match of `end`.
 pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t str> {
     let mut start = 0;
     let ends = end.find_iter(text).map(|found| found.end());
@@ -60,7 +60,7 @@ pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t
     })
 }
 
-/// Returns the words that carry meaning, in order; each Chinese character is a word.
+/// Returns the hashes of the words that carry meaning, in order; each Chinese character is a word.
 pub(super) fn words(text: &str) -> Vec<u64> {
     let mut words = Vec::new();
     let mut lower = String::new();
