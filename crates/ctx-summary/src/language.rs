@@ -22,14 +22,14 @@ pub enum Language {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Languages([usize; 3]);
 
-/// Small words of English, and of other languages with the Latin alphabet.
+/// Common short words of English, and of other languages with the Latin alphabet.
 static ENGLISH: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("english"));
 static OTHERS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("other languages"));
-/// The percentage of small words in another language that makes a text count as that language.
+/// The minimum percentage of short words from other languages in a text that is not English.
 const SMALL_WORDS: usize = 12;
 
 impl Language {
-    /// Returns the language of a text; `None` if the text does not show it.
+    /// Returns the language of a text; `None` if the text is too short to show it.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let count = |of: fn(char) -> bool| lines().flat_map(str::chars).filter(|c| of(*c)).count();
@@ -64,7 +64,7 @@ fn is_foreign(c: char) -> bool {
 }
 
 impl Languages {
-    /// Adds a message.
+    /// Counts the language of a message.
     pub fn push(&mut self, text: &str) {
         if let Some(language) = Language::of(text) {
             self.0[language as usize] += 1;

@@ -13,17 +13,18 @@ use crate::ledger::form::left_out;
 use crate::ledger::{Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
-/// The share of the story in a short and in a long summary, in percent, and the lengths of the two
-/// in tokens. Without files, which can be read again, a short summary gives the values more space.
+/// The percentage of the story in a short and in a long summary, and the lengths of the two in
+/// tokens. Files can be read again; without files, a short summary gives more space to the values.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
-/// The share for sessions without tools, in which the words matter most.
+/// The percentage of the story in sessions without tools, in which people's words matter most.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
-/// A summary of this many tokens reports what it left out, in a line of at most this many tokens.
+/// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a line that says what it left out.
+/// This line has at most [`CLOSING`] tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// In a shorter summary, the space that this line does not use is filled.
+/// In a summary with fewer tokens, the space that the last line does not use is filled.
 const LITTLE: u64 = 1_000;
 
 /// Writes a head, the story of the session, and as many of its values as fit into `limit` tokens.
@@ -40,7 +41,7 @@ pub(super) fn written(
     draft.tell(100);
     if closing > 0 {
         if limit < LITTLE {
-            // Adding more to the text does not make this line longer.
+            // Adding text to the summary does not make its last line longer.
             draft.limit = limit - counter.count(&draft.closing()).min(CLOSING) - 1;
             draft.fill();
             draft.tell(100);
@@ -89,7 +90,7 @@ impl<'l> Draft<'l> {
         Self { ledger, counter, limit, write: Box::new(write), story, text }
     }
 
-    /// Adds to the story, up to this percentage of the limit.
+    /// Adds segments to the story, up to this percentage of the limit.
     fn tell(&mut self, percent: u64) {
         let limit = self.limit * percent / 100;
         self.story.fill(&mut self.text, limit, self.counter, &self.write);
@@ -104,7 +105,7 @@ impl<'l> Draft<'l> {
         self.story.chosen = values.chosen;
     }
 
-    /// Adds a line that says how much did not fit.
+    /// Adds a last line that says how much did not fit.
     fn close(&mut self) {
         let closing = self.closing();
         if !closing.is_empty() && self.counter.count(&closing) < CLOSING {
@@ -120,7 +121,7 @@ impl<'l> Draft<'l> {
     }
 }
 
-/// The slot of eight bytes, which few others share.
+/// The slot of a sequence of eight bytes, which few other sequences share.
 fn slot(bytes: [u8; 8]) -> usize {
     let number = u64::from_le_bytes(bytes).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     usize::try_from(number >> (64 - SLOTS)).unwrap_or(0)
@@ -132,7 +133,8 @@ const SLOTS: u32 = 20;
 /// Counts the current items that a text does not contain, by kind.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
-    // Nearly all parts that the text lacks have eight bytes that it lacks, and need no search.
+    // Nearly every part that the text lacks contains eight bytes that the text lacks, so no search
+    // is needed.
     let mut known = vec![false; 1 << SLOTS];
     for bytes in text.as_bytes().windows(8).filter_map(<[u8]>::first_chunk) {
         known[slot(*bytes)] = true;
@@ -141,7 +143,7 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
         part.as_bytes().as_chunks().0.iter().all(|bytes| known[slot(*bytes)])
             && memmem::find(text.as_bytes(), part.as_bytes()).is_some()
     };
-    // In `Bash: make: exit code 2`, the outcome is shown below the call.
+    // In `Bash: make: exit code 2`, the text has the outcome on a line below the call.
     let has = |item: &Item| {
         let parts: Vec<&str> = item.text.split(": ").collect();
         let words = if parts.len() > 1 { &parts[1..] } else { &parts };

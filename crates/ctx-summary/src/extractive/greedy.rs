@@ -1,5 +1,5 @@
-//! Chooses segments greedily: each time the one that, for its length, adds the most that is likely
-//! to be needed and not said yet. A [`Judge`] says how much that is.
+//! Chooses segments greedily: each time the segment that, for its length, adds most of what is
+//! likely to be needed and is not in the summary yet. A [`Judge`] computes how much a segment adds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,10 +9,12 @@ use ctx_tokens::TokenCounter;
 
 use super::page::PER_LINE;
 
-/// Favours longer segments a little over many short ones, because they read better.
+/// An exponent below 1, which favours longer segments a little, because they read better than many
+/// short ones.
 const LENGTH_POWER: f64 = 0.8;
 
-/// The powers of short lengths, since each segment is judged several times.
+/// The powers of short lengths, which are computed once because each segment is judged several
+/// times.
 static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| (0..256).map(power).collect());
 
 #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
@@ -20,12 +22,12 @@ fn power(tokens: u64) -> f64 {
     (tokens as f64).powf(LENGTH_POWER)
 }
 
-/// A segment and its worth for its length. Of two with equal worth, the earlier one is greater.
+/// A segment and its worth for its length. If two have equal worth, the earlier one is greater.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
     /// The bits of a non-negative number, which sort like the number itself.
     gain: u64,
-    // Every segment of a long session can be a candidate, so the numbers are short.
+    // Every segment of a long session can be a candidate, so these numbers have only 32 bits.
     number: Reverse<u32>,
     tokens: u32,
 }
@@ -40,7 +42,7 @@ impl Candidate {
         }
     }
 
-    /// Creates a candidate from its total worth.
+    /// Creates a candidate from its total worth, which is divided by a power of its length.
     pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
         let known = usize::try_from(tokens).ok().and_then(|tokens| POWERS.get(tokens));
         let power = known.copied().unwrap_or_else(|| power(tokens));
@@ -48,23 +50,23 @@ impl Candidate {
     }
 }
 
-/// The number of rounds in which the remaining space is filled. The tokens of a text are only known
-/// after it is written.
+/// The maximum number of rounds in which the remaining space is filled. One round is not enough,
+/// because the tokens of a text are only known after it is written.
 const ROUNDS: usize = 4;
 
-/// Computes the worth of each segment, given the segments that are chosen.
+/// Computes the worth of each segment, given the segments that are already chosen.
 pub(super) trait Judge {
-    /// With this few tokens left, the choice ends.
+    /// The choice ends if no more than this many tokens are left.
     const SPARE: u64 = PER_LINE;
 
     /// Begins with nothing chosen and `room` tokens to fill.
     fn begin(&mut self, _room: u64) {}
 
-    /// Makes `chain` the segments to choose together: this segment first, then those that it needs
-    /// and that are not chosen yet.
+    /// Sets `chain` to the segments that must be chosen together: this segment first, then the
+    /// segments that it needs and that are not chosen yet.
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>);
 
-    /// Returns the worth of such a chain, given the tokens of each segment; `None` if it says
+    /// Returns the worth of a chain, given the tokens of each segment; `None` if the chain says
     /// nothing new.
     fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate>;
 
@@ -78,19 +80,19 @@ pub(super) trait Judge {
 /// The choice so far, and the remaining candidates.
 pub(super) struct Greedy<J> {
     judge: J,
-    /// The tokens of each segment that may be chosen.
+    /// The number of tokens in each segment that may be chosen.
     pub(super) tokens: Vec<u64>,
-    /// The segments in the text, both the first ones and those chosen since.
+    /// The segments in the text, whether they were there at the start or were chosen since.
     pub(super) chosen: Vec<bool>,
-    /// Segments in the order in which they were chosen.
+    /// The chosen segments, in the order in which they were chosen.
     pub(super) order: Vec<usize>,
     heap: BinaryHeap<Candidate>,
 }
 
 impl<J: Judge> Greedy<J> {
-    /// Starts a choice. `tokens` are those of each segment that may be chosen, `chosen` the
-    /// segments that are already in the text, and `candidates` the segments that may be chosen for
-    /// their own worth.
+    /// Starts a choice. `tokens` has the number of tokens in each segment that may be chosen.
+    /// `chosen` marks the segments that are already in the text, and `candidates` marks the
+    /// segments that may be chosen for their own worth.
     pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
         let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
         let mut chain = Vec::new();
@@ -143,7 +145,7 @@ impl<J: Judge> Greedy<J> {
                 too_long.push(again);
                 continue;
             }
-            // Segments chosen since may say a part of this one.
+            // Segments that were chosen meanwhile may have said a part of this one.
             if self.heap.peek().is_some_and(|next| again < *next) {
                 self.heap.push(again);
                 continue;
@@ -158,8 +160,8 @@ impl<J: Judge> Greedy<J> {
         self.order.len() > before
     }
 
-    /// Removes the last chosen segments, of at least about `tokens` tokens. Returns true if it
-    /// removed any.
+    /// Removes the segments that were chosen last, with at least about `tokens` tokens in all.
+    /// Returns true if it removed any.
     pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
         let before = self.order.len();
         while tokens > 0 {
@@ -176,7 +178,7 @@ impl<J: Judge> Greedy<J> {
         for number in chain {
             self.chosen[*number] = true;
         }
-        // A segment is added before the one that needs it, so that it is removed after it.
+        // Add a needed segment before the segment that needs it, so that it is removed later.
         self.order.extend(chain.iter().rev());
     }
 }
@@ -185,7 +187,7 @@ impl<J: Judge> Greedy<J> {
 mod tests {
     use super::{Candidate, Greedy, Judge};
 
-    /// Each segment needs the one before it, and later ones are worth more.
+    /// Each segment needs the segment before it, and later segments are worth more.
     struct Stairs;
 
     impl Judge for Stairs {

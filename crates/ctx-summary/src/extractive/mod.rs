@@ -1,5 +1,6 @@
-//! The extractive summary: within a budget of tokens, the segments of a session that are most
-//! likely to be needed, in order, and then open items and errors. A dialogue has its own rules.
+//! The extractive summary. Within a budget of tokens, it has the segments of a session that are
+//! most likely to be needed, in order, and then open items and errors. A dialogue has its own
+//! rules.
 
 mod dialogue;
 mod draft;
@@ -18,8 +19,8 @@ use sections::all_sections;
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::Ledger;
 
-/// Writes the summary of `ledger` in at most `limit` tokens. It does not repeat what kept texts
-/// say.
+/// Writes the summary of `ledger` in at most `limit` tokens. It does not repeat texts that the
+/// compaction keeps.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let head = format!("{RECORD_HEADING}\n\n");
     let written = if is_talk(ledger) { dialogue::written } else { draft::written };
@@ -31,8 +32,8 @@ pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> Str
     all_sections(ledger.items(), limit, counter).trim_end().to_owned()
 }
 
-/// Estimates how many tokens, up to `limit`, a summary needs for everything worth saying. A long
-/// session is assumed to need all of them.
+/// Estimates how many tokens, up to `limit`, a summary needs to say everything important. A long
+/// session is assumed to need the whole `limit`.
 pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
     // A token is rarely longer than 8 bytes.
     if ledger.index().arena.len() as u64 / 8 > limit {

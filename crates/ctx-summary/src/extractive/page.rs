@@ -1,5 +1,5 @@
-//! Renders the story in the order of the session. Related lines are together, each with its
-//! speaker.
+//! Renders the story in the order of the session, with related lines next to each other. Each line
+//! has its speaker.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::ledger::form::{Label, labelled};
 use crate::ledger::{Index, Segment, SegmentKind};
 
 /// Writes the chosen segments as lines. With `cite`, the user's lines begin with their line number
-/// in the session, where the rest of the turn is.
+/// in the session, where the reader finds the whole turn.
 pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut text = String::new();
     // The speaker, the turn and the line of the previous segment.
@@ -31,7 +31,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
         if label.goes_on() || !words.contains('\n') {
             text.push_str(&words);
         } else {
-            // Each line of a tool's output is marked.
+            // In a tool's output, every line gets the label.
             text.push_str(&marked(&words, label));
         }
         text.push('\n');
@@ -39,7 +39,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     text
 }
 
-/// Returns the numbers of the chosen segments, each after the one above it.
+/// Returns the numbers of the chosen segments, each after the segment above it.
 fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     let numbers = (0..segments.len()).filter(|number| chosen[*number]);
     let from_the_top = |number| {
@@ -52,7 +52,7 @@ fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     order.into_iter().map(|(_, number)| number)
 }
 
-/// Tokens of a line in addition to its text.
+/// The number of tokens that a line needs in addition to its text.
 pub(super) const PER_LINE: u64 = 1;
 /// A summary with a limit of at least this many tokens cites the lines that it quotes.
 pub(super) const CITES: u64 = 600;
@@ -80,8 +80,9 @@ pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterat
     std::iter::successors(Some(number), |at| segments[*at].head)
 }
 
-/// Counts the tokens of the candidates and of the segments above them; 0 for all others. `known` are
-/// those of segments that were counted before, and 0 for others.
+/// Returns the number of tokens in each candidate and in each segment above a candidate; 0 for all
+/// other segments. `known` has the numbers of the segments that were counted before, and 0 for the
+/// segments that were not.
 pub(super) fn tokens_with_heads(
     index: &Index,
     candidates: &[bool],

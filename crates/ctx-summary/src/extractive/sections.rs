@@ -1,8 +1,8 @@
-//! Typed items under their headings. Each kind has a share of the text and fills it with its most
-//! important items.
+//! Sections of items, such as decisions or errors, under their headings. Each kind of item has a
+//! share of the text, in which it shows its most important items.
 //!
-//! An extractive summary has only open items and errors in this form, since the story covers the
-//! rest. The sections of all kinds contain what every summary must say.
+//! An extractive summary has only sections of open items and errors, because the story covers the
+//! other kinds. The sections of all kinds contain what every summary must say.
 
 use ctx_tokens::TokenCounter;
 
@@ -11,8 +11,8 @@ use crate::ledger::form::{heading, line_of};
 use crate::ledger::{Item, ItemKind, State};
 use ctx_text::first_chars;
 
-/// The share of a kind, in percent. In a short summary the agent's next steps come before the
-/// requests, because the latest request stays outside the summary.
+/// The share of a kind of item in the text, in percent. In a short summary the agent's next steps
+/// come before the requests, because the latest request stays outside the summary.
 fn share(kind: ItemKind, limit: u64) -> u64 {
     let little = limit < LITTLE;
     match kind {
@@ -25,11 +25,12 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
     }
 }
 
-/// The sum of the shares of all kinds is at most this.
+/// The maximum sum of the shares of all kinds, in percent.
 const ALL_SHARES: u64 = 39;
-/// A shorter text, in tokens, has smaller shares.
+/// A text with fewer tokens has smaller shares.
 const LITTLE: u64 = 1_000;
-/// A section with fewer tokens is left out, because its content is not worth its heading.
+/// The minimum number of tokens in a section. The content of a shorter one is not worth its
+/// heading.
 const LEAST: u64 = 30;
 
 /// Writes the sections of all items in at most `limit` tokens.
@@ -66,8 +67,8 @@ pub(super) fn sections(
     text
 }
 
-/// Ranks the current items of a kind with their positions, the most important first. Finished tasks
-/// of the same list follow the open ones.
+/// Returns the current items of a kind with their positions, the most important first. Finished
+/// tasks follow the open tasks of the same list.
 fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let items = items.iter().copied().enumerate().rev();
     let is_told = |item: &Item| item.holds() || item.is_done_task();
@@ -94,7 +95,7 @@ fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     ranked
 }
 
-/// Chooses as many items as fit, in the order of the session.
+/// Chooses as many items as fit into `room`, and returns them in the order of the session.
 fn choose(
     ranked: &[(usize, &Item)],
     limit: u64,
@@ -126,7 +127,7 @@ fn choose(
     chosen
 }
 
-/// Returns the beginning of a line, up to the end of a word.
+/// Returns the beginning of a line, up to the end of a word, with fewer than `tokens` tokens.
 fn shortened(line: &str, tokens: u64, counter: &dyn TokenCounter) -> String {
     let mut chars = line.chars().count();
     loop {
@@ -229,7 +230,7 @@ mod tests {
         let written = found.lines().count() - 1;
         assert!(written > 10);
         assert!(counter().count(&found) <= limit * share(ItemKind::Ask, limit) / 100);
-        // The first request and the latest one.
+        // The section has the first request and the latest one.
         let has = |n: usize| found.contains(&format!("number {n} ⟦{n}⟧\n"));
         assert!(has(1) && has(500), "{}", found);
     }
@@ -280,7 +281,7 @@ mod tests {
         assert_eq!(of(ItemKind::Decision), [5, 4, 1]);
         // A repaired error may occur again.
         assert_eq!(of(ItemKind::Error), [5, 4, 1, 3]);
-        // Changed files, and failed commands.
+        // Changed files and failed commands come first.
         assert_eq!(of(ItemKind::File), [4, 5, 1]);
         assert_eq!(of(ItemKind::Command), [5, 1, 4]);
         assert_eq!(order(&[], ItemKind::Ask), [0; 0]);
@@ -304,7 +305,7 @@ mod tests {
         assert!(counter().count(&short) < 20);
         let words = short.strip_suffix(" …").expect("a mark");
         assert!(words.ends_with("word"), "{short}");
-        // The text is empty if nothing fits.
+        // If nothing fits, a few characters stay.
         assert!(shortened("- 很长的一句话没有空格", 0, counter()).ends_with('…'));
     }
 }

@@ -7,20 +7,20 @@ use regex::Regex;
 
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
-/// A summary repeats what an earlier summary says, unless something later says more.
+/// The factor for text from an earlier summary, which is repeated unless later text says more.
 const EARLIER: f64 = 0.35;
 
-/// An earlier summary had space only for the best of a long past, so its requests and statements
-/// come before new ones.
+/// The factors for requests and statements of an earlier summary. It had space only for the most
+/// important ones of a long past, so these come before new ones.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
-/// The number of statements that say what a request is about.
+/// The number of a request's first statements, which say what it is about.
 const FIRST_WORDS: u32 = 3;
 
 /// The worth of polite words, which say nothing.
 const POLITE: f64 = 0.0;
 
-/// The worth of each segment. A segment with worth 0 is only useful for the names in it.
+/// The worth of each segment. A segment with worth 0 is only useful for the names that it contains.
 pub(super) fn worths(index: &Index) -> Vec<f64> {
     let segments = index.segments();
     let places = Places::of(segments);
@@ -54,7 +54,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
     index.in_halves(|half| half.map(worth).collect::<Vec<f64>>()).concat()
 }
 
-/// Marks the segments of each request after its first statements.
+/// For each segment, whether it belongs to a request but not to the request's first statements.
 pub(super) fn later_words(index: &Index) -> Vec<bool> {
     let (mut turn, mut count) = (0, 0);
     let segments = index.segments().iter();
@@ -69,15 +69,15 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
     segments.map(is_later).collect()
 }
 
-/// Returns true if there are tool calls. Without them the words matter more.
+/// Returns true if the session has tool calls. Without calls, the words matter more.
 pub(super) fn has_tools(segments: &[Segment]) -> bool {
     let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
     segments.iter().any(is_tools)
 }
 
-/// Returns true if files are changed or commands run, since their content can be read again. An
-/// agent without tool calls writes its commands in its text, so a session without calls counts as
-/// well.
+/// Returns true if the session changes files or runs commands, because their content can be read
+/// again. An agent without tool calls writes its commands in its text, so a session without calls
+/// counts, too.
 pub(super) fn has_files(segments: &[Segment]) -> bool {
     let is_change =
         |segment: &Segment| matches!(segment.kind, SegmentKind::Change | SegmentKind::Command);
@@ -85,11 +85,11 @@ pub(super) fn has_files(segments: &[Segment]) -> bool {
     segments.iter().any(is_change) || !segments.iter().any(is_call)
 }
 
-/// The positions of the segments.
+/// The positions of requests and of the model's last words among the segments.
 struct Places {
-    /// For each request, the number of its first segment and the count of its segments.
+    /// For each turn, the number of the request's first segment and the count of its segments.
     asks: Vec<(usize, usize)>,
-    /// For each turn, the line of the model's last words in it.
+    /// For each turn, the line of the model's last words in the turn.
     closing: Vec<u64>,
     count: usize,
     last_turn: u32,
@@ -175,7 +175,7 @@ impl Places {
 // Words that raise or lower the worth of a statement.
 //
 // The rules of the ledger decide what is an item, so they exclude many similar phrases. The words
-// here only change the rank of a statement a little, so a false match costs little, and they are
+// here only change the rank of a statement a little, so a false match costs little. All of them are
 // tried on every statement.
 
 static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
@@ -194,7 +194,7 @@ pub(super) fn matcher(list: &str) -> Matcher {
     Matcher::new(&LISTS.pattern(list))
 }
 
-/// Compiles a list with the word boundaries of ASCII, so that a word ends where Chinese begins.
+/// Compiles a list with ASCII word boundaries, so that a word ends where Chinese text begins.
 pub(super) fn pattern(list: &str) -> Regex {
     regex(&with_ascii_boundaries(&LISTS.pattern(list)))
 }

@@ -1,5 +1,5 @@
-//! The segments that tell the story of a session, the ones first that are worth the most to a reader
-//! who must continue the work and that say something new.
+//! Chooses the segments that tell the story of a session. First come those that are worth the most
+//! to a reader who must continue the work, and that say something new.
 
 use ctx_tokens::TokenCounter;
 
@@ -10,21 +10,22 @@ use super::terms::{WordLists, Words, is_wide, says_something};
 use crate::ledger::identifier::{WORD, run};
 use crate::ledger::{Index, Origin, Segment};
 
-/// The worth of a segment in addition to its new words.
+/// The part of a segment's worth that does not depend on its new words.
 const ALONE: f64 = 0.1;
-/// A request is shown whole if it fits.
+/// The same part for a request. It is large, so that a request is shown whole if it fits.
 const ALONE_ASKED: f64 = 0.6;
-/// If the user's words take more than this percentage of the story, other segments come first. A
-/// long request mostly names things that have been done since.
+/// If the user's words take more than [`ASKED_SHARE`] percent of the story, the later words of a
+/// request get the factor [`CROWDED`]: a long request mostly names things that have since been
+/// done.
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 
-/// Judges the story by its new words.
+/// Judges the segments of the story by their new words.
 pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     words: Words,
-    /// The tokens of the user's words that are used and allowed.
+    /// The number of tokens in the user's words that are chosen, and the allowed number.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,
@@ -80,9 +81,9 @@ impl Judge for Teller<'_> {
     }
 }
 
-/// The worth of a word by how often it was said before.
+/// The share of its worth that a word keeps when the story has it not at all, once, or more often.
 const AGAIN: [f64; 3] = [1.0, 0.25, 0.08];
-/// The extra worth of a word in a statement, compared with one in a result.
+/// The factor for a word that occurs in a statement and not only in results.
 const SAID: f64 = 1.6;
 
 impl Words {
@@ -110,8 +111,8 @@ impl Words {
     }
 }
 
-/// Calls `found` for each word; each Chinese character is a word. `lower` has the words in lower
-/// case.
+/// Calls `found` for each word in lower case; each Chinese character is a word. `lower` is a buffer
+/// that is used again for each text.
 fn words(text: &str, lower: &mut String, found: &mut dyn FnMut(&str)) {
     let mut tell = |word: &str| {
         if says_something(word) {

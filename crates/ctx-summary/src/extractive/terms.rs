@@ -1,4 +1,4 @@
-//! The words of statements, to measure what a statement says that no other has said yet.
+//! The words of statements, to measure what a statement says that no chosen statement says.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 pub(super) struct Words {
     lists: WordLists,
     worths: Vec<f64>,
-    /// The share of its worth that a word keeps, by how often it was said before.
+    /// The share of its worth that a word keeps, by the number of chosen statements that have it.
     again: [f64; 3],
     uses: Vec<u8>,
 }
@@ -36,7 +36,7 @@ impl Words {
         words.map(|word| self.worth(*word)).sum()
     }
 
-    /// The worth of a statement's new words that are not in `others` either, to which it adds them.
+    /// The worth of a statement's new words that are not in `others`. Adds these words to `others`.
     pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
         let mut news = 0.0;
         for word in self.lists.of(statement) {
@@ -47,7 +47,7 @@ impl Words {
         news
     }
 
-    /// The number of words that a statement shares with others.
+    /// The number of words that a statement shares with the statements `others`.
     pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
         let others: HashSet<u32> =
             others.iter().flat_map(|of| self.lists.of(*of).iter().copied()).collect();
@@ -64,18 +64,18 @@ impl Words {
     }
 }
 
-/// The numbers of the words in each statement, each once, in order. There can be more statements
-/// than there is memory for lists of their own.
+/// For each statement, the numbers of its words, each once and in ascending order. All lists are in
+/// one vector, because separate lists for many statements would take too much memory.
 #[derive(Default)]
 pub(super) struct WordLists {
     numbers: Vec<u32>,
-    /// The end of each list.
+    /// The end of each statement's list in `numbers`.
     ends: Vec<usize>,
     /// The numbers of all words by their hashes.
     known: HashMap<u64, u32, RandomState>,
     /// The hash of each word.
     hashes: Vec<u64>,
-    /// The numbers of the words in the statement that is added.
+    /// The numbers of the words in the statement that is being added.
     own: Vec<u32>,
 }
 
@@ -86,7 +86,7 @@ impl WordLists {
         self.end();
     }
 
-    /// Adds the statements that follow.
+    /// Adds all statements of `next` after the statements of this list.
     pub(super) fn append(&mut self, next: &Self) {
         for statement in 0..next.ends.len() {
             next.of(statement).iter().for_each(|word| self.push(next.hashes[*word as usize]));
@@ -117,7 +117,7 @@ impl WordLists {
         &self.numbers[start..self.ends[statement]]
     }
 
-    /// The number of statements with each word, of those that count.
+    /// For each word, the number of statements that contain it and for which `counts` returns true.
     pub(super) fn counts(&self, counts: impl Fn(usize) -> bool) -> Vec<u32> {
         let mut of_words = vec![0; self.hashes.len()];
         for statement in (0..self.ends.len()).filter(|statement| counts(*statement)) {
@@ -127,7 +127,7 @@ impl WordLists {
     }
 }
 
-/// Returns true if a lower-case word means something on its own.
+/// Returns true if a lower-case word carries a meaning on its own.
 pub(super) fn says_something(word: &str) -> bool {
     word.len() > 2 && !is_joining(word)
 }

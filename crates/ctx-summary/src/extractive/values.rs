@@ -1,5 +1,5 @@
-//! The segments that a summary quotes for the values in them, the values that are most likely to be
-//! needed first. Lines that read well come before lines of programs.
+//! Chooses the segments that a summary quotes for the values in them. The values that are most
+//! likely to be needed come first. Lines that read well come before lines of code.
 
 use std::sync::LazyLock;
 
@@ -11,16 +11,16 @@ use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{CODE_LINE, has_files, matcher};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
-/// The part of an identifier's worth that counts: if the text does not have it, has it without
-/// context, with one of the words around it, and with enough of them.
+/// The share of an identifier's worth that a text covers: if it does not have the identifier, or
+/// has it without, with one, or with several of the words around it.
 const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
-/// Identifiers less likely than this are not worth a line.
+/// The minimum probability that an identifier is needed for it to be worth a line.
 const LEAST_CHANCE: f64 = 0.0005;
 
-/// A shorter summary, in tokens, has no space for the heads of most values, or for lines that say
-/// nothing without their heads.
+/// A summary with fewer tokens has no space for the segments above most values, or for lines that
+/// say nothing without the segments above them.
 const LITTLE: u64 = 400;
-/// A shorter summary has no space for single lines of a program that can be read again.
+/// A summary with fewer tokens has no space for single lines of code that can be read again.
 const SHORT: u64 = 1_300;
 
 /// Judges segments by their new identifiers.
@@ -33,8 +33,9 @@ pub(super) struct Picker<'i> {
 }
 
 impl<'i> Picker<'i> {
-    /// Starts a choice for a summary of `limit` tokens. `written` is its text so far, which
-    /// contains the `chosen` segments, and `known` has the tokens of segments that were counted.
+    /// Starts a choice for a summary of `limit` tokens. `written` is the text of the summary so
+    /// far, which contains the `chosen` segments. `known` has the tokens of segments that were
+    /// counted.
     pub(super) fn greedy(
         index: &'i Index,
         written: &str,
@@ -63,7 +64,7 @@ impl<'i> Picker<'i> {
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
-    /// The worth that a segment adds.
+    /// The worth that a segment adds to the text.
     fn worth(&self, number: usize) -> f64 {
         let marks = self.index.marks(&self.index.segments()[number]).iter();
         marks
@@ -108,17 +109,17 @@ impl Judge for Picker<'_> {
     }
 }
 
-/// Pasted text says less than the words of the user who pasted it.
+/// The factor for pasted text, which says less than the words of the user who pasted it.
 const PASTED: f64 = 0.3;
 const OUTCOME: f64 = 1.3;
-/// A passed test or a stack frame is usually one of many.
+/// The factor for a passed test or a stack frame, which is usually one of many.
 const PASSED: f64 = 0.3;
 const DEFINITION: f64 = 2.0;
-/// A name in a call says less than a name where it is defined.
+/// The factor for a name in a call, which says less than a name where it is defined.
 const NAME: f64 = 0.9;
 const WRITTEN: f64 = 0.8;
 const CODE: f64 = 0.5;
-/// The result of a change repeats the change.
+/// The factor for the result of a change, which only repeats the change.
 const ECHO: f64 = 0.3;
 
 static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
@@ -145,7 +146,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         Origin::Pasted => return PASTED,
         Origin::Call | Origin::Result => {}
     }
-    // A key says what the value of a member is.
+    // In a JSON member, the key says what the value is.
     let is_member = || text.contains("\": ");
     match (segment.kind, segment.origin) {
         (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
@@ -156,7 +157,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (SegmentKind::Line | SegmentKind::Quoted, _) if LISTED.is_match(text) => CODE,
         (SegmentKind::Line | SegmentKind::Quoted, _) if is_member() => 1.0,
         (SegmentKind::Line, Origin::Call) if !is_plain_prose(text) => WRITTEN,
-        // Few lines look like code, which is quicker to find out than whether they are prose.
+        // Test for code before prose, because this is faster and few lines look like code.
         (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_plain_prose(text) => {
             CODE
         }

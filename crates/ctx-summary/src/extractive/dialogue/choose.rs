@@ -1,5 +1,6 @@
-//! Chooses the statements of a dialogue that say the most for their length, together with the other
-//! informative statements of their message and the statements that they need.
+//! Chooses the statements of a dialogue that say the most for their length. Each comes with the
+//! other informative statements of its message, and with the statements that it needs to be
+//! understood.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -15,22 +16,22 @@ use super::super::terms::{Words, is_wide};
 use super::statement_worth::{LEAST, worths};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 
-/// The worth of a statement in addition to its new words.
+/// The part of a statement's worth that does not depend on its new words.
 const ALONE: f64 = 0.1;
 /// A chosen statement brings along the other statements of its message that have at least this
 /// share of its worth.
 const BESIDE: f64 = 0.5;
-/// A longer message, in tokens, is not chosen as a whole.
+/// The maximum length, in tokens, of a message that is chosen as a whole.
 const LONGEST: u64 = 120;
-/// The share of its worth that a statement has if another one needs it.
+/// The share of its worth that a statement has if it is chosen because another one needs it.
 const NEEDED: f64 = 0.6;
-/// The longest chain of needed statements.
+/// The maximum number of statements that are chosen because others need them.
 const MOST_NEEDED: usize = 4;
 /// The share of its worth that an offer keeps if the user chose one of its options.
 const OFFERED: f64 = 0.5;
-/// The number of words of the offer that a choice must repeat.
+/// The number of words that a choice must share with the offer.
 const LEAST_SHARED: usize = 2;
-/// The label of a message, in tokens.
+/// The length of a message's label, in tokens.
 const PER_MESSAGE: u64 = 2;
 
 /// Judges statements by their new words.
@@ -39,15 +40,16 @@ pub(super) struct Chooser<'t> {
     words: Words,
     worths: Vec<f64>,
     needs: Vec<Option<usize>>,
-    /// For each message, the tokens of the name before its words.
+    /// For each message, the number of tokens in the name before its text.
     names: Vec<u64>,
-    /// For each message, the tokens of its statements that are worth choosing.
+    /// For each message, the number of tokens in its statements that are worth choosing.
     lengths: Vec<u64>,
     /// For each message, its best statement.
     best: Vec<Option<usize>>,
     /// For each message, the number of its chosen statements.
     open: Vec<usize>,
-    /// For each message, and one more after the last, the statement that chooses from it.
+    /// For each message, the statement of the next message that chooses one of its options. One
+    /// more entry follows the last message.
     choices: Vec<Option<usize>>,
 }
 
@@ -86,7 +88,7 @@ impl<'t> Chooser<'t> {
     }
 
     /// Adds the answer to each question of the chain, because a question is only half of an
-    /// exchange. The answer is the choice or else the best statement of the next message.
+    /// exchange. The answer is in the next message: its best statement, or else a choice from it.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];
@@ -100,8 +102,8 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// Finds, for each message and one more after the last, the statement with which the user chooses
-/// from its options.
+/// Finds, for each message, the statement of the next message with which the user chooses one of
+/// its options. One more entry follows the last message.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
@@ -175,14 +177,14 @@ impl Judge for Chooser<'_> {
 }
 
 /// An answer of at most this many words says too little without its question. The second number is
-/// for Chinese, where two characters form a word.
+/// for Chinese, where pairs of characters are counted.
 const SHORT: (usize, usize) = (4, 8);
 
 static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
 static ANSWERS: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
 
-/// For each statement, the one that it needs to be understood, such as the one before it or the
-/// question that it answers.
+/// For each statement, the statement without which it cannot be understood, such as the one before
+/// it or the question that it answers.
 fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let all = talk.statements.iter().enumerate();
     all.map(|(at, statement)| {
@@ -202,7 +204,7 @@ fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// The last question of the previous message.
+/// The last question in the message before this statement's message.
 fn asked_before(talk: &Talk<'_>, statement: &Statement<'_>) -> Option<usize> {
     let before = talk.said.get(statement.said.checked_sub(1)?)?;
     let mut numbers = before.statements.clone().rev();
@@ -226,7 +228,7 @@ mod tests {
         "Bo: I bought a boat. It cost 900 euros.",
     ];
 
-    /// The chosen statements in order, for this many tokens.
+    /// The statements chosen for `room` tokens after `dropped` tokens were given back, in order.
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
         let talk = Talk::of(ledger.index());

@@ -3,7 +3,7 @@
 use crate::ledger::Ledger;
 use ctx_format::{Message, Part, Role, Zone};
 
-/// Messages that alternate between a user and an assistant.
+/// A ledger of messages that alternate between a user and an assistant.
 pub(super) fn ledger(texts: &[&str]) -> Ledger {
     let mut ledger = Ledger::new();
     for (line, text) in (1..).zip(texts) {

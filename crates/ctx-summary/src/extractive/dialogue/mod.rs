@@ -1,5 +1,5 @@
 //! The summary of a dialogue: what two people said to each other, by speaker and in order. A
-//! dialogue has no calls and files; it matters who said what and when, in whole sentences.
+//! dialogue has no calls and no files. What matters is who said what and when, in whole sentences.
 
 mod choose;
 #[cfg(test)]
@@ -17,14 +17,14 @@ use super::segment_worth::has_tools;
 use choose::Chooser;
 use talk::Talk;
 
-/// Fewer messages are not a dialogue.
+/// The minimum number of messages in a dialogue.
 const LEAST_MESSAGES: usize = 6;
-/// The greatest average length of a dialogue's messages, in bytes.
+/// The maximum average length of a dialogue's messages, in bytes.
 const LONGEST_MEAN: usize = 500;
 
 /// Returns true if the session is a dialogue: two people, or a person and an assistant, talk in
-/// short messages without tools. Such a session needs few of its latest messages, since important
-/// statements may be anywhere.
+/// short messages without tools. A compaction keeps few of the latest messages of a dialogue,
+/// because important statements may be anywhere.
 pub fn is_talk(ledger: &Ledger) -> bool {
     if has_tools(ledger.index().segments()) {
         return false;
@@ -39,7 +39,7 @@ pub fn is_talk(ledger: &Ledger) -> bool {
         && (of_user.min(of_agent) > 1 || talk.names.len() > 1)
 }
 
-/// Writes a head and statements, up to `limit` tokens in all.
+/// Writes the summary of a dialogue: a head and statements, up to `limit` tokens in all.
 pub(super) fn written(
     ledger: &Ledger,
     head: &str,

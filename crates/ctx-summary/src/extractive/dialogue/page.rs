@@ -1,5 +1,5 @@
-//! Renders a dialogue: who says what, in order, and the date when it changes. A date or a name that
-//! precedes every message is written only once.
+//! Renders a dialogue: who says what, in order, with the date whenever it changes. A date or a name
+//! that precedes every message is written only once.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use super::talk::Talk;
 use crate::ledger::SegmentKind;
 use crate::ledger::form::Label;
 
-/// The number of lines in the session after which a line is cited again.
+/// The minimum number of lines of the session between two citations.
 const CITE_AFTER: u64 = 25;
 
-/// Writes the chosen statements. With `cite`, some messages begin with their line in the session,
-/// so that the reader can find the rest.
+/// Writes the chosen statements. With `cite`, some messages begin with their line number in the
+/// session, so that the reader can look up what is left out.
 pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
     let mut page = Page {
         talk,
@@ -32,10 +32,10 @@ pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
 struct Page<'t> {
     talk: &'t Talk<'t>,
     text: String,
-    /// The last written statement.
+    /// The statement that was written last.
     before: Option<usize>,
     day: String,
-    /// The first line that may be cited next.
+    /// The lowest line number that may be cited next.
     next_line: u64,
 }
 
@@ -47,7 +47,7 @@ impl Page<'_> {
         let said_before = self.before.map(|before| self.talk.statements[before].said);
         let goes_on = said_before == Some(statement.said) && label.goes_on();
         if goes_on && self.is_next(number) {
-            // The separator of the original.
+            // Separate the sentences as the original does.
             if !self.text.ends_with(|c: char| !c.is_ascii()) || !text.starts_with(is_wide) {
                 self.text.push(' ');
             }
@@ -65,7 +65,7 @@ impl Page<'_> {
         self.text.push_str(&marked(&text, label));
     }
 
-    /// Returns true if a sentence follows directly on the last one.
+    /// Returns true if a statement is a sentence that directly follows the sentence written last.
     fn is_next(&self, number: usize) -> bool {
         let is_sentence = |at: usize| {
             let kind = self.talk.statements[at].kind;

@@ -1,4 +1,4 @@
-//! The date and the name that precede the words of a message.
+//! The date and the name that precede the text of a message.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::super::segment_worth::pattern;
 
-/// A longer statement, in bytes, is more than a date.
+/// The maximum length of a date, in bytes. A longer statement is more than a date.
 const LONGEST_DATE: usize = 60;
 
 static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern("stamp"));
@@ -15,7 +15,7 @@ static DATE_LEADS: LazyLock<Regex> = LazyLock::new(|| pattern("before a date"));
 static DATE_PARTS: LazyLock<Regex> = LazyLock::new(|| pattern("date"));
 static HOUR: LazyLock<Regex> = LazyLock::new(|| pattern("time"));
 
-/// The date and the name before the words of a message.
+/// The date and the name before the text of a message.
 pub(super) struct Prefix<'t> {
     pub(super) date: Option<&'t str>,
     pub(super) name: Option<&'t str>,
@@ -24,7 +24,7 @@ pub(super) struct Prefix<'t> {
 }
 
 impl<'t> Prefix<'t> {
-    /// Reads the beginning of a text. Only a name of `speakers` counts as one.
+    /// Splits the prefix off a text. Only a name in `speakers` counts as a name.
     pub(super) fn of(text: &'t str, speakers: &[&str]) -> Self {
         let (date, rest) = stamp(text);
         let is_known = |named: &Self| named.name.is_some_and(|name| speakers.contains(&name));
@@ -34,18 +34,18 @@ impl<'t> Prefix<'t> {
         }
     }
 
-    /// Reads text at the beginning of a message that may be a name.
+    /// Splits off text at the beginning of a message that may be a name.
     pub(super) fn named(text: &'t str) -> Option<Self> {
         let found = NAME.captures(text)?;
         let rest = &text[found[0].len()..];
-        // If the name is the whole line, the words are on the next line.
+        // If the name is the whole line, the message continues on the next line.
         let colon = if rest.is_empty() { ": " } else { found.get(3)?.as_str() };
         let [name, date] = [1, 2].map(|group| Some(found.get(group)?.as_str()));
         name.map(|_| Self { date, name, colon, rest })
     }
 }
 
-/// Splits the date off the beginning of a text. Other text in brackets is skipped only if a name
+/// Splits the date off the beginning of a text. Other text in brackets is removed only if a name
 /// follows it.
 pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let Some(found) = STAMP.captures(text) else { return (None, text) };
@@ -72,7 +72,7 @@ fn is_when(text: &str) -> bool {
         && !DATE_PARTS.replace_all(text, "").contains(char::is_alphanumeric)
 }
 
-/// Returns a date without its time.
+/// Returns a date without the time of day.
 pub(super) fn day(date: &str) -> String {
     HOUR.replace_all(date, "").into_owned()
 }

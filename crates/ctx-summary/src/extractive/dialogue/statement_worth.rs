@@ -1,6 +1,6 @@
-//! The worth of a statement of a dialogue to a reader who continues it. Statements of people about
-//! themselves count most, with names and dates, and politeness counts little. A word counts more if
-//! fewer statements have it.
+//! The worth of a statement of a dialogue to a reader who continues the dialogue. What people say
+//! about themselves counts most, with names and dates, and politeness counts little. A word counts
+//! more if it occurs in fewer statements.
 
 use std::sync::LazyLock;
 
@@ -12,36 +12,36 @@ use super::super::terms::{WordLists, Words, is_wide, says_something};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 use crate::ledger::{Origin, SegmentKind};
 
-/// A statement with less worth is not chosen for its own sake.
+/// The minimum worth of a statement that is chosen for its own sake.
 pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
-/// The worth of kind words, without and with a name in them.
+/// The factors for a friendly remark, without and with a name or a time in it.
 const KIND: (f64, f64) = (0.12, 0.5);
-/// Longer kind words, in bytes, say more than that.
+/// The maximum length of a friendly remark, in bytes. Longer text says more than that.
 const LONGEST_KIND: usize = 90;
-/// The worth of a question, and of a question that also informs. A helped speaker without a name
-/// informs by questions.
+/// The factors for a question, without and with information in it. The second pair is for a user
+/// who has no name and asks for help, because such questions are informative.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
-/// The worth of a question whose answer repeats at least this percentage of its words.
+/// The percentage of a question's words that its answer must repeat for the question to lose worth.
 const REPEATED: usize = 40;
 const ANSWERED: f64 = 0.4;
-/// The worth of statements about oneself, and of statements about the other without a name or a
-/// number.
+/// The factors for statements about oneself, and for statements about the other person without a
+/// name or a number.
 const SELF: f64 = 1.4;
 const OTHER: f64 = 0.45;
-/// The worth of each name or number, the most that are counted, and the worth of a time.
+/// The worth that each name or number adds, how many of them count, and the factor for a time.
 const NAMED: f64 = 0.35;
 const MOST_NAMED: usize = 3;
 const WHEN: f64 = 1.25;
-/// The worth of statements of the person who is helped: the first ones, and wishes, exclusions and
-/// choices.
+/// The factors for statements of the person who is helped: for all of them, for the first message,
+/// and for wishes, exclusions and choices.
 const HELPED: f64 = 1.4;
 const FIRST: f64 = 1.3;
 const WANTED: f64 = 1.5;
-/// The worth of a number from the helper, which was asked for.
+/// The factor for a number from the helper, because the user asked for it.
 const GIVEN: f64 = 1.6;
-/// The worth of text from a model's earlier summary, and of quoted text.
+/// The factors for text from a model's earlier summary, and for quoted text.
 const EARLIER: f64 = 0.6;
 const QUOTED: f64 = 0.3;
 
@@ -102,7 +102,7 @@ fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     worth * of_help(talk, statement)
 }
 
-/// The factor for a statement of a speaker who has no name and is helped.
+/// The factor for a statement of a speaker without a name, in a dialogue where one helps the other.
 fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     let said = &talk.said[statement.said];
     let text = statement.text;
@@ -126,7 +126,7 @@ fn is_courtesy(text: &str, names: &[&str]) -> bool {
     }
     let mut bare = text.to_owned();
     for name in names {
-        // People with names of three words are called by the first one.
+        // A person with a name of several words may be called by the first of them.
         for part in [name, name.split(' ').next().unwrap_or(name)] {
             bare = bare.replace(part, "");
         }
@@ -160,11 +160,12 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| pattern("times"));
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| pattern("numbers"));
 static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
 
-/// The worth of a word by how often it occurred before.
+/// The share of its worth that a word keeps when the summary already has it not at all, once, or
+/// more often.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
 impl Words {
-    /// Collects the words of texts; the flag of each says whether the statement may be chosen.
+    /// Collects the words of texts. The flag of each text says whether the statement may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
         let (mut lists, mut open) = (WordLists::default(), Vec::new());
         for (text, is_open) in texts {
@@ -196,7 +197,7 @@ mod tests {
     use super::super::talk::Talk;
     use super::{COURTESY, Words, is_question, names, worths};
 
-    /// The worth of statements that alternate between two speakers.
+    /// Statements that alternate between two speakers, each with its worth.
     fn of(texts: &[&str]) -> Vec<(String, f64)> {
         let ledger = ledger(texts);
         let talk = Talk::of(ledger.index());

@@ -1,5 +1,5 @@
-//! Speakers and times in a dialogue: the messages with their names and dates, and the statements of
-//! each.
+//! Speakers and times in a dialogue: its messages with their names and dates, and the statements of
+//! each message.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,36 +14,36 @@ use crate::ledger::{Index, Origin, Segment, SegmentKind};
 /// The number of messages that must begin with a text before it counts as a name.
 const LEAST_NAMED: usize = 3;
 
-/// A message of a speaker.
+/// A message in a dialogue.
 pub(super) struct Utterance<'i> {
-    /// The line of its record, 0 if unknown.
+    /// The line number of the message's record; 0 if unknown.
     pub(super) line: u64,
     pub(super) origin: Origin,
-    /// The name before the words, and the separator.
+    /// The name before the text, and the separator after the name.
     pub(super) name: Option<&'i str>,
     pub(super) colon: &'i str,
-    /// The last date before the message or in it.
+    /// The last date in the message or before it.
     pub(super) date: Option<&'i str>,
-    /// Its statements.
+    /// The indexes of the message's statements.
     pub(super) statements: Range<usize>,
 }
 
 /// A statement, without the name and the date before it.
 pub(super) struct Statement<'i> {
-    /// The number of its message.
+    /// The index of the message that contains the statement.
     pub(super) said: usize,
     pub(super) text: &'i str,
     pub(super) kind: SegmentKind,
     pub(super) head: Option<usize>,
-    /// True if it may be chosen, because no kept message says it.
+    /// True if the statement may be chosen. It must have words that no kept message says.
     pub(super) is_open: bool,
 }
 
-/// A dialogue.
+/// A dialogue, split into messages and statements.
 pub(super) struct Talk<'i> {
     pub(super) said: Vec<Utterance<'i>>,
     pub(super) statements: Vec<Statement<'i>>,
-    /// The names that usually precede the words.
+    /// The names with which messages begin.
     pub(super) names: Vec<&'i str>,
 }
 
@@ -85,8 +85,8 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// Names messages without a name. A message that repeats an earlier one may lack its beginning,
-    /// so it gets the name of its role's other messages, if they all have the same name.
+    /// Names messages without a name. A message that repeats an earlier one may lack its beginning.
+    /// It gets the name of its role's other messages if they all have the same name.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
@@ -105,7 +105,7 @@ impl<'i> Talk<'i> {
 
     fn begin(&mut self, segment: &Segment, prefix: &Prefix<'i>) {
         let at = self.statements.len();
-        // A message with nothing but a date says when the next messages were written.
+        // A message that has only a date says when the next messages were written.
         let last = self.said.last().and_then(|last| {
             let [one] = &self.statements[last.statements.clone()] else { return None };
             is_date(one.text).then_some(one.text)
@@ -124,7 +124,7 @@ impl<'i> Talk<'i> {
     fn push(&mut self, segment: &Segment, text: &'i str, head: Option<usize>) {
         let said = self.said.len() - 1;
         self.said[said].statements.end += 1;
-        // After a name nothing is a quotation, even if it looks like one.
+        // Text after a name is never a quotation, even if it looks like one.
         let kind = match (segment.kind.is_said(), self.said[said].name) {
             (true, _) => segment.kind,
             (false, Some(_)) => SegmentKind::Sentence,
@@ -161,7 +161,7 @@ fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     if CHOICE.is_match(choice) { (choice, Some(question)) } else { (text, None) }
 }
 
-/// Finds the names before the words of messages; empty if most messages have no name.
+/// Finds the names with which messages begin; empty if most messages have no name.
 fn names(index: &Index) -> Vec<&str> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut messages = 0;
