@@ -1,4 +1,4 @@
-//! Tool calls in short: what each did, its file, command or tasks, and its error.
+//! Tool calls in short form: what each call did, its file, command or tasks, and its error.
 
 use std::sync::LazyLock;
 
@@ -12,17 +12,18 @@ use crate::ledger::LISTS;
 use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::json::Leaf;
 
-/// Longest digest, in characters.
+/// The maximum length of a digest, in characters.
 pub const DIGEST_MAX: usize = 160;
 
-/// Names of the arguments that say the most about a call, the most telling first.
+/// Names of the arguments that say the most about a call, the most informative first.
 static MAIN: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("main argument"));
 
 /// Returns the tool and its main argument: `Bash: cargo test`.
 pub fn digest(call: &Call<'_>) -> String {
     let object = Object::parse(&call.arguments).ok();
     let argument = object.as_ref().and_then(main_argument).unwrap_or_else(|| {
-        // Redacts before names of members and line ends are dropped, since they reveal secrets.
+        // Redact first, because member names and line ends show what is a secret, and are dropped
+        // below.
         let clean = redact(&call.arguments).0;
         all_arguments(&clean, Object::parse(&clean).ok().as_ref())
     });
@@ -34,11 +35,11 @@ fn line(call: &Call<'_>, argument: &str) -> String {
     if !argument.is_empty() {
         line = format!("{line}: {argument}");
     }
-    // Redacts before the cut, because half a key is not recognized.
+    // Redact before the cut, because half a key is not recognized as a secret.
     shorten(redact(&line).0.into_owned(), DIGEST_MAX)
 }
 
-/// Returns the argument that says the most, redacted; `None` if no name is known.
+/// Returns the argument that says the most, redacted; `None` if no argument has a known name.
 fn main_argument(object: &Object<'_>) -> Option<String> {
     let mut main = MAIN
         .iter()
@@ -74,8 +75,8 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
 
 /// Returns the error that a result reports, on one line; `None` if it reports none.
 ///
-/// Few formats mark errors, so this reads the first lines: a tool that fails says so at once. Words
-/// like "error" further down are mostly content.
+/// Few formats mark errors, so this reads the first lines, because a tool that fails says so at
+/// once. Words like "error" further down are mostly content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),
@@ -87,7 +88,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     if !result.is_error && !head.iter().any(|line| says_error(line.trim())) {
         return None;
     }
-    // The lines are joined because the name of a secret may be on the line before it.
+    // Join the lines, because the name of a secret may be on the line before the secret.
     let head = head.join("\n");
     let head = redact(&head).0;
     let head: Vec<&str> = head.lines().map(str::trim).collect();
@@ -124,8 +125,8 @@ fn says_error(line: &str) -> bool {
         || exit_code(line).is_some_and(|code| code != 0)
 }
 
-/// Returns true for `ValueError: …` and `java.io.IOException`: a name with such an ending, then a
-/// colon or nothing.
+/// Returns true for `ValueError: …` and `java.io.IOException`: a name that ends with `Error` or
+/// `Exception`, followed by a colon or nothing.
 fn names_exception(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default();
     let is_error = name.ends_with("Exception") || name.ends_with("Error") && name != "Error";
@@ -135,11 +136,11 @@ fn names_exception(line: &str) -> bool {
 /// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
     static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("exit code"));
-    // Most lines begin with another letter.
+    // Most lines begin with another letter, so the pattern is rarely needed.
     line.starts_with(['E', 'e', 'P', 'p']).then(|| EXIT.groups(line))??[1]?.parse().ok()
 }
 
-/// Longest error, in characters.
+/// The maximum length of an error, in characters.
 const ERROR_CHARS: usize = 240;
 
 /// The action of a call.
@@ -250,7 +251,7 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) action: Action,
-    /// The segment that quotes the call.
+    /// The number of the segment that quotes the call.
     pub(crate) segment: Option<usize>,
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn result(text: &str) -> ToolResult<'_> {
     }
 }
 
-/// A message with that result.
+/// A message with the result that [`result`] makes.
 pub(crate) fn answers(text: &str) -> Message<'_> {
     Message::new(Role::Tool, vec![Part::Result(result(text))])
 }

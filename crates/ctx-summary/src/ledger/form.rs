@@ -1,4 +1,4 @@
-//! The text form of an extractive summary: writes it, and reads it back when the session is
+//! The text form of an extractive summary: writes a summary, and reads it back when the session is
 //! summarized again.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ pub enum Label {
     User,
     /// The model.
     Agent,
-    /// The model, in an earlier summary.
+    /// The model, as an earlier summary quotes it.
     Earlier,
     /// A call by the model.
     Call,
@@ -41,7 +41,7 @@ impl Label {
         }
     }
 
-    /// The label before the text.
+    /// The text of the label, which is written before a line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user: ",
@@ -59,8 +59,8 @@ impl Label {
     }
 }
 
-/// Writes a line with its label, and with its line in the session if it is known:
-/// `[12] user: fix it`.
+/// Splits a line into its label, its line number in the session if it has one, and its text: `[12]
+/// user: fix it`. Returns `None` if the line has no label.
 pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
     let number = || {
         let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
@@ -91,8 +91,8 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
     }
 }
 
-/// The marks before and after an item's text, by its kind, whether it is changed, and its state.
-/// Tasks of a list have the same marks as in the agents' own lists.
+/// The marks before and after an item's text, by the item's kind, whether it is changed, and its
+/// state. Tasks have the same marks as in the agents' own lists.
 const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::File, true, State::Current, "changed: ", ""),
     (ItemKind::File, false, State::Current, "read: ", ""),
@@ -103,7 +103,7 @@ const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::Command, false, State::Current, "", " (failed)"),
 ];
 
-/// Writes the line of an item.
+/// Writes an item as a line, with its line number in the session if `cite` is set.
 pub fn line_of(item: &Item, cite: bool) -> String {
     let is_marked = |(kind, changed, state, ..): &&(ItemKind, bool, State, &str, &str)| {
         (*kind, *changed, *state) == (item.kind, item.changed, item.state)
@@ -136,7 +136,7 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
 
 const LEFT_OUT: &str = "⟦left out: ";
 
-/// The number of items that did not fit, on a line of its own; empty if all fit.
+/// A line with the number of items of each kind that did not fit; empty if all fit.
 pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
     let counts = counts.iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(kind, count)| format!("{count} {}", kind.as_str()));
@@ -157,15 +157,15 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     Some(counts.split(", ").filter_map(count).collect())
 }
 
-/// Older summaries have a section of quoted lines, each followed by its citation. Sessions still
-/// contain such summaries. New summaries begin with these lines, without a heading.
+/// The heading of a section of quoted lines, each followed by its citation. Sessions still contain
+/// older summaries with this section. New summaries begin with such lines, without a heading.
 const DETAILS: &str = "## Details (> quotes tool results)";
 
-/// One line of an earlier summary.
+/// A part of an earlier summary.
 pub enum Line<'t> {
     /// A typed item.
     Item(Item),
-    /// A statement of one or more lines, with its line in the session.
+    /// A statement of one or more lines, with its speaker and its line number in the session.
     Block(Label, Option<u64>, Cow<'t, str>),
     /// The number of items that earlier summaries left out, by kind.
     LeftOut(Vec<(ItemKind, usize)>),
@@ -216,7 +216,7 @@ fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
         None => (None, None, text),
     };
     match (label, lines.last_mut()) {
-        // Each line of a tool's output is marked, although the lines are one text.
+        // Every line of a tool's output has a label, although the lines are one text.
         (Some(Label::Quote), Some(Line::Block(Label::Quote, _, block)))
         | (None, Some(Line::Block(_, _, block))) => {
             let block = block.to_mut();
@@ -299,7 +299,7 @@ mod tests {
         }
         assert_eq!((item.kind, item.line), (ItemKind::Decision, 4));
         assert_eq!(left_out, &[(ItemKind::Ask, 2), (ItemKind::File, 1)]);
-        // Quoted lines are in their own section.
+        // In older summaries, quoted lines are in a section of their own.
         let old = format!("{DETAILS}\nagent: one ⟦5-8⟧\n> two ⟦9⟧");
         let old = read(&old).expect("a summary");
         assert!(matches!(&old[0], Line::Block(Label::Agent, Some(5), words) if words == "one"));

@@ -1,4 +1,5 @@
-//! The author of a text in a user's message, since agents add their own texts for the model.
+//! Finds out who wrote a text in a user's message, because agents add texts of their own for the
+//! model.
 //!
 //! The forms come from recorded sessions: Claude Code 2 (commands, reminders, interruptions,
 //! skills, continued sessions), Codex 0.1xx (environment, instructions), SWE-agent 0.x
@@ -37,7 +38,7 @@ fn begins(text: &str, list: &[String]) -> bool {
     list.iter().any(|begin| text.starts_with(begin.as_str()))
 }
 
-/// Returns true if a text by the program says nothing about the work.
+/// Returns true if a text that the program wrote says nothing about the work.
 pub(crate) fn is_empty(text: &str) -> bool {
     begins(text.trim_start(), &EMPTY)
 }
@@ -68,7 +69,7 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     const END: &str = "</system-reminder>";
     let mut own = Cow::from("");
     let mut rest = text;
-    // The search by the standard library takes long to prepare, and most texts have no reminder.
+    // The standard library's search takes long to prepare, and most texts have no reminder.
     while let Some(begin) = BEGIN.find(rest.as_bytes()) {
         let (before, reminder) = rest.split_at(begin);
         let Some((_, after)) = reminder.split_once(END) else { break };
@@ -108,8 +109,8 @@ pub(crate) fn without_added(text: &str) -> Cow<'_, str> {
     own.collect::<String>().into()
 }
 
-/// Returns the text without the lines `(Open file: n/a)`, `(Current directory: /a)` and `bash-$` at
-/// its end.
+/// Returns the text without SWE-agent's shell prompt at its end: the lines `(Open file: n/a)`,
+/// `(Current directory: /a)` and `bash-$`.
 pub(crate) fn before_prompt(text: &str) -> &str {
     let bare = text.trim_end();
     match bare.rsplit_once("\n(Open file: ") {
@@ -148,8 +149,8 @@ const ANSWERS: [(&str, &str); 3] = [
 /// why the user denied a call (Claude Code 2).
 ///
 /// Any web page or program can print the same words, so they count only in the result of the tool
-/// that asks, and in a denial that the record reports. Servers of the Model Context Protocol word
-/// their own errors, so their denials have to be marked.
+/// that asks, and in a denial that the record reports. Servers of the Model Context Protocol write
+/// their own errors, so for their tools the record must mark the denial.
 pub fn users_words<'t>(
     result: &ToolResult<'_>,
     tool: Option<&str>,
@@ -176,29 +177,29 @@ pub fn users_words<'t>(
     Some(reason.trim())
 }
 
-/// Finds the tool of a result, because most results have only the id of their call.
+/// Finds the tool of a result. Most results have only the id of their call.
 #[derive(Debug, Default)]
 pub struct OpenCalls {
     tools: HashMap<String, String>,
 }
 
 impl OpenCalls {
-    /// Remembers a call.
+    /// Remembers the tool of a call.
     pub fn open(&mut self, call: &Call<'_>) {
         if let Some(id) = &call.id {
             self.tools.insert(id.to_string(), call.name.to_string());
         }
     }
 
-    /// Returns the tool of a result: the one that its call names, or else the one that the result
-    /// or its message names.
+    /// Returns the tool of a result: the tool of its call, or else the tool that the result or its
+    /// message names.
     pub fn close(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
         let called = result.id.as_deref().and_then(|id| self.tools.remove(id));
         let named = result.name.as_ref().or(message.name.as_ref());
         called.or_else(|| named.map(Cow::to_string))
     }
 
-    /// Returns the message with the tool named in each result that may contain the user's words.
+    /// Returns the message with the tool's name in each result that may contain the user's words.
     pub fn name_tools<'m, 'a>(&mut self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let mut named = Cow::Borrowed(message);
         for (at, part) in message.parts.iter().enumerate() {
@@ -220,14 +221,14 @@ impl OpenCalls {
     }
 }
 
-/// The speaker of a text in a user's message, with the words.
+/// A text in a user's message, by its speaker.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Speech<'t> {
     /// The user's words, without what the program wrote around them.
     User(Cow<'t, str>),
     /// The model's words, in a summary of earlier messages.
     Summary(Cow<'t, str>),
-    /// Neither: the program's words for the model, or the output of a command.
+    /// Text of the program for the model, or the output of a command.
     Nobody,
 }
 
@@ -235,7 +236,7 @@ pub enum Speech<'t> {
 pub fn speech(text: &str) -> Speech<'_> {
     match writer(text) {
         Writer::User => match demonstration(text) {
-            // A demonstration shows how others worked; the user does not say it.
+            // A demonstration shows how others worked, so it is not the user's own text.
             Some(place) => {
                 let own = [&text[..place.start], &text[place.end..]].concat();
                 Speech::User(unwrapped(&own).into_owned().into())
@@ -291,7 +292,7 @@ mod tests {
                 Writer::Summary,
             ),
             ("Found 3 matches\n(Open file: a.py)\n(Current directory: /a)\nbash-$", Writer::Tool),
-            // The first prompt ends the task itself.
+            // The first shell prompt follows the task, so the text is the user's.
             ("Do it.\n(Open file: n/a)\n(Current directory: /a)\nbash-$", Writer::User),
             ("", Writer::User),
         ] {
@@ -423,7 +424,7 @@ mod tests {
             Part::Result(result) => result.name.as_deref(),
             _ => None,
         });
-        // An id answers only one call.
+        // A second result with the same id has no call.
         let tools: Vec<_> = tools.collect();
         assert_eq!(tools, [None, Some("AskUserQuestion"), None]);
     }

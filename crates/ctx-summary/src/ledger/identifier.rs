@@ -1,7 +1,7 @@
-//! Identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, and names in code. A
-//! later tool call needs them to the letter, and a paraphrase loses them.
+//! Finds the identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, and names
+//! in code. A later tool call needs them exactly as they are, and a paraphrase loses them.
 //!
-//! The scan works on bytes by hand, since it reads everything in a session.
+//! The scan works on bytes by hand, because it reads everything in a session.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,9 +14,9 @@ pub(crate) const LOWER: u8 = 1;
 pub(crate) const UPPER: u8 = 1 << 1;
 pub(crate) const DIGIT: u8 = 1 << 2;
 pub(crate) const UNDERSCORE: u8 = 1 << 3;
-/// `/` and `~` join the names of a path.
+/// The class of `/` and `~`, which join the names of a path.
 pub(crate) const SLASH: u8 = 1 << 4;
-/// `.`, `@` and `+` join words that also count individually.
+/// The class of `.`, `@` and `+`, which join words that also count individually.
 pub(crate) const DOT: u8 = 1 << 5;
 pub(crate) const DASH: u8 = 1 << 6;
 
@@ -44,8 +44,8 @@ const CLASSES: [u8; 256] = {
     }
 };
 
-/// Returns the class of a byte; 0 for bytes that no identifier has. A table, since the scan looks
-/// up each byte several times.
+/// Returns the class of a byte; 0 for bytes that no identifier has. It uses a table, because the
+/// scan looks up each byte several times.
 pub(crate) fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
@@ -55,12 +55,12 @@ pub(crate) fn class_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).map_or(0, |byte| class(*byte))
 }
 
-/// The classes of all bytes together.
+/// The union of the classes of all bytes.
 pub(crate) fn classes(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |all, byte| all | class(*byte))
 }
 
-/// Returns the length of the run of these classes at `at`.
+/// Returns the length of the run of bytes of the `wanted` classes that begins at `at`.
 pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
     let rest = &bytes[at..];
     let length = rest.iter().position(|byte| class(*byte) & wanted == 0);
@@ -97,17 +97,17 @@ pub(crate) enum Shape {
     Argument,
 }
 
-/// Shorter names are too common.
+/// The minimum length of an identifier. Shorter names are too common.
 pub(crate) const SHORTEST: usize = 4;
-/// Git never abbreviates hashes to fewer digits.
+/// The minimum length of a hash. Git never abbreviates hashes to fewer digits.
 const SHORTEST_HASH: usize = 7;
-/// People read codes aloud, so codes are short.
+/// The maximum length of a code. Codes are short, because people read them aloud.
 const LONGEST_CODE: usize = 12;
-/// Longer runs are data such as base64.
+/// The maximum length of an identifier. Longer runs are data such as base64.
 const LONGEST: usize = 300;
 
 /// Calls `found` for each identifier in `text`, in order. The parts of a path or of a dotted name
-/// come after the whole.
+/// come after the path or name itself.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -137,8 +137,8 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     }
 }
 
-/// Returns the length of the word of letters at the beginning, if it is a whole run and only its
-/// first letter may be a capital. Most of a text is such words.
+/// Returns the length of the word at the beginning, if it has only letters, none but the first of
+/// which may be a capital, and is a whole run. Most of a text consists of such words.
 fn plain_word(rest: &[u8]) -> Option<usize> {
     let length = 1 + run(rest, 1, LOWER);
     let end = match rest.get(length) {
@@ -156,8 +156,8 @@ fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>
     }
 }
 
-/// Returns true if a run may begin here. The scan never asks in the middle of a run, since
-/// [`run_end`] skips it.
+/// Returns true if a run may begin at `at`. The scan never calls this in the middle of a run,
+/// because it skips to the end of a run.
 fn begins(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         b'/' | b'~' | b'.' | b'@' => {
@@ -169,7 +169,7 @@ fn begins(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Returns the end of the URL at `at`.
+/// Returns the end of the URL that begins at `at`, if any.
 fn url(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest[0] != b'h' || !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {
@@ -180,8 +180,8 @@ fn url(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at + trimmed(&rest[..end]))
 }
 
-/// Returns the end of the run at `at`: letters, digits and the characters that join them. A colon
-/// or a comma joins only digits; a percent sign ends a number.
+/// Returns the end of the run of letters, digits and joining characters that begins at `at`. A
+/// colon or a comma joins only digits; a percent sign ends a number.
 fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     loop {
@@ -196,7 +196,7 @@ fn run_end(bytes: &[u8], at: usize) -> usize {
     at + trimmed(&bytes[at..end]).max(1)
 }
 
-/// Returns the length without the punctuation of the surrounding sentence.
+/// Returns the length of a run without the punctuation of the sentence around it.
 fn trimmed(run: &[u8]) -> usize {
     let joins = |b: &u8| matches!(b, b'.' | b',' | b';' | b':' | b'-' | b'+' | b'@' | b'~');
     let ends = run.iter().rposition(|b| !joins(b));
@@ -225,7 +225,8 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
     }
 }
 
-/// Reports a run of these classes without a slash: a file name, or the words in it.
+/// Reports a run without a slash: as a file name, or else the words in it. `of_run` are its
+/// classes.
 fn simple(
     bytes: &[u8],
     range: Range<usize>,
@@ -233,7 +234,7 @@ fn simple(
     found: &mut impl FnMut(Range<usize>, Shape),
 ) {
     let run = &bytes[range.clone()];
-    // Most are single words.
+    // Most runs are single words.
     if of_run & (DOT | DASH) == 0 {
         if let Some(shape) = word_shape(run, of_run) {
             report(range, shape, found);
@@ -262,7 +263,8 @@ fn simple(
     }
 }
 
-/// The shape of a word of letters, digits, underscores and dashes, which are its classes.
+/// The shape of a word of letters, digits, underscores and dashes. `classes` are those of its
+/// bytes.
 fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     if classes & DIGIT != 0 {
         return if classes & LETTER != 0 {
@@ -285,7 +287,7 @@ fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     is_named.then_some(Shape::Name)
 }
 
-/// The shape of letters with digits among them.
+/// The shape of a word that has both letters and digits.
 fn mixed_shape(word: &[u8], classes: u8) -> Shape {
     let hex = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-');
     let lower = classes & LOWER != 0;
@@ -317,8 +319,8 @@ fn is_date(run: &[u8]) -> bool {
         })
 }
 
-/// Returns true if a run of these classes is a path. `and/or` is prose, so a path begins with a
-/// slash or has a second one, or a dot, a digit or an underscore.
+/// Returns true if a run with these `classes` is a path. `and/or` is prose, so a path must begin
+/// with a slash, or have a second slash, a dot, a digit or an underscore.
 fn is_path(run: &[u8], classes: u8) -> bool {
     let mut slashes = run.iter().filter(|b| **b == b'/');
     let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());

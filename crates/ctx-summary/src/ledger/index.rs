@@ -16,18 +16,18 @@ use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::scan::Scan;
 use crate::ledger::segment::{Origin, Segment, SegmentKind, segments};
 
-/// A name, a number or an address that a later call may need to the letter.
+/// A name, a number or an address that a later call may need exactly as it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Identifier<'l> {
     /// The text in the session.
     pub text: &'l str,
-    /// The last line that has it.
+    /// The line number of the last message that contains the identifier.
     pub line: u64,
-    /// The probability that a later call needs it, from 0 to 1.
+    /// The probability that a later call needs the identifier, from 0 to 1.
     pub chance: f64,
 }
 
-/// Identifiers and segments, collected in one pass.
+/// The identifiers and segments of a session, collected in one pass.
 #[derive(Debug, Default)]
 pub struct Index {
     /// The numbers of the identifiers, by the hash of their names.
@@ -35,8 +35,8 @@ pub struct Index {
     pub(crate) known: Vec<Entry>,
     /// The names of all identifiers.
     pub(crate) names: String,
-    /// The coverage of each identifier by the kept texts: 0 if they do not have it, else one more
-    /// than the number of words around it.
+    /// The coverage of each identifier by the kept texts: 0 if they do not contain the identifier,
+    /// else 1 plus the number of the words around it that they contain.
     pub(crate) coverage: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
@@ -48,18 +48,20 @@ pub struct Index {
     now: SessionPosition,
 }
 
-/// For fewer segments, a thread would cost more than it saves.
+/// The minimum number of segments for a second thread, which would otherwise cost more than it
+/// saves.
 const MANY_SEGMENTS: usize = 1 << 11;
 
 /// An identifier in the session.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The start of its name in [`Index::names`]; the facts have the length.
+    /// The start of the identifier's name in [`Index::names`]. `facts` has the length of the name.
     pub(crate) start: usize,
-    /// The last line that has it; 0 if only a system message does.
+    /// The line of the last message that contains the identifier; 0 if only a system message does.
     pub(crate) line: u64,
     pub(crate) facts: Facts,
-    /// True if a system message has it. System messages are always kept, so it is never missing.
+    /// True if a system message contains the identifier, which is then never missing, because
+    /// system messages are always kept.
     pub(crate) is_given: bool,
 }
 
@@ -92,10 +94,10 @@ impl Index {
         let mentions = &reading.mentions;
         let is_seen = |mention: &&Mention| !mention.origins.is_empty();
         let crowd = mentions.list.iter().filter(is_seen).count();
-        // The identifier's number for each mention of this message.
+        // For each mention in this message, the number of the identifier.
         let mut ids = Vec::with_capacity(mentions.list.len());
         for mention in &mentions.list {
-            // An identifier that is only covered has no mark.
+            // An identifier that only counts for the coverage has no mark.
             let mut id = Id::MAX;
             if !mention.origins.is_empty() {
                 id = self.id(mention.hash, mentions.name(mention), mention.shape);
@@ -111,7 +113,7 @@ impl Index {
             let (own, others) = marks.split_at(quote.marks);
             marks = others;
             self.turn += u32::from(quote.begins_turn);
-            // A repeated text is already known, but a user who repeats himself means it again.
+            // A repeated text is not added again, unless a user repeats it and so means it again.
             let known = self.seen.get(&quote.hash);
             if let Some(number) = known.filter(|_| quote.origin != Origin::User) {
                 numbers.push(*number);
@@ -129,7 +131,7 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // A repeated quote stays where it first was.
+                // If the head is a repeated quote, this is the segment that had the quote first.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_covered: false,
@@ -142,7 +144,7 @@ impl Index {
     }
 
     /// Puts the segments of a result under its call. If the call reads or changes a file, the lines
-    /// are content of the file and not outcomes.
+    /// of the result are content of the file and not outcomes.
     pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
         for number in segments.iter().filter(|number| **number > call) {
             let says_itself = self.has_what_was_asked(*number, call);
@@ -156,7 +158,8 @@ impl Index {
         }
     }
 
-    /// Returns true if a record has every requested value, so that it is clear without its call.
+    /// Returns true if a record contains every value of its call, so that it is clear without the
+    /// call.
     fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
         let text = |number: usize| &self.arena[self.segments[number].text.clone()];
         let pairs = || text(call).split("; ").filter_map(|it| it.split_once(": "));
@@ -164,7 +167,7 @@ impl Index {
             && pairs().all(|(_, value)| text(number).contains(value))
     }
 
-    /// Removes these segments from the candidates.
+    /// Hides these segments, so that no summary quotes them.
     pub(crate) fn hide(&mut self, segments: &[usize]) {
         for number in segments {
             self.segments[*number].is_covered = true;
@@ -187,8 +190,9 @@ impl Index {
         }
     }
 
-    /// The coverage of each identifier by the kept texts and this one: 0 if they do not have it, else
-    /// one more than the number of words around it, up to two words.
+    /// The coverage of each identifier by the kept texts and `text`: 0 if none contains the
+    /// identifier, else 1 plus the number of the words around it that they contain, up to two
+    /// words.
     pub fn coverage_with(&self, text: &str) -> Vec<u8> {
         let mut coverage = self.coverage.clone();
         let mut scan = Scan::default();
@@ -234,7 +238,7 @@ impl Index {
         id
     }
 
-    /// The segments.
+    /// The segments, in the order of the session.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
@@ -274,8 +278,8 @@ impl Index {
         self.known.iter().map(chance).collect()
     }
 
-    /// Returns each identifier that no system message has, with the last line that has it and the
-    /// probability that it is needed again; the most probable first.
+    /// Returns each identifier that no system message contains, with the last line that contains it
+    /// and the probability that it is needed again; the most probable first.
     pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
         let all = self.known.iter().zip(self.chances());
         let all = all.map(|(known, chance)| Identifier {
@@ -419,7 +423,7 @@ mod tests {
         let mut index = Index::default();
         index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
         index.cover(&Reading::of_stay(&says(Role::User, "the order W8123 was shipped by user_7")));
-        // One more than the number of words around it.
+        // The coverage is one more than the number of words around the identifier.
         assert_eq!(index.coverage, [3, 0]);
         assert!(!index.knows("user_7"));
         // A mention with fewer words does not reduce the coverage.

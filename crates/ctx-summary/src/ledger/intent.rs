@@ -1,4 +1,5 @@
-//! Requests, constraints and decisions of the user, and decisions and open items of the model.
+//! Finds requests, constraints and decisions of the user, and decisions and open items of the
+//! model.
 
 use std::sync::LazyLock;
 
@@ -10,14 +11,14 @@ use crate::ledger::item::ItemKind;
 use crate::ledger::patterns::{MemoryKind, Sentence};
 use crate::ledger::sentence::sentences;
 
-/// A request up to this length, in characters, is one item.
+/// The maximum length, in characters, of a request that is one item.
 const WHOLE_ASK: usize = 320;
-/// The number of sentences that represent a longer request.
+/// The maximum number of sentences that represent a longer request.
 const ASK_SENTENCES: usize = 6;
-/// Shorter messages, such as "ok" or "go on", are not requests of their own. The width counts an
-/// ASCII character once and any other three times.
+/// The minimum width of a request. Shorter messages, such as "ok" or "go on", are not requests of
+/// their own. The width counts an ASCII character once and any other three times.
 const LEAST_ASK: usize = 12;
-/// Longest sentence, in characters.
+/// The maximum length of a sentence, in characters.
 const LONGEST: usize = 400;
 
 static CONSTRAINT: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("constraint"));
@@ -36,8 +37,8 @@ fn is_open(sentence: &str) -> bool {
     sentence.starts_with("[ ] ") || OPEN.are_in(sentence) || sentence.contains("TODO") && has_mark()
 }
 
-/// Returns true if a quotation would be a request, a rule, a decision or a plan, had the writer of
-/// the text said it himself.
+/// Returns true if a quotation would be a request, a rule, a decision or a plan if the writer of
+/// the text had said it.
 pub(crate) fn gives_orders(text: &str) -> bool {
     let is_order = |sentence: &str| {
         ORDER.is_match(sentence)
@@ -50,7 +51,7 @@ pub(crate) fn gives_orders(text: &str) -> bool {
     is_order(text) || sentences(text).iter().any(|sentence| sentence != text && is_order(sentence))
 }
 
-/// Calls `found` for each item in what a speaker with this role said.
+/// Calls `found` for each item in a text by a speaker with this role.
 pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
     let sentences: Vec<String> = sentences(text)
         .into_iter()

@@ -42,26 +42,26 @@ impl ItemKind {
 /// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is current.
+    /// The item is current.
     Current,
     /// A task that is being done.
     InProgress,
     /// Done or repaired: an open item that was finished, or an error whose call succeeded later.
     Done,
-    /// A later item replaces it.
+    /// A later item replaces this one.
     Superseded,
 }
 
 /// Something that a summary must not lose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its kind.
+    /// The kind of the item.
     pub kind: ItemKind,
-    /// Its text on one line, without secrets.
+    /// The text of the item on one line, without secrets.
     pub text: String,
-    /// The line of its record in the session.
+    /// The line number of the item's record in the session; 0 if it is unknown.
     pub line: u64,
-    /// Its state.
+    /// The state of the item.
     pub state: State,
     /// For a file, whether it was changed; for a command, whether it succeeded; for an open item,
     /// whether it is in a list of tasks, which the next list replaces.
@@ -74,8 +74,8 @@ impl Item {
         Self { kind, text, line, state: State::Current, changed: false }
     }
 
-    /// Returns true if a summary still has to show it. A repaired error counts, since it may occur
-    /// again.
+    /// Returns true if a summary still has to show the item. A repaired error counts, too, because
+    /// it may occur again.
     pub fn holds(&self) -> bool {
         match self.kind {
             ItemKind::Error => self.state != State::Superseded,
@@ -83,7 +83,7 @@ impl Item {
         }
     }
 
-    /// Returns true if it is a finished task of the last list.
+    /// Returns true if the item is a finished task of the last task list.
     pub fn is_done_task(&self) -> bool {
         self.kind == ItemKind::Open && self.changed && self.state == State::Done
     }

@@ -13,35 +13,35 @@ use crate::ledger::call::{Action, Outcome, Target, Waiting};
 use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::patterns::{MemoryKind, find, simplified};
 
-/// The number of items of a kind that are kept. Beyond it the oldest finished or superseded item is
-/// dropped, or else the oldest.
+/// The maximum number of items of a kind. If there are more, half of them are dropped: the oldest
+/// finished or superseded items, and if these are not enough, the oldest others.
 const MOST: usize = 5_000;
-/// A decision may supersede one of this many decisions before it.
+/// How many of the preceding decisions a decision may supersede.
 const LOOKED_BACK: usize = 200;
 
-/// The number of calls that may wait for their results. Further calls are not remembered.
+/// The maximum number of calls that wait for their results. Further calls are not remembered.
 const MOST_WAITING: usize = 1_000;
 
-/// All items.
+/// The items of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
-    /// In the order of the session.
+    /// The items, in the order of the session.
     pub(crate) list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
     /// The last error that is not repaired, by the subject that failed.
     failing: HashMap<String, usize>,
     counts: [usize; ItemKind::ALL.len()],
-    /// The number of dropped items by kind.
+    /// The number of dropped items of each kind.
     pub(crate) crowded_out: [usize; ItemKind::ALL.len()],
     /// The errors from earlier summaries that are not repaired yet.
     carried_errors: Vec<usize>,
-    /// Calls without a result, by their ids. Only the last call without an id is kept.
+    /// Calls without a result, by their ids. If calls have no ids, only the last one is kept.
     waiting: HashMap<Option<String>, Waiting>,
 }
 
 impl Items {
-    /// Adds a stated item, perhaps from an earlier summary. If `takes_back`, it supersedes earlier
-    /// decisions on the same subject.
+    /// Adds an item that a text states, perhaps an earlier summary. If `takes_back` is set, the
+    /// item supersedes earlier decisions on the same subject.
     pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
         if takes_back {
             self.supersede(&item);
@@ -54,7 +54,7 @@ impl Items {
         }
     }
 
-    /// Adds an item, or updates the one with the same text, which keeps its first position.
+    /// Adds an item, or updates the item with the same text, which keeps its position.
     pub(crate) fn add(&mut self, item: Item) {
         if item.text.is_empty() {
             return;
@@ -106,7 +106,7 @@ impl Items {
         }
     }
 
-    /// Records that `subject` failed.
+    /// Records that a call failed; `subject` is its file or command.
     pub(crate) fn failed(&mut self, subject: &str, digest: &str, error: &str, line: u64) {
         let text = format!("{digest}: {error}");
         self.add(Item::new(ItemKind::Error, text.clone(), line));
@@ -119,7 +119,7 @@ impl Items {
         }
     }
 
-    /// Records that `subject` succeeded, which repairs its last error.
+    /// Records that a call succeeded, which repairs the last error with this `subject`.
     pub(crate) fn succeeded(&mut self, subject: &str) {
         if let Some(at) = self.failing.remove(subject) {
             self.list[at].state = State::Done;
@@ -157,7 +157,7 @@ impl Items {
         }
     }
 
-    /// Ends a call; `None` if the call is unknown.
+    /// Ends a call and returns it; `None` if the call is unknown.
     pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Waiting> {
         let call = self.waiting.remove(&outcome.id)?;
         let action = &call.action;
@@ -194,7 +194,8 @@ impl Items {
         self.places = (self.list.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
-        // This is rare. An error whose repair is not seen stays listed.
+        // The positions of errors have changed, so an error whose repair follows stays listed. This
+        // is rare.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -229,13 +230,13 @@ impl Decision {
     }
 }
 
-/// Returns true if a decision says that it takes something back.
+/// Returns true if a decision says that it revokes an earlier one.
 pub(crate) fn takes_back(decision: &str) -> bool {
     TAKES_BACK.is_match(&simplified(decision))
 }
 
 /// The subjects of a decision: its longer words, except words for deciding. Chinese has no spaces
-/// between words, so each sequence of three characters is a subject, and so is a run of two.
+/// between words, so any three adjacent characters are a subject, and so is a run of only two.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
     words.flat_map(|word| {
@@ -268,7 +269,7 @@ fn of_chinese(run: &str) -> Vec<String> {
     found
 }
 
-/// Characters that are written without spaces between words.
+/// Returns true for a character of a script that has no spaces between words.
 fn is_wide(c: char) -> bool {
     ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{f900}'..='\u{faff}').contains(&c)
 }
@@ -471,7 +472,7 @@ mod item_tests {
 
     #[test]
     fn all_kinds_stand_in_their_order_and_have_words_of_their_own() {
-        // Arrays of this length count by kind.
+        // Counts by kind are arrays that the kind indexes.
         for (place, kind) in ItemKind::ALL.iter().copied().enumerate() {
             assert_eq!(kind as usize, place);
         }

@@ -1,10 +1,10 @@
-//! JSON in arguments and results.
+//! Reads JSON in the arguments and results of calls.
 //!
 //! [`Arguments`] has the keys and leaves of a call's arguments. [`records`] writes a JSON result as
 //! lines without quotes and braces: `S61CZX flights: origin LAX, flight_number HAT228`. A line cut
-//! out of JSON does not say which object its values belong to or under which key. Therefore the
-//! members of an object have lines of their own, and each inner object has lines that begin with
-//! the name of the outer one.
+//! out of JSON would not show to which object and key its values belong. Therefore the members of
+//! an object have lines of their own, and the lines of an inner object begin with the name of the
+//! outer one.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ use crate::ledger::identifier;
 /// A value that is neither an object nor a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
-    /// The nearest key; empty at the top level.
+    /// The key of the value or of the list that contains it; empty at the top level.
     pub(crate) key: String,
     pub(crate) value: String,
 }
 
-/// The keys and the plain values of a JSON text, in order.
+/// The keys and the plain values of a JSON text, in the order of the text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// The keys of all members, outer ones before inner ones.
@@ -31,11 +31,12 @@ pub(crate) struct Arguments {
     pub(crate) leaves: Vec<Leaf>,
 }
 
-/// `serde_json` does not read deeper JSON, so no text can overflow the stack.
+/// The maximum nesting of JSON. `serde_json` rejects deeper JSON, so no text can overflow the
+/// stack.
 const LEVELS: usize = 127;
 
 impl Arguments {
-    /// Returns `None` if the text is not JSON.
+    /// Parses a JSON text. Returns `None` if the text is not JSON.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let raw: &RawValue = serde_json::from_str(text).ok()?;
         let mut found = Self::default();
@@ -69,11 +70,11 @@ impl Arguments {
     }
 }
 
-/// A longer string, in bytes, is cut. This is enough of a value to judge it by its name.
+/// The maximum length of a string, in bytes. A secret can be found by its name even if it is cut.
 const LONG: usize = 300;
 
-/// Returns a JSON text with its long strings cut. It still has the secrets that names reveal.
-/// Returns `None` if no string is long.
+/// Returns a JSON text with its long strings cut, in which secrets can still be found by their
+/// names. Returns `None` if no string is long.
 pub(crate) fn with_short_values(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut short = String::new();
@@ -96,7 +97,7 @@ pub(crate) fn with_short_values(text: &str) -> Option<String> {
     })
 }
 
-/// Returns the start of the character at `at`.
+/// Returns the start of the character that contains the byte `at`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
@@ -114,24 +115,25 @@ fn length_of_string(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Deeper objects are written unchanged.
+/// The maximum depth of objects that are written as lines. Deeper objects are written unchanged.
 const DEEPEST: usize = 4;
-/// The widest line of members, in bytes.
+/// The maximum width of a line of members, in bytes.
 const WIDEST: usize = 120;
-/// A longer value, in bytes, is a text of its own.
+/// The maximum length of a value on a line of members, in bytes. A longer value is a text of its
+/// own.
 const LONGEST_VALUE: usize = 120;
 
-/// A piece of a record.
+/// A piece of a JSON result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Members of an object, and whether the line names the object.
+    /// Members of an object on one line, and whether the line names the object.
     Members(String, bool),
     /// A long value, or a value outside objects.
     Text(String),
 }
 
-/// Returns the pieces of a JSON text in order; `None` if it is neither an object nor a list of
-/// objects.
+/// Returns the pieces of a JSON text in order; `None` if the text is neither an object nor a list
+/// of objects.
 pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     let text = trim(text);
     // The first and last characters show that most texts are not JSON.
@@ -146,8 +148,8 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(found)
 }
 
-/// The text before the members of an object: the name of the object or of the nearest named one
-/// around it, and the keys from there.
+/// The text before the members of an object: the name of the object, or of the nearest named object
+/// around it, and the keys that lead from there to the object.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,

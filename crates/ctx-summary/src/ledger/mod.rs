@@ -1,12 +1,12 @@
-//! The ledger lists what a summary of a session must not lose, with the rules that find it, and
-//! scores how much of it a compaction kept.
+//! The ledger lists what a summary of a session must not lose. Rules find it in the session, and a
+//! score says how much of it a compaction kept.
 //!
 //! The modules form layers. [`sentence`], `statement`, `output`, `json`, `identifier`, `term` and
 //! `scan` split and scan texts. [`patterns`], `intent`, `harness` and `own_words` judge statements,
 //! and [`call`] judges tool calls. A [`Reading`] is the result for one message. The [`Ledger`]
 //! collects readings into typed [`Item`]s and an [`Index`] of segments and identifiers. [`form`]
 //! writes items into a summary so that they can be read back when the summary is summarized.
-//! [`score`] looks for the ledger of one session in another.
+//! [`score`] looks for the content of one session's ledger in another session.
 
 pub mod call;
 #[cfg(test)]
@@ -69,12 +69,12 @@ impl Ledger {
         Self::default()
     }
 
-    /// Adds the next message, on this line of the session, by [`Self::absorb`] of [`Reading::of`].
+    /// Reads the next message, which is on line `line` of the session, and adds it to the ledger.
     pub fn push(&mut self, line: u64, message: &Message<'_>, zone: Zone) {
         self.absorb(line, Reading::of(message, zone));
     }
 
-    /// Adds the next reading, of the record on this line of the session.
+    /// Adds the reading of the next record, which is on line `line` of the session.
     pub fn absorb(&mut self, line: u64, reading: Reading) {
         self.redacted += reading.secrets;
         let mut numbers = Vec::new();
@@ -99,7 +99,7 @@ impl Ledger {
         }
     }
 
-    /// Adds the events of a message, whose segments have the numbers `numbers`.
+    /// Adds an event of a message. The segments of the message have the numbers `numbers`.
     fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
         match event {
             Event::Item(mut item, takes_back) => {
@@ -115,7 +115,7 @@ impl Ledger {
             }
             Event::Result(outcome, quotes) => {
                 let Some(call) = self.items.end(&outcome, line) else { return };
-                // The result only confirms the list, and the list itself is shown.
+                // The result only confirms the task list, which the summary shows itself.
                 if call.action.tasks.is_some() && outcome.error.is_none() {
                     self.index.hide(&numbers[quotes]);
                 } else if let Some(segment) = call.segment {
@@ -127,7 +127,7 @@ impl Ledger {
         }
     }
 
-    /// Adds an earlier summary by [`Self::absorb`] of [`Reading::of_earlier`].
+    /// Reads an earlier summary and adds it to the ledger.
     pub fn push_earlier(&mut self, text: &str) {
         self.absorb(0, Reading::of_earlier(text));
     }
@@ -152,9 +152,9 @@ impl Ledger {
         &self.items.list
     }
 
-    /// Returns each identifier with the last line that has it and the probability that it is needed
-    /// again, the most probable first. Those of system messages are not included, since they are
-    /// always kept.
+    /// Returns each identifier with the last line that contains it and the probability that it is
+    /// needed again, the most probable first. Identifiers in system messages are not included,
+    /// because system messages are always kept.
     pub fn identifiers(&self) -> Vec<Identifier<'_>> {
         self.index.identifiers()
     }

@@ -1,6 +1,6 @@
-//! The pieces of what a tool printed: lines, whole or cut. A comment is one piece, and prose is cut
-//! at the ends of its sentences. The form of a line shows whether it is an outcome, a reason or a
-//! name, as compilers, test runners and git print them.
+//! Splits the output of a tool into pieces, which are whole lines or parts of lines. A comment is
+//! one piece, and prose is cut at the ends of its sentences. The form of a line shows whether it is
+//! an outcome, a reason or a name, as compilers, test runners and git print them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,13 +14,13 @@ use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments_of_line};
 use crate::ledger::sentence::ends;
 
-/// A longer comment or sentence, in bytes, is split into pieces.
+/// The maximum length of a comment or a sentence, in bytes. A longer one is split into pieces.
 const LONGEST: usize = 480;
-/// A shorter line, in bytes, is one piece whatever it says.
+/// The maximum length of a line, in bytes, that is not split into sentences.
 const SHORT: usize = 120;
 
-/// The pieces of a text in order. If `with_kinds` is set, each has its kind; outcomes are lines
-/// otherwise.
+/// Returns the pieces of a text in order, with their kinds. Unless `with_kinds` is set, most
+/// outcomes count as lines.
 pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, str>)> {
     let of_record = |piece| of_record(piece, with_kinds);
     if let Some(found) = records(text) {
@@ -28,7 +28,7 @@ pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, 
     }
     let mut cutter = Cutter { with_kinds, ..Cutter::default() };
     let mut start = 0;
-    // Quicker than `lines`; each line is trimmed, and an empty one has no piece.
+    // This is faster than `str::lines`. Each line is trimmed, and an empty line has no piece.
     for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
         let line = &text[start..end];
         start = end + 1;
@@ -173,7 +173,7 @@ fn is_word(text: &str) -> bool {
         || text.contains(|c| c >= '\u{2e80}')
 }
 
-/// Returns true if a line of a file defines something. A line with `#` may be a comment.
+/// Returns true if a line of a file defines something. A line with `#` counts as a comment.
 fn defines(line: &str) -> bool {
     !line.starts_with('#') && names_something(line)
 }
@@ -187,7 +187,8 @@ pub(crate) fn is_outcome(line: &str) -> bool {
     OUTCOME.is_match_if(line, may_be_outcome)
 }
 
-/// Returns true if a line has a word of an outcome, a place such as `a.c:3:`, or the name of an error.
+/// Returns true if a line has a word for an outcome, a place such as `a.c:3:`, or the name of an
+/// error.
 fn may_be_outcome(line: &str) -> bool {
     static HINTS: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("outcome, hints"));
     let name = &line[..run(line.as_bytes(), 0, LETTER)];
@@ -215,7 +216,8 @@ pub(crate) fn names_something(line: &str) -> bool {
     may_name(line) && NAME.is_match(line)
 }
 
-/// Returns true if a line begins with a word that names or that may precede one.
+/// Returns true if a line begins with a word that introduces a name, or with a word before such a
+/// word.
 fn may_name(line: &str) -> bool {
     static FIRST: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("name, first words"));
     line.starts_with('#') || FIRST.contains(&line[..run(line.as_bytes(), 0, LETTER)])
@@ -227,7 +229,7 @@ pub(crate) fn without_place(line: &str) -> &str {
     let bytes = line.as_bytes();
     let in_name = |byte: &u8| *byte != b':' && !byte.is_ascii_whitespace();
     let name = bytes.iter().take_while(|byte| in_name(byte)).count();
-    // The number follows the name, or a dash in it, or there is no name.
+    // The number follows the name, or a dash in the name, or the line has no name.
     let numbers = (1..=name).rev().filter(|at| matches!(bytes.get(*at), Some(b':' | b'-')));
     let mut numbers = numbers.map(|at| at + 1).chain([0]);
     let after = |start: usize| {
@@ -292,7 +294,7 @@ mod tests {
             found("# reads the whole file\nopen(path)"),
             [of(SegmentKind::Line, "# reads the whole file"), of(SegmentKind::Line, "open(path)")]
         );
-        // Formats for programs.
+        // Directives for programs are not comments.
         assert_eq!(found("//go:build unix"), [of(SegmentKind::Line, "//go:build unix")]);
     }
 

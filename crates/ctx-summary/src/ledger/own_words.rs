@@ -12,19 +12,19 @@ use ctx_text::{LazyRegex, Matcher};
 use crate::ledger::sentence::Blocks;
 use crate::ledger::{LISTS, intent};
 
-/// Replaces text that was passed on.
+/// The mark that replaces text which the user passes on.
 const HANDED_ON: &str = "[…]";
-/// A shorter quotation, in words, is a name or a label.
+/// The minimum length of a quotation, in words. A shorter one is a name or a label.
 const LEAST_WORDS: usize = 5;
-/// The same limit for Chinese, in characters.
+/// The minimum length of a quotation in Chinese, in characters.
 const LEAST_CHINESE: usize = 10;
-/// A longer text, in bytes, is not a quotation: its opening mark was never closed.
+/// The maximum length of a quotation, in bytes. The opening mark of a longer text was never closed.
 const MOST_BYTES: usize = 1_000;
 
-/// Consecutive lines with one origin.
+/// Consecutive lines of the same origin.
 pub(crate) struct Run<'t> {
     pub(crate) text: &'t str,
-    /// True if they are the writer's own words.
+    /// True if the lines are the writer's own words.
     pub(crate) is_own: bool,
 }
 
@@ -35,13 +35,13 @@ pub fn own_words(text: &str) -> Cow<'_, str> {
     without_orders(own, orders)
 }
 
-/// Returns the own words, and the text in runs of lines. A line with a quotation that gives orders
-/// is not the writer's own.
+/// Returns the writer's own words, and the whole text in runs of lines. A line with a quotation
+/// that gives orders does not count as the writer's own.
 pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
     let blocks = blocks(text);
     let own = without_blocks(text, &blocks);
     let of_own = orders(&own);
-    // Most texts pass nothing on in blocks.
+    // Most texts have no blocks, so the own words are the text itself.
     let of_text = match &own {
         Cow::Borrowed(_) => of_own.clone(),
         Cow::Owned(_) => orders(text),
@@ -127,7 +127,7 @@ fn is_own_tag(line: &str) -> bool {
     line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 
-/// Finds the quotations that give orders, without their marks.
+/// Finds the quotations that give orders, without their quotation marks.
 fn orders(text: &str) -> Vec<Range<usize>> {
     static QUOTATION: LazyLock<LazyRegex> = LazyLock::new(|| {
         LazyRegex::new(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#)
@@ -136,7 +136,7 @@ fn orders(text: &str) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let inside = QUOTATION.find_all(text).into_iter().map(|found| {
-        // Both marks have the same length.
+        // The opening mark and the closing mark have the same length.
         let mark = text[found.start..].chars().next().map_or(0, char::len_utf8);
         found.start + mark..found.end - mark
     });

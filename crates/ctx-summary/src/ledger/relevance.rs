@@ -3,7 +3,8 @@
 use crate::ledger::identifier::Shape;
 use crate::ledger::segment::{Origin, Origins};
 
-/// The history of an identifier. Messages are counted from 1; 0 means never.
+/// The history of an identifier. Messages are counted from 1, and 0 means that there was no
+/// message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
     shape: Shape,
@@ -48,7 +49,8 @@ impl Facts {
         self.length as usize
     }
 
-    /// Records that it occurs in the current message, which contains `crowd` different identifiers.
+    /// Records that the identifier occurs in the current message, which contains `crowd` different
+    /// identifiers.
     pub(crate) fn seen(
         &mut self,
         origins: Origins,
@@ -76,11 +78,11 @@ impl Facts {
         self.crowd = self.crowd.min(u32::try_from(crowd).unwrap_or(u32::MAX));
     }
 
-    /// The probability that a later call needs it, by a logistic rule: each weight is added to the
-    /// log-odds, where 0.7 doubles the odds. Earlier use as an argument counts most, by how often
-    /// and how recently. Ids and dates come next, then names in the first request. Long values
-    /// count less, and so do values that occur once among many. Half-lives (6 and 4) are in
-    /// messages.
+    /// The probability that a later call needs the identifier, by a logistic rule: each weight is
+    /// added to the log-odds, where 0.7 doubles the odds. Earlier use as an argument counts most,
+    /// by how often and how recently. Ids and dates come next, then names in the first request.
+    /// Long values count less, and so do values that occur once among many. Half-lives (6 and 4)
+    /// are in messages.
     ///
     /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
     /// Each session was cut in two, and the values that calls after the cut used counted as needed.

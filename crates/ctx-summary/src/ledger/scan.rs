@@ -1,5 +1,5 @@
-//! The identifiers of a segment, and in prose also names and figures. Each has the number of words
-//! around it that describe it.
+//! Finds the identifiers in a segment, and in prose also names and figures, each with the number of
+//! words around it that describe it.
 
 use std::ops::Range;
 
@@ -15,29 +15,29 @@ use crate::ledger::term::{self, HAN_BYTES, is_han};
 pub(crate) struct Match {
     pub(crate) place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The number of words around it that describe it, up to [`ENOUGH`].
+    /// The number of words around the identifier that describe it, up to [`ENOUGH`].
     pub(crate) words: u8,
 }
 
-/// Scans segments and reuses its buffers.
+/// A scanner of segments, which reuses its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     found: Vec<Match>,
     words: Words,
 }
 
-/// The words of a segment that describe what they surround. Most identifiers have enough of them
-/// before the end, so they are read only as far as they are needed.
+/// The words of a segment that describe the identifiers near them. They are read only as far as
+/// needed, because most identifiers have enough of them long before the end of the segment.
 #[derive(Debug, Default)]
 struct Words {
     known: Vec<Range<usize>>,
-    /// The end of what was read.
+    /// The end of the text that was read.
     read: usize,
 }
 
 impl Scan {
-    /// Returns the identifiers of a segment; in `prose`, terms follow them. Counts the words around
-    /// them only if `with_words` is set.
+    /// Returns the identifiers in a segment. If `prose` is set, the terms in it follow. The words
+    /// around them are counted only if `with_words` is set.
     pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Match] {
         self.found.clear();
         let found = &mut self.found;
@@ -70,7 +70,7 @@ impl Scan {
 const SPAN: usize = 70;
 /// The number of words that are enough to describe an identifier.
 pub(crate) const ENOUGH: u8 = 2;
-/// Shorter words are articles and prepositions.
+/// The minimum length of a word. Shorter words are articles and prepositions.
 const SHORTEST_WORD: usize = 4;
 const SHORTEST_KEY: usize = 3;
 
@@ -111,7 +111,7 @@ impl Words {
         u8::try_from(all).unwrap_or(ENOUGH).min(ENOUGH)
     }
 
-    /// Returns a word by its number.
+    /// Returns a word by its number, and reads the text up to it if necessary.
     fn get(&mut self, text: &str, number: usize) -> Option<Range<usize>> {
         while self.known.len() <= number {
             let word = next_word(text, &mut self.read)?;

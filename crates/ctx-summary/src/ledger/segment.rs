@@ -10,13 +10,13 @@ use ctx_text::trim;
 pub enum SegmentKind {
     /// A heading.
     Heading,
-    /// A sentence that introduces what follows: it ends with a colon.
+    /// A sentence that introduces the text after it and ends with a colon.
     Lead,
     /// A sentence.
     Sentence,
     /// An item of a list, or a row of a table.
     Item,
-    /// Text that the writer quotes: code, a log.
+    /// Text that the writer quotes, such as code or a log.
     Quoted,
     /// A call that changes a file.
     Change,
@@ -37,7 +37,7 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// Returns true if a person or the model wrote it as prose.
+    /// Returns true if a person or the model wrote the segment as prose.
     pub fn is_said(self) -> bool {
         matches!(self, Self::Heading | Self::Lead | Self::Sentence | Self::Item)
     }
@@ -81,28 +81,29 @@ impl Origins {
 /// A piece of a message.
 #[derive(Debug)]
 pub struct Segment {
-    /// The line of its record in the session.
+    /// The line number of the segment's record in the session.
     pub line: u64,
-    /// The author.
+    /// The author of the segment.
     pub origin: Origin,
-    /// Its kind.
+    /// The kind of the segment.
     pub kind: SegmentKind,
-    /// The number of the segment above it: the heading over it, or the call that a result answers.
+    /// The number of the segment above this one: its heading, or the call that a result answers.
     pub head: Option<usize>,
-    /// True if a summary does not need it, because a kept message contains it or the items say all
-    /// of it.
+    /// True if a summary does not need the segment, because a kept message or the items have all of
+    /// it.
     pub is_covered: bool,
-    /// True if it comes from an earlier summary, and so was chosen before.
+    /// True if the segment comes from an earlier summary, which chose it.
     pub is_earlier: bool,
-    /// The number of the user's requests so far, including its own.
+    /// The number of the user's requests up to this segment.
     pub turn: u32,
     pub(crate) text: Range<usize>,
     pub(crate) marks: Range<usize>,
 }
 
-/// The widest segment, in columns; a Chinese character takes two. Only a longer name is wider.
+/// The maximum width of a segment, in columns; a Chinese character takes two. Only a name may be
+/// wider.
 const WIDEST: usize = 120;
-/// Shorter pieces say nothing.
+/// The minimum length of a segment, in bytes. Shorter pieces say nothing.
 const SHORTEST: usize = 4;
 
 /// Calls `found` for each segment of a text in order, without surrounding blanks.
@@ -125,16 +126,16 @@ pub(crate) fn segments_of_line<'t>(line: &'t str, mut found: impl FnMut(&'t str)
     }
 }
 
-/// Splits a line of a listing (`12→code`) into its number and the line itself. A number usually
-/// costs more than it is worth.
+/// Splits a line of a listing (`12→code`) into its number and the code. A number usually costs more
+/// tokens than it is worth.
 pub(crate) fn numbered(line: &str) -> (&str, &str) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    // Most lines are of no listing.
+    // Most lines do not come from a listing.
     let after = if digits > 0 { line[digits..].strip_prefix('→') } else { None };
     after.map_or(("", line), |code| (&line[..digits], code.trim_start()))
 }
 
-/// The quality of a place for a cut, the worst first.
+/// The quality of a position for a cut, the worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     Anywhere,
@@ -148,8 +149,8 @@ enum Cut {
     Sentence,
 }
 
-/// Returns the end of a line's first segment: the last of the best places after a third of the
-/// width.
+/// Returns the end of a line's first segment: the last of the best positions for a cut after a
+/// third of the maximum width.
 fn end_of_first(line: &str) -> usize {
     // No character has more columns than bytes.
     if line.len() <= WIDEST {

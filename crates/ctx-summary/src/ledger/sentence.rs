@@ -1,7 +1,7 @@
-//! Sentences of a chat: Chinese and English prose only.
+//! Finds the sentences in the texts of a chat, in Chinese and English prose only.
 //!
-//! Skips what the writer did not say: code blocks, quoted lines (`>`), tables, headings, log lines,
-//! and blocks in tags (`<output>…</output>`).
+//! Skips text that is not the writer's own: code blocks, quoted lines (`>`), tables, headings, log
+//! lines, and blocks in tags (`<output>…</output>`).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use ctx_text::{Matcher, WordSet, plain_line};
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, UPPER, class_at, run};
 
-/// Tracks the blocks of a text that its writer did not say: code, and text in tags.
+/// Tracks the blocks in a text that are not the writer's own words: code, and text in tags.
 #[derive(Default)]
 pub(crate) struct Blocks {
     fence: Option<char>,
@@ -70,7 +70,7 @@ impl Blocks {
     }
 }
 
-/// Returns `</name>` for a line that begins with `<name`, which opens a block by a program.
+/// Returns `</name>` for a line that begins with `<name`, which opens a block that a program wrote.
 fn end_of_tag(line: &str) -> Option<String> {
     let tag = line.strip_prefix('<')?;
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -123,10 +123,10 @@ pub fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// A shorter line ends where the writer wants, not at an editor's margin.
+/// The minimum length, in bytes, of a line that an editor may have wrapped at its margin.
 pub(crate) const WRAPPED: usize = 60;
 
-/// Returns the lines of prose. Lines that were broken at an editor's margin are joined.
+/// Returns the lines of prose. Lines that were wrapped at an editor's margin are joined.
 fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
     let mut found: Vec<Cow<'_, str>> = Vec::new();
     let mut blocks = Blocks::default();
@@ -161,7 +161,8 @@ pub(crate) fn is_no_prose(line: &str) -> bool {
         LazyLock::new(|| LISTS.entries("not prose, beginnings"));
     static FORMS: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("not prose")));
     let [first, .., last] = line.as_bytes() else { return matches!(line, ">" | "|" | "{" | "}") };
-    // Most lines begin with another letter, and comparing strings takes longer.
+    // Compare the first byte before the string, because that is faster and most lines begin with
+    // another byte.
     let begins = |begin: &String| begin.as_bytes()[0] == *first && line.starts_with(begin.as_str());
     matches!((first, last), (_, b'{' | b'}') | (b'[', b']') | (b'(', b')'))
         || line.ends_with(");")
@@ -190,7 +191,7 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    // The last two are the first bytes of 。 and of ！？；. They never occur within a character.
+    // The last two bytes begin 。 and ！？； in UTF-8. They never occur within a character.
     let may_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF);
     let mut next = 0;
     while let Some(length) = paragraph.as_bytes()[next..].iter().position(may_end) {
@@ -225,7 +226,8 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
 const CLOSING: &[char] =
     &['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'];
 
-/// Returns the length of further stops, closing quotes, brackets and emphasis, eight at most.
+/// Returns the length of the stops, closing quotation marks, brackets and emphasis at the beginning
+/// of `rest`, which are at most eight characters.
 fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }

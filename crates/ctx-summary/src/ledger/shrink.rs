@@ -6,17 +6,17 @@ use crate::ledger::index::{Entry, Index};
 use crate::ledger::reading::Id;
 use crate::ledger::segment::Segment;
 
-/// The limits on the bytes of the segments and on the number of identifiers.
+/// The maximum number of bytes in all segments, and of identifiers.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
-/// The limit on the number of segments, because the fields of a segment take more than a short
-/// text.
+/// The maximum number of segments. It is needed because the fields of a segment take more memory
+/// than a short text.
 const MOST_SEGMENTS: usize = 1 << 18;
-/// The worth of a statement in addition to its names.
+/// The worth of a statement in addition to the worth of its names.
 const SAID: f64 = 4.0;
 
 impl Index {
-    /// Returns true if the index must [`Self::shrink`].
+    /// Returns true if the index exceeds a limit, so that it must [`Self::shrink`].
     pub(crate) fn is_full(&self) -> bool {
         self.arena.len() > MOST_BYTES
             || self.known.len() > MOST_IDENTIFIERS
@@ -55,7 +55,8 @@ impl Index {
         self.keep_identifiers();
     }
 
-    /// Moves what is kept to the front, because a copy of it would take half as much memory again.
+    /// Moves the kept segments to the front, because a copy of them would take half as much memory
+    /// again.
     fn keep_segments(&mut self, keep: &[bool]) {
         let mut arena = std::mem::take(&mut self.arena).into_bytes();
         let (mut bytes, mut marks) = (0, 0);
@@ -130,7 +131,7 @@ mod tests {
         Part::Call(Call { id: None, name: "look".into(), arguments: arguments.into(), slot: None })
     }
 
-    /// A million words of a few letters once took ten times their bytes.
+    /// A million words of a few letters once took ten times as much memory as their text.
     #[test]
     fn short_segments_are_bounded_by_their_number() {
         let mut index = Index::default();

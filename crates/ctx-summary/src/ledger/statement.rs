@@ -1,5 +1,5 @@
-//! Statements: text by a person or the model, in pieces that can be understood on their own. Each
-//! knows the one above it, which is its heading or the sentence that introduces its list.
+//! Splits text by a person or the model into statements, which can be understood on their own. Each
+//! refers to the statement above it, which is its heading or the sentence that introduces its list.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use ctx_text::trim;
 use crate::ledger::segment::{SegmentKind, segments};
 use crate::ledger::sentence::{Blocks, WRAPPED, ends, is_no_prose, without_marker};
 
-/// A longer statement, in bytes, is cut into segments.
+/// The maximum length of a statement, in bytes. A longer statement is cut into segments.
 const LONGEST: usize = 600;
 
-/// A piece of a text.
+/// A piece of a text that can be understood on its own.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement<'t> {
-    /// The kind, judged by form: a sentence, a list item or a quoted line.
+    /// The kind, which the form of the text shows: a sentence, a list item or a quoted line.
     pub(crate) kind: SegmentKind,
     pub(crate) text: Cow<'t, str>,
-    /// The number of the statement above it.
+    /// The number of the statement above this one.
     pub(crate) head: Option<usize>,
 }
 
@@ -99,14 +99,14 @@ struct Cutter<'t> {
     found: Vec<Statement<'t>>,
     /// The headings above the current line, each with its level.
     headings: Vec<(usize, usize)>,
-    /// The list items above the current line, each with its indentation. The next item may be below
-    /// them.
+    /// The list items above the current line, each with its indentation. The next item may be
+    /// nested in them.
     items: Vec<(usize, usize)>,
     /// The sentence that introduces the next statements.
     lead: Option<usize>,
     /// The lines of the current paragraph, joined.
     paragraph: Cow<'t, str>,
-    /// True if its last line may continue on the next one.
+    /// True if the last line of the paragraph may continue on the next line.
     is_wrapped: bool,
     after_blank: bool,
 }
@@ -117,7 +117,7 @@ impl<'t> Cutter<'t> {
         self.found.len() - 1
     }
 
-    /// The statement above the next one, if that is not a list item.
+    /// The number of the heading or introduction above the next statement.
     fn head(&self) -> Option<usize> {
         self.lead.or(self.headings.last().map(|(_, at)| *at))
     }
@@ -171,7 +171,7 @@ impl<'t> Cutter<'t> {
             self.paragraph.to_mut().push_str(bare);
         } else {
             self.end_paragraph();
-            // A paragraph ends a list and what introduced it, unless it continues an item.
+            // A paragraph ends a list and its introduction, unless it continues an item.
             if self.after_blank || self.items.is_empty() || !line.starts_with([' ', '\t']) {
                 self.items.clear();
                 self.lead = None;

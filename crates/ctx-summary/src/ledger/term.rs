@@ -1,10 +1,10 @@
-//! Names and figures in prose. No program needs them to the letter, but a dialogue without tools
-//! has no other identifiers.
+//! Finds names and figures in prose. No program needs them exactly as they are, but a dialogue
+//! without tools has no other identifiers.
 //!
 //! The lists of units, endings and words before a name were written by hand, by an author who had
-//! seen the dialogues that `docs/benchmarks.md` measures, so its figures are not from held-out
-//! data. `cargo test --test cli dialogues::` shows what a change does to English dialogues, and
-//! `ctx-score BEFORE AFTER --future FULL` what it does to any session.
+//! seen the dialogues that `docs/benchmarks.md` measures, so the figures there are not from
+//! held-out data. `cargo test --test cli dialogues::` shows what a change does to English
+//! dialogues, and `ctx-score BEFORE AFTER --future FULL` shows what it does to any session.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use regex::Regex;
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, LOWER, UPPER, class, class_at, run};
 
-/// Calls `found` for each name or figure in prose, ordered by where they end.
+/// Calls `found` for each name or figure in prose, in the order of their ends.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -42,7 +42,7 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
     }
 }
 
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 const LONGEST: usize = 24;
 
 /// Finds a name in quotation marks: `《…》`, `“…”`, `「…」`.
@@ -60,7 +60,7 @@ fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     (length >= 2).then_some(start..at + end)
 }
 
-/// Shorter words after a number are not what it counts.
+/// The minimum length of a word after a number for it to be what the number counts.
 const SHORTEST_WORD: usize = 3;
 /// Units that follow a number directly.
 const UNITS: &str = "元分点号月日年人间米路层楼晚天次个星级折岁条万千%";
@@ -121,14 +121,14 @@ static ENDING: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!("(?:{})$", LISTS.pattern("name endings"))));
 /// Characters that precede a name and are not part of it.
 const BEFORE: &str = "的了是在去到有我你他她它们这那吗呢吧啊呀哦和与或跟及请想要个家就也都还能会可以从给把被让对很最好吃找住看知道叫为您推荐附近周边离距麻烦帮说问先再用得地着过里外上下么什哪谁些每各另其并而但若如果因此所之于等又不没别只才已经将由向往比";
-/// The fewest and the most characters of a place name, with its ending.
+/// The minimum and maximum number of characters in a place name, including its ending.
 const SHORTEST_NAME: usize = 3;
 const LONGEST_NAME: usize = 14;
 
-/// The length of a character of [`is_han`] in bytes.
+/// The length in bytes of a character for which [`is_han`] returns true.
 pub(crate) const HAN_BYTES: usize = 3;
 
-/// Returns true if a character is Chinese and in the basic plane, as names and words are.
+/// Returns true for the common Chinese characters, of which names and words consist.
 pub(crate) fn is_han(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }

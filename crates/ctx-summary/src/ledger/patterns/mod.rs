@@ -7,16 +7,16 @@
 //! A file has the tables `== named` and `== kept`. A table begins with its own regexes,
 //! `KEY: REGEX`. The patterns follow, each under a `[NAME]` that is unique in its table. A pattern
 //! with a Chinese name applies to Chinese sentences only. Lines that begin with `#` are comments,
-//! and consecutive lines of one key are one regex. `veto hints` and `passing hints` are hints of the
-//! regexes `veto` and `passing`, and `states` has words. The keys of a pattern:
+//! and consecutive lines with the same key form one regex. `veto hints` and `passing hints` are
+//! hints for the regexes `veto` and `passing`, and `states` lists words. The keys of a pattern:
 //!
 //! - `says`: what the pattern looks for.
 //! - `not`: similar phrases, which are blanked out first.
 //! - `hints`: words in lower case, separated by `|`, one of which is in every sentence that the
 //!   pattern matches; `␣` is a blank. Without hints the pattern is tried on each sentence.
-//! - `speaker: user`: only the user's sentences. "Always run the tests" is a wish of the user,
-//!   and a description when the model says it.
-//! - `why`: the reason for all this.
+//! - `speaker: user`: the pattern applies only to the user's sentences. "Always run the tests" is a
+//!   wish if the user says it, but a description if the model says it.
+//! - `why`: the reason for the pattern.
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ pub enum MemoryKind {
     Fact,
     /// How the user wants things
     Preference,
-    /// Tool calls in short, and their errors
+    /// Tool calls in short form, and their errors
     Runtime,
 }
 
@@ -53,13 +53,13 @@ impl MemoryKind {
     /// All kinds, in the order in which sentences are tested.
     pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
 
-    /// Its name on the command line and in an item.
+    /// The name of the kind on the command line and in an item.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The longest quote, in characters. Only this much of a sentence is judged and quoted.
+/// The maximum length of a quote, in characters. Only this much of a sentence is judged and quoted.
 pub const QUOTE_MAX: usize = 300;
 
 /// Returns a sentence as it is judged and quoted: on one line, at most [`QUOTE_MAX`] characters.
@@ -67,20 +67,20 @@ pub fn quote(sentence: &str) -> String {
     shorten(plain_line(sentence), QUOTE_MAX)
 }
 
-/// All tables, with all of their hints.
+/// The tables of all kinds, with their hints.
 struct Tables {
-    /// Two tables for each kind: for sentences that name it, and for those that only a memory
-    /// keeps.
+    /// Two tables for each kind: for sentences that name the kind, and for sentences that only a
+    /// memory keeps.
     of_kinds: [[Table; 2]; 3],
     /// Statements that no memory keeps, whatever their kind.
     passing: Matcher,
     hints: Phrases,
-    /// For each hint, the kind and the table of its pattern, and the pattern.
+    /// For each hint, the kind, the table, and the pattern to which the hint belongs.
     hinted: Vec<(usize, usize, PatternSet)>,
     unhinted: Hinted,
 }
 
-/// Patterns of all tables, by kind and table.
+/// Sets of patterns, by kind and table.
 type Hinted = [[PatternSet; 2]; 3];
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
@@ -119,11 +119,11 @@ impl Tables {
         self.of_kinds.iter().flatten()
     }
 
-    /// Returns the patterns with a hint in the sentence, and those without hints.
+    /// Returns the patterns that have a hint in the sentence, and all patterns without hints.
     fn hinted(&self, sentence: &str) -> Hinted {
         // A full stop at the end does not indicate a file name.
         let sentence = sentence.trim_end_matches('.');
-        // The lower case of some other letters is an ASCII letter.
+        // Some other letters become an ASCII letter in lower case.
         let mut lower = Cow::Borrowed(sentence);
         if !sentence.is_ascii() {
             lower = Cow::Owned(sentence.to_lowercase());
@@ -138,7 +138,7 @@ impl Tables {
     }
 }
 
-/// Tests a single sentence like [`Sentence::is_a`].
+/// Returns the pattern of this kind that finds a single sentence by its words.
 pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
     Sentence::new(sentence, role).pattern(kind)
 }
@@ -147,7 +147,8 @@ pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pat
 pub struct Sentence<'s> {
     text: &'s str,
     role: Role,
-    /// The statement without code, but with code for facts. `None` for a question.
+    /// The statement of the sentence, without code. For facts, `with_code` has it with code. Both
+    /// are `None` for a question.
     plain: OnceCell<Option<Stated<'s>>>,
     with_code: OnceCell<Option<Stated<'s>>>,
 }
@@ -169,9 +170,10 @@ impl<'s> Sentence<'s> {
         self.pattern(kind).is_some()
     }
 
-    /// Returns true if a memory keeps the sentence as one of a kind. This includes [`Self::is_a`],
-    /// and also conclusions with a reason as decisions, constraints of the user as preferences, and
-    /// statements about people as facts, but not what holds only for the moment.
+    /// Returns true if a memory keeps the sentence as one of a kind. In addition to the sentences
+    /// of [`Self::is_a`], it keeps conclusions with a reason as decisions, constraints of the user
+    /// as preferences, and statements about people as facts. It keeps nothing that holds only for
+    /// the moment.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;
@@ -267,12 +269,12 @@ pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
 /// One pattern of a table.
 #[derive(Default)]
 pub struct Pattern {
-    /// Its name, unique in its table.
+    /// The name, which is unique in the table.
     pub name: &'static str,
     hints: Vec<&'static str>,
     says: Matcher,
     not: Matcher,
-    /// The same as `not`, for blanking out matches.
+    /// The regex of `not` again, in a form that can blank out its matches.
     look_alikes: OnceLock<LazyRegex>,
     is_users: bool,
     #[cfg(test)]
@@ -287,7 +289,7 @@ struct Table {
     veto: Matcher,
     /// Statements that hold only for the moment.
     passing: Matcher,
-    /// Words, one of which every sentence must have.
+    /// Words of which every sentence must have at least one.
     states: Option<Phrases>,
     /// Causes and remedies that name nothing specific.
     unnamed: Matcher,
@@ -337,8 +339,8 @@ impl Table {
         }
     }
 
-    /// Returns the first pattern that matches a sentence of this role, among those whose hints it
-    /// has.
+    /// Returns the first pattern in the set `hinted` that matches a sentence by a speaker of this
+    /// role.
     fn find(&self, sentence: &str, role: Role, hinted: PatternSet) -> Option<&Pattern> {
         if hinted == 0 || !self.states.as_ref().is_none_or(|states| states.are_in(sentence)) {
             return None;

@@ -1,4 +1,4 @@
-//! Calls: a line that says what each does, and its long arguments as texts.
+//! Reads calls. Each becomes a line that says what the call does, and long arguments become texts.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,26 +16,27 @@ use crate::ledger::reading::Event;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::segment::{Origin, SegmentKind, segments};
 
-/// Arguments up to this length, in bytes, share a line with their call.
+/// The maximum length, in bytes, of an argument that shares a line with its call.
 const SHORT_ARGUMENT: usize = 120;
-/// Longer paths and addresses, in bytes, are not kept whole.
+/// The maximum length, in bytes, of a path or an address that is kept whole.
 const LONGEST_NAME: usize = 400;
-/// Several arguments share a line up to this length, in bytes.
+/// The maximum length, in bytes, of a line with several arguments.
 const LINE: usize = 260;
-/// A longer argument, in bytes, is cut.
+/// The maximum length of an argument, in bytes. A longer one is cut.
 const LONGEST_LINE: usize = LONGEST_NAME + 80;
-/// Longer values, in bytes, are not a single name, number or address.
+/// The maximum length, in bytes, of a single name, number or address.
 const LONGEST_VALUE: usize = 40;
 
 impl Reader {
     pub(super) fn call(&mut self, call: &Call<'_>) {
-        // Redacts while each name still precedes its value.
+        // Redact first, while each name still precedes its value.
         let mut clean = self.clean_arguments(&call.arguments);
         let mut parsed = Arguments::parse(&clean);
         if parsed.is_none() {
             clean = self.clean(&call.arguments);
         }
-        // Redacts values again, because a secret on its own line or in quotes is visible only now.
+        // Redact the values again, because a secret on its own line or in quotes only shows after
+        // parsing.
         for leaf in parsed.iter_mut().flat_map(|parsed| &mut parsed.leaves) {
             if let Cow::Owned(value) = self.clean(&leaf.value) {
                 leaf.value = value;
@@ -70,14 +71,14 @@ impl Reader {
     ) -> Option<usize> {
         let mut short = name.to_owned();
         let mut long = Vec::new();
-        // The old lines of a replacement.
+        // The lines that an edit replaces.
         let mut old = HashSet::new();
         self.values(leaves);
         for leaf in leaves {
             let value = leaf.value.as_str();
             let is_long = is_long(value);
             if is_long && kind == SegmentKind::Command && long.is_empty() {
-                // A command is represented by what it runs.
+                // A long command is represented by the first line that runs something.
                 let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
                 let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
                 let _ = write!(short, " {}: {first} …;", leaf.key);
@@ -109,8 +110,8 @@ impl Reader {
         }
     }
 
-    /// Quotes a line of a long argument. If `may_name` is set, its form decides whether it names
-    /// something.
+    /// Quotes a line of a long argument. If `may_name` is set, the form of the line decides whether
+    /// it names something.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
         let kind =
             if may_name && names_something(line) { SegmentKind::Name } else { SegmentKind::Line };
@@ -142,7 +143,8 @@ impl Reader {
         self.reading.events.push(Event::Call(action, self.call));
     }
 
-    /// Removes the secrets that names reveal from arguments. Long values are searched separately.
+    /// Removes the secrets that have a name from the arguments. Long values are searched
+    /// separately.
     pub(super) fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
         match with_short_values(arguments) {
             Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),
@@ -157,7 +159,7 @@ fn is_long(value: &str) -> bool {
     value.len() > most || value.contains('\n')
 }
 
-/// Splits a call into lines of whole arguments, each with as many as fit.
+/// Splits a call into lines that end with whole arguments, each with as many as fit.
 fn argument_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;

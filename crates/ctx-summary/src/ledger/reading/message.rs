@@ -49,7 +49,7 @@ impl Reading {
         reader.finish()
     }
 
-    /// Reads the coverage of a kept message that was read before. Its results may be shorter now.
+    /// Reads again what a kept message covers, because its results may have been shortened.
     pub fn of_stay(message: &Message<'_>) -> Self {
         let mut reader = Reader::new(Source::Stays, false);
         reader.stays(message);
@@ -134,7 +134,7 @@ impl Reader {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
         for run in runs {
-            // Forwarded text belongs to what the user says about it.
+            // Text that the user passes on belongs below the user's words about it.
             let head = self.lead();
             if run.is_own {
                 self.said(run.text, Origin::User, None);
@@ -190,21 +190,22 @@ impl Reader {
             self.call = None;
         }
         self.quoted = match label {
-            // The text below a user's words is not by the user, whatever it is.
+            // Text below the user's words was written by others.
             Label::User => Origin::Pasted,
             Label::Quote => self.quoted,
             _ => Origin::Result,
         };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
             // The number is a line of the file that was summarized, so the story does not cite it
-            // as a line of this file. Items keep theirs, like all items of an earlier summary.
+            // as a line of this file. Items keep their numbers, like all items of an earlier
+            // summary.
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;
         }
     }
 }
 
-/// Returns true if a text is a demonstration. The few words around it only explain how to read it.
+/// Returns true if a text is a demonstration, apart from a few words that explain how to read it.
 fn demonstrates(text: &str) -> bool {
     demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
 }
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_result_of_a_user_message_is_the_tools() {
-        // The format of the Anthropic API.
+        // In the format of the Anthropic API, results are in user messages.
         let message = Message::new(Role::User, vec![Part::Result(result("row W8123"))]);
         let reading = Reading::of(&message, Zone::Old);
         assert!(

@@ -25,9 +25,9 @@ pub struct Reading {
     pub(crate) events: Vec<Event>,
     pub(crate) mentions: Mentions,
     pub(crate) quotes: Vec<Quote>,
-    /// The identifiers of all quotes, in order. Each id is the number of a mention in this reading.
+    /// The identifiers of all quotes, in order. An id is the number of a mention in this reading.
     pub(crate) marks: Vec<Mark>,
-    /// The hashes of the texts in a kept message, which need not be quoted.
+    /// The hashes of texts in a kept message, which a summary need not quote.
     pub(crate) kept: Vec<u64>,
     /// The number of redacted secrets.
     pub(crate) secrets: usize,
@@ -47,15 +47,15 @@ pub(crate) enum Source {
     Stays,
 }
 
-/// A statement or an action.
+/// A statement or an action in a message.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A stated item, and whether it may supersede an earlier one. It has its own line if it comes
-    /// from an earlier summary.
+    /// An item, and whether it may supersede an earlier item. An item from an earlier summary has
+    /// its own line number.
     Item(Item, bool),
-    /// A call and its quote.
+    /// A call, and the number of its quote.
     Call(Action, Option<usize>),
-    /// A result and its quotes.
+    /// A result, and the numbers of its quotes.
     Result(Outcome, Range<usize>),
     /// The number of items that an earlier summary left out.
     LeftOut(Vec<(ItemKind, usize)>),
@@ -65,29 +65,29 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Quote {
     pub(crate) hash: u64,
-    /// Its range in the text of [`Mentions`].
+    /// The range of the quote in the text of [`Mentions`].
     pub(crate) text: Range<usize>,
     pub(crate) origin: Origin,
     pub(crate) kind: SegmentKind,
-    /// The number of the quote above it.
+    /// The number of the quote above this one, such as a heading.
     pub(crate) head: Option<usize>,
-    /// The number of its marks.
+    /// The number of marks that belong to the quote.
     pub(crate) marks: usize,
-    /// Its line, if it comes from an earlier summary.
+    /// The line number to use instead of the message's, if the quote comes from an earlier summary.
     pub(crate) line: Option<u64>,
-    /// True if it begins a request of the user.
+    /// True if the quote begins a request of the user.
     pub(crate) begins_turn: bool,
 }
 
-/// The number of an identifier.
+/// The number of an identifier in the index or in a reading.
 pub type Id = u32;
 
 /// An identifier in a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
-    /// The identifier.
+    /// The number of the identifier.
     pub id: Id,
-    /// The number of words around it that describe it, up to two.
+    /// The number of words around the identifier that describe it, up to two.
     pub words: u8,
 }
 
@@ -97,10 +97,10 @@ pub(crate) struct Mention {
     pub(crate) hash: u64,
     place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The origins of the texts that contain it; empty if it is only covered.
+    /// The origins of the texts that contain the identifier; empty if it only counts as covered.
     pub(crate) origins: Origins,
-    /// The coverage of it by the message, if the message is kept: 0 for none, else one more than
-    /// the number of words around it.
+    /// How well the message covers the identifier, if the message is kept: 0 if it does not contain
+    /// the identifier, else 1 plus the number of words around it.
     pub(crate) coverage: u8,
 }
 
@@ -108,13 +108,13 @@ pub(crate) struct Mention {
 #[derive(Debug, Default)]
 pub(crate) struct Mentions {
     pub(crate) list: Vec<Mention>,
-    /// The quotes of the message, and identifiers outside quotes.
+    /// The text of the message's quotes, and of identifiers outside quotes.
     text: String,
     numbers: HashTable<Id>,
 }
 
 impl Mentions {
-    /// Takes the memory for the names in this many quotes, and for their text.
+    /// Reserves memory for the names in this many quotes, and for text of this length.
     fn reserve(&mut self, quotes: usize, length: usize) {
         self.text.reserve(length);
         self.list.reserve(quotes);
@@ -153,7 +153,7 @@ impl Mentions {
         id
     }
 
-    /// Returns the number of an identifier in a text of this origin.
+    /// Records an identifier in a text of this origin, and returns its number.
     pub(super) fn seen(
         &mut self,
         name: &str,
@@ -171,7 +171,7 @@ impl Mentions {
         id
     }
 
-    /// Drops the table, since no identifier follows.
+    /// Drops the table of names, because no more identifiers follow.
     pub(super) fn close(&mut self) {
         self.numbers = HashTable::new();
     }
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(found[0], (Origin::Call, "Edit path: src/a.rs; limit: 20"));
         assert_eq!(found[1], (Origin::Call, "fn one_fn() {"));
         assert!(found[2].1.ends_with("W8123"));
-        // Arguments are counted before their line.
+        // Arguments are recorded before the line of their call.
         assert_eq!(names(&reading), ["src/a.rs", "a.rs", "one_fn", "W8123"]);
         let free = calls("Bash", "ls src/a.rs");
         let free = Reading::of(&free, Zone::Old);
@@ -375,7 +375,7 @@ mod tests {
         let second = mentions.number("user_2", Shape::Keyed, Some(15..21));
         assert_eq!((first, second), (0, 1));
         assert_eq!(mentions.number("user_1", Shape::Keyed, None), first);
-        // The value is not in a quote.
+        // This identifier is not in a quote.
         let third = mentions.number("订单17", Shape::Mixed, None);
         assert_eq!(third, 2);
         assert_eq!(names_of(&mentions), ["user_1", "user_2", "订单17"]);

@@ -1,4 +1,4 @@
-//! The segments of a message, and the identifiers in them.
+//! Quotes the segments of a message, and finds the identifiers in them.
 
 use std::borrow::Cow;
 
@@ -21,9 +21,9 @@ pub(super) struct Reader {
     pub(super) scan: Scan,
     /// True if the message will be summarized, so that its text may be quoted.
     pub(super) leaves: bool,
-    /// The last call in an earlier summary.
+    /// The quote of the last call, in an earlier summary.
     pub(super) call: Option<usize>,
-    /// The speaker of the next quotes in an earlier summary.
+    /// The origin of the next quoted lines, in an earlier summary.
     pub(super) quoted: Origin,
 }
 
@@ -48,14 +48,14 @@ impl Reader {
         self.reading.events.push(Event::Item(item, takes_back));
     }
 
-    /// Returns the last quote if it introduces what follows.
+    /// Returns the number of the last quote if it introduces the text after it.
     pub(super) fn lead(&self) -> Option<usize> {
         let last = self.reading.quotes.last()?;
         matches!(last.kind, SegmentKind::Lead | SegmentKind::Heading)
             .then(|| self.reading.quotes.len() - 1)
     }
 
-    /// Takes the memory for most quotes of a text at once.
+    /// Reserves memory for most quotes of a text at once.
     fn reserve(&mut self, quotes: usize, length: usize) {
         if self.leaves {
             self.reading.quotes.reserve(quotes);
@@ -64,7 +64,7 @@ impl Reader {
         }
     }
 
-    /// Quotes the statements of a text without secrets.
+    /// Quotes the statements of a text whose secrets were removed.
     pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let statements = statements(text);
         let mut quotes: Vec<Option<usize>> = Vec::with_capacity(statements.len());
@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// Quotes the lines of a text without a speaker and without secrets.
+    /// Quotes the lines of a text that has no speaker and whose secrets were removed.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let pieces = pieces(text, self.leaves);
         self.reserve(pieces.len(), text.len());
@@ -85,7 +85,8 @@ impl Reader {
         }
     }
 
-    /// Quotes a segment if it is worth it, and returns the number of the quote.
+    /// Quotes a segment if it has identifiers or is worth quoting by its kind, and returns the
+    /// number of the quote.
     pub(super) fn quote(
         &mut self,
         text: &str,
@@ -139,10 +140,10 @@ impl Reader {
         head_and_tail(clean)
     }
 
-    /// Records the coverage of a kept message: its original texts and its calls.
+    /// Records what a kept message covers: its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
-            // Where a long text leaves, only these lines of it can be quoted.
+            // If a message with this long text is summarized, only these lines of it can be quoted.
             let text = head_and_tail(text.into());
             self.add_coverage(&text);
             let kept = &mut self.reading.kept;

@@ -28,7 +28,7 @@ use quotes::with_results;
 pub use quotes::{Quotes, add_said};
 pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 
-/// Looks for the old session in the new one.
+/// Looks for the content of the old session in the new session.
 #[derive(Debug)]
 pub struct Scorer {
     after: After,
@@ -41,7 +41,7 @@ pub struct Scorer {
 
 /// The sign that ends a truncated text.
 const CUT: char = '…';
-/// Longer texts may have been cut without a sign.
+/// The maximum length, in bytes, of a text that is whole if it has no such sign.
 const MAY_BE_CUT: usize = 100;
 
 impl Scorer {
@@ -56,13 +56,13 @@ impl Scorer {
         }
     }
 
-    /// The new session.
+    /// The new session, in which the scorer searches.
     pub fn after(&self) -> &After {
         &self.after
     }
 
-    /// Returns true if the new session refers to anything. Otherwise there are no originals to look
-    /// for.
+    /// Returns true if the new session has handles. Otherwise it refers to no originals, and there
+    /// are none to look for.
     pub fn refers(&self) -> bool {
         !self.handles.is_empty()
     }
@@ -74,8 +74,8 @@ impl Scorer {
         }
         for text in originals(message) {
             let of_length = |(_, bytes): &(ShortHash, u64)| *bytes == text.len() as u64;
-            // The length is compared first, because hashing every text takes longer than everything
-            // else.
+            // Compare the lengths first, because hashing every text would take longer than
+            // everything else.
             if self.handles.iter().any(of_length) {
                 let hash = ShortHash::of(&text);
                 if self.handles.contains(&(hash, text.len() as u64)) {
@@ -125,7 +125,7 @@ impl Scorer {
         let identifiers = ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
-            // The new ledger also separates an item from the text around it.
+            // The index of the new session also separates an identifier from text that touches it.
             standing: if self.after.ledger.index().knows(identifier.text) {
                 Standing::Retained
             } else {
@@ -155,7 +155,7 @@ impl Search<'_> {
         if self.items.contains(&(item.kind, &item.text)) {
             return Standing::Retained;
         }
-        // Nobody typed the tool's name in front of a command.
+        // The tool's name before a command is the ledger's wording, so do not search for it.
         let words = match item.text.split_once(": ") {
             Some((_, words)) if item.kind == ItemKind::Command => words,
             _ => &item.text,
@@ -163,7 +163,7 @@ impl Search<'_> {
         let is_referred = self.scorer.referred_lines.contains(&item.line);
         match self.text(words) {
             Standing::Retained => Standing::Retained,
-            // The words of an error come from the ledger, but its line is known.
+            // The wording of an error is the ledger's, so the error is found by its line.
             _ if item.kind == ItemKind::Error && is_referred => Standing::Recoverable,
             other => other,
         }
@@ -192,27 +192,27 @@ impl Search<'_> {
 /// The new session: its texts, and the items that its ledger finds.
 ///
 /// Some items are the ledger's own wording of an exchange, `Bash: cargo test: error: …`. If the new
-/// session keeps the exchange, no text has these words, but its ledger has the item.
+/// session keeps the exchange, no text has these words, but the new ledger has the item.
 #[derive(Debug, Default)]
 pub struct After {
-    /// All texts of its messages, as [`add`] writes them.
+    /// All texts of the messages, as [`add`] writes them.
     text: String,
     ledger: Ledger,
 }
 
 impl After {
-    /// Adds the next message.
+    /// Adds the next message of the new session.
     pub fn push(&mut self, message: &Message<'_>) {
         add_parts(&mut self.text, &message.parts);
         self.ledger.push(0, message, Zone::Old);
     }
 
-    /// All of its texts, one per line, with white space folded and without secrets.
+    /// All texts of the session, one per line, with white space folded and without secrets.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The handles in its texts.
+    /// The handles in the texts of the session.
     pub fn handles(&self) -> Vec<Handle> {
         let starts = self.text.match_indices("⟦ctx:").map(|(at, _)| &self.text[at..]);
         let handle = |text: &str| Handle::parse(text.split_inclusive('⟧').next()?);
@@ -220,7 +220,7 @@ impl After {
     }
 }
 
-/// Adds a text on one line without secrets, like the items of a ledger.
+/// Adds a text on one line and without secrets, which is the form of a ledger's items.
 fn add(all: &mut String, text: &str) {
     let (clean, _) = redact(text);
     all.push_str(&one_line(&clean));
@@ -256,8 +256,8 @@ fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>>
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 
-/// A text with the positions of its words, so that a search for one of many thousand texts does not
-/// read all of it.
+/// A text with the positions of its words. With them, none of many thousand searches has to read
+/// the whole text.
 struct Hay<'t> {
     text: &'t str,
     places: HashMap<&'t str, Vec<usize>>,
@@ -272,18 +272,18 @@ impl<'t> Hay<'t> {
         Self { text, places }
     }
 
-    /// Returns true if it contains `needle`, and not as a part of longer words.
+    /// Returns true if the text contains `needle`, but not as a part of longer words.
     fn has(&self, needle: &str) -> bool {
         self.has_within(needle, self.text.len())
     }
 
-    /// Returns true if the first `length` bytes contain `needle`, and not as a part of longer
+    /// Returns true if the first `length` bytes contain `needle`, but not as a part of longer
     /// words.
     fn has_within(&self, needle: &str, length: usize) -> bool {
         !needle.is_empty() && self.find(needle, length, true)
     }
 
-    /// Returns true if it contains `beginning`, which may end within a word.
+    /// Returns true if the text contains `beginning`, which may end within a word.
     fn has_beginning(&self, beginning: &str) -> bool {
         !beginning.is_empty() && self.find(beginning, self.text.len(), false)
     }
@@ -319,7 +319,7 @@ impl<'t> Hay<'t> {
     }
 }
 
-/// The words of a text. Other scripts have no word boundaries.
+/// The ranges of the ASCII words in a text. Other scripts have no word boundaries.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;

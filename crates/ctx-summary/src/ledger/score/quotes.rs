@@ -1,9 +1,9 @@
 //! Decides whether a message still says what was quoted from a session.
 //!
-//! The comparison uses lower-case words and ignores what is between them; each Chinese or Japanese
+//! The comparison uses lower-case words and ignores the text between them; each Chinese or Japanese
 //! character is a word. A text has a quote if it has three quarters of the quote's different pairs
 //! of neighbouring words, wherever they are, so a truncated line or an omitted word does no harm.
-//! If a quote is a single word, the text needs that word.
+//! If a quote is a single word, the text must have that word.
 
 use std::collections::{HashMap, HashSet};
 use std::str::Chars;
@@ -99,8 +99,8 @@ fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// Returns the next character. Arguments are JSON, and results often contain JSON, so a quote may
-/// contain either a line end or a letter itself, or its escape.
+/// Returns the next character, with escapes decoded. Arguments are JSON, and results often contain
+/// JSON, so a quote may have a line end or a letter either as itself or as an escape.
 fn next(chars: &mut Chars<'_>) -> Option<char> {
     let c = chars.next()?;
     if c != '\\' {
@@ -216,7 +216,7 @@ mod tests {
             if quotes.add(&quote).is_some() {
                 prop_assert_eq!(quotes.in_text(&format!("{text} {quote} {more}")), [0]);
             }
-            // No text makes it panic.
+            // No text makes the search panic.
             quotes.in_text(&text);
         }
     }

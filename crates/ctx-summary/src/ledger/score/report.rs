@@ -4,12 +4,12 @@ use serde::{Serialize, Serializer};
 
 use crate::ledger::ItemKind;
 
-/// A class of items.
+/// A class of scored items: the items of one kind, or the identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Items of a kind.
+    /// The items of one kind.
     Item(ItemKind),
-    /// Names, numbers and addresses that a later call may need to the letter.
+    /// Names, numbers and addresses that a later call may need exactly as they are.
     Identifiers,
 }
 
@@ -26,7 +26,7 @@ impl Class {
         Self::Item(ItemKind::Command),
     ];
 
-    /// The name of the class.
+    /// The name of the class in a report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Item(kind) => kind.as_str(),
@@ -34,8 +34,8 @@ impl Class {
         }
     }
 
-    /// Its weight in the share of kept items. The user's words weigh most, then what no tool can
-    /// find again, then what a tool can find again.
+    /// The weight of the class in the share of kept items. The user's words weigh most, then what
+    /// no tool can find again, then what a tool can find again.
     pub fn weight(self) -> f64 {
         match self {
             Self::Item(ItemKind::Ask | ItemKind::Constraint) => 3.0,
@@ -51,22 +51,22 @@ impl Serialize for Class {
     }
 }
 
-/// The result for an item.
+/// Where an item of the old session is after the compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// The new session has it word for word.
+    /// The new session has the item word for word.
     Retained,
-    /// The new session refers to a text that has it, by a handle or a path, so the model can get it
-    /// back.
+    /// The new session refers, by a handle or a path, to a text that has the item, so the model can
+    /// recover it.
     Recoverable,
-    /// Only a snapshot has it: a person can get it back, the model cannot.
+    /// Only a snapshot has the item. A person can recover it, but the model cannot.
     Saved,
-    /// It is nowhere.
+    /// No text has the item.
     Lost,
 }
 
 impl Standing {
-    /// The part of an item that counts as kept.
+    /// The credit for an item: 1 if it is kept, a half if the model can recover it, else 0.
     pub fn credit(self) -> f64 {
         match self {
             Self::Retained => 1.0,
@@ -76,19 +76,19 @@ impl Standing {
     }
 }
 
-/// An item of the old session and its result.
+/// An item of the old session, and where it is after the compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
-    /// Its class.
+    /// The class of the item.
     pub class: Class,
-    /// Its text on one line, without secrets.
+    /// The text of the item on one line, without secrets.
     pub text: String,
-    /// Its line in the old session; for an identifier, the last one.
+    /// The line of the item in the old session; for an identifier, the last line that contains it.
     pub line: u64,
-    /// Its weight within its class: for an identifier, the probability that it is needed again;
-    /// else 1.
+    /// The weight of the item within its class: for an identifier, the probability that it is
+    /// needed again; for other items, 1.
     pub weight: f64,
-    /// The result.
+    /// Where the item is after the compaction.
     pub standing: Standing,
 }
 
@@ -98,25 +98,25 @@ pub struct Row {
     /// The class.
     #[serde(skip)]
     pub class: Class,
-    /// The number of items.
+    /// The number of items in the class.
     pub total: u64,
-    /// The number that the new session has.
+    /// The number of items that the new session has.
     pub retained: u64,
-    /// The number that the new session does not have but that can be recovered, if only from a
-    /// snapshot.
+    /// The number of items that the new session does not have but that can be recovered, even if
+    /// only from a snapshot.
     pub recoverable: u64,
-    /// The number that can be recovered only from a snapshot.
+    /// The number of items that can be recovered only from a snapshot.
     pub saved: u64,
-    /// The number that cannot be recovered.
+    /// The number of items that cannot be recovered.
     pub lost: u64,
-    /// The number of further items that were done or superseded, and need not be kept.
+    /// The number of other items, which were done or superseded, and need not be kept.
     pub retired: u64,
-    /// The kept share by weight; `None` without items.
+    /// The share of kept items by weight; `None` if the class has no items.
     #[serde(serialize_with = "rounded_share")]
     pub score: Option<f64>,
 }
 
-/// Rounds a share to four decimals for output, since more would be noise.
+/// Rounds a share to four decimals for output, because more decimals would be noise.
 pub fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_report_has_them_in_their_order() {
-        // Items in the form of a summary.
+        // Without identifiers, the order is that of the sections of a summary.
         let kinds = Class::ALL.into_iter().filter_map(|class| match class {
             Class::Item(kind) => Some(kind),
             Class::Identifiers => None,

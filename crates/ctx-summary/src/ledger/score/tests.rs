@@ -1,4 +1,4 @@
-//! Scores of whole sessions.
+//! Tests of the scores of whole sessions.
 
 use ctx_format::{Call, Denial, Handle, Message, Part, Role, Saved, ToolResult, Zone};
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ fn score(before: &[Message<'_>], after: &[Message<'_>]) -> Score {
     scorer.finish(&ledger)
 }
 
-/// The ledger of the old session, in which originals are searched for.
+/// The ledger of the old session, in whose messages the scorer looks for originals.
 fn ledger(before: &[Message<'_>], scorer: &mut Scorer) -> Ledger {
     let mut ledger = Ledger::new();
     for (line, message) in (1..).zip(before) {
@@ -213,7 +213,7 @@ fn later_calls_tell_what_was_needed() {
     future.push_before(&answers("the paid amount was 129.90 dollars today"));
     future.push_after(&says(Role::System, "you serve user_0001"));
     future.push_after(&says(Role::User, "refund order W8123"));
-    // The system message gave it and the user repeated it, so it is not needed.
+    // A value that the system message gave or the user repeated is not needed.
     future.push_later(&says(Role::User, "send it to 10115, not lamp-7"));
     future.push_later(&calls(
         "refund",

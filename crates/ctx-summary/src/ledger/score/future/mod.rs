@@ -1,7 +1,7 @@
-//! Measures what a session needed later, if its continuation is known: the values that later calls
-//! used and only the earlier part had, and whether the words around such a value still describe it.
-//! The measure judges the ledger's idea of context, so it does not share it: it has its own span,
-//! words and stop words.
+//! Measures whether a compaction kept what a session needed later, if the continuation of the
+//! session is known. It looks for the values that later calls used and only the earlier part
+//! contained, and for the words that describe these values. The measure judges the ledger's notion
+//! of context, so it does not share that notion: it has its own span, words and stop words.
 
 mod values;
 
@@ -18,9 +18,9 @@ use crate::ledger::json::Arguments;
 use crate::ledger::score::Hay;
 use crate::ledger::score::quotes::with_results;
 
-/// Tokens of a message in addition to its text.
+/// The number of tokens in a message in addition to its text.
 const FRAME: u64 = 4;
-/// A path is known if at least this many characters of its end are.
+/// The minimum length, in characters, of the end of a path by which the path is known.
 const SHORTEST_SUFFIX: usize = 4;
 
 /// Reads the old session, the new session, and the continuation of the old one.
@@ -28,31 +28,31 @@ const SHORTEST_SUFFIX: usize = 4;
 pub struct Future {
     given: String,
     old: String,
-    /// For each message except system messages, its tokens and where it begins.
+    /// For each message except system messages, the number of its tokens and its start in `old`.
     places: Vec<(u64, usize)>,
     old_systems: usize,
     given_tokens: u64,
     new_systems: Vec<String>,
     new: String,
     new_tokens: u64,
-    /// Later results and user messages.
+    /// The results and user messages of the continuation.
     later: String,
-    /// For each later call, its values and the length of `later` before it.
+    /// For each call of the continuation, its values and the length of `later` before the call.
     calls: Vec<(Vec<String>, usize)>,
 }
 
-/// The number of needed values that are kept.
+/// How many of the needed values a compaction kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needed {
-    /// Values that later calls used, that the old session had, and that nobody repeated.
+    /// Values that later calls used, that the old session had, and that no later message repeated.
     pub total: u64,
-    /// Values that the new session has (`A_must`).
+    /// Needed values that the new session has (`A_must`).
     pub kept: u64,
-    /// Values that still have two of the words around them (`A_ctx`).
+    /// Needed values that the new session has with two of the words around them (`A_ctx`).
     pub in_context: u64,
-    /// Needed values that do not fit into a window of the same size.
+    /// Needed values that are not in the latest messages, up to the size of the new session.
     pub far: u64,
-    /// Far values kept with the words around them (`A_ctxfar`).
+    /// Values counted in `far` that the new session has with the words around them (`A_ctxfar`).
     pub far_in_context: u64,
 }
 
@@ -92,12 +92,12 @@ impl Future {
     }
 
     /// Computes the figures. `budget` is the number of tokens in a window that replaces the new
-    /// session, system messages included. Without it, the window has as many tokens as the new
-    /// session.
+    /// session, including system messages. Without a budget, the window has as many tokens as the
+    /// new session.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
         let later = Hay::of(&self.later);
-        // System messages that were already there say nothing new.
+        // System messages that the old session also had say nothing new.
         let mut new = String::new();
         for system in self.new_systems.iter().skip(self.old_systems) {
             add(&mut new, system);
@@ -120,7 +120,8 @@ impl Future {
         needed
     }
 
-    /// Returns where the latest messages begin that fit into a window of this many tokens.
+    /// Returns the start in `old` of the latest messages that fit into a window of this many
+    /// tokens.
     fn window(&self, budget: Option<u64>) -> usize {
         let budget = budget.unwrap_or(self.new_tokens);
         let mut left = budget.saturating_sub(self.given_tokens);
@@ -135,8 +136,8 @@ impl Future {
         from
     }
 
-    /// Returns the values that a later call used, that the old session had, and that nobody had
-    /// repeated by then, in order.
+    /// Returns the values that a later call used, that the old session had, and that no message
+    /// repeated before the call, in order.
     fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, later: &Hay<'_>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
@@ -201,7 +202,7 @@ fn said<'m>(parts: &'m [Part<'_>]) -> impl Iterator<Item = &'m str> {
     })
 }
 
-/// The tokens of texts and calls, plus a flat number for the frame.
+/// The tokens of texts and calls, plus a fixed number for the frame of the message.
 fn tokens(message: &Message<'_>) -> u64 {
     let counter = Encoding::default().counter();
     let said: u64 = said(&message.parts).map(|text| counter.count(text)).sum();
@@ -213,11 +214,11 @@ fn tokens(message: &Message<'_>) -> u64 {
 
 /// The number of characters to read on each side of a value.
 const SPAN: usize = 70;
-/// The number of occurrences of a value to read.
+/// The maximum number of occurrences of a value to read.
 const MOST: usize = 12;
-/// The number of words that describe a value.
+/// The number of words that are enough to describe a value.
 const ENOUGH: usize = 2;
-/// Shorter words are articles and prepositions.
+/// The minimum length of a word. Shorter words are articles and prepositions.
 const SHORTEST: usize = 4;
 
 static LETTERS: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z]+"));
@@ -232,7 +233,7 @@ fn keeps_context(old: &str, new: &str, value: &str) -> bool {
         .any(|(before, behind)| words(before, behind).intersection(&known).count() >= enough)
 }
 
-/// Returns the text before and after each occurrence.
+/// Returns the text before and after each occurrence of a value.
 fn occurrences<'t>(text: &'t str, value: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let found = text.match_indices(value).take(MOST);
     found.map(|(at, found)| {
@@ -284,7 +285,8 @@ mod tests {
     use super::{Future, Hay, Needed, known, text, tokens};
     use crate::ledger::fixtures::{answers, calls, says};
 
-    /// A session, the rest of it after a compaction, and a later call.
+    /// The figures for a session `before`, its compacted form `after`, and a later call with a
+    /// value.
     fn needed(before: &[&str], after: &str, later: &str, budget: Option<u64>) -> Needed {
         let mut future = Future::default();
         future.push_before(&says(Role::System, "You serve the harbour of Bergen."));
@@ -314,7 +316,7 @@ mod tests {
         assert_eq!(kept.far_in_context, 1);
         let bare = needed(&before, "order_17", "order_17", Some(0));
         assert_eq!((bare.kept, bare.in_context), (1, 0));
-        // A window of that size would have contained all of it.
+        // A window of this size would contain the whole session.
         assert_eq!(needed(&before, "rest", "order_17", Some(10_000)).far, 0);
     }
 

@@ -13,11 +13,12 @@ use crate::ledger::call::is_shell;
 use crate::ledger::json::Arguments;
 use crate::ledger::score::future::is_common;
 
-/// Shorter values are too common.
+/// The minimum length of a value. Shorter values are too common.
 const SHORTEST: usize = 4;
-/// Longer arguments are texts that contain values.
+/// The maximum length of an argument that is a value. Longer arguments are texts with values in
+/// them.
 const LONGEST_VALUE: usize = 60;
-/// Arguments with more spaces are texts as well.
+/// The maximum number of spaces in an argument that is a value. An argument with more is a text.
 const MOST_BLANKS: usize = 5;
 
 /// The values that are removed from a text before its words are searched, in this order.
