@@ -3,10 +3,10 @@
 //! [`RuleSummary`] needs only the messages. [`extractive`] quotes from a ledger. [`summarize`] asks
 //! a model with a [`Template`] as the prompt and a [`transcript`](Transcript) as the input, and
 //! [`check`] compares the answer with the session. A [`Recognizer`] composes the text of every
-//! summary, and recognizes it when it is to be summarized again.
+//! summary, and recognizes the text in a later compaction.
 //!
-//! Nothing here reads the environment, prints, exits or uses the network; the caller provides the
-//! model.
+//! This crate does not read the environment, print, exit or use the network; the caller provides
+//! the model.
 
 pub mod check;
 mod earlier;
@@ -36,7 +36,7 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// Parts of the names of tools that run commands.
 const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];
 
-/// Returns true if a tool runs commands, by its name in lower case.
+/// Returns true if the name of a tool, in lower case, shows that the tool runs commands.
 pub(crate) fn is_shell(name: &str) -> bool {
     SHELLS.iter().any(|shell| name.contains(shell))
 }

@@ -11,22 +11,22 @@ use crate::language::Language;
 use crate::ledger::{Index, Ledger, Origin, Segment};
 use crate::{LISTS, is_shell};
 
-/// A value that is less likely to be needed is not worth a line.
+/// The minimum probability that a value is needed for it to be worth a line.
 const LEAST_CHANCE: f64 = 0.02;
-/// A list with fewer tokens says nothing.
+/// The minimum number of tokens for a list. A shorter list says nothing.
 const LEAST: u64 = 30;
-/// The weight of the user's own words. They come first, however likely they are to be needed, since
-/// nobody can look them up.
+/// The weight of the user's own words. They come first, however likely they are to be needed,
+/// because they cannot be looked up.
 const OWN: f64 = 1_000.0;
-/// A longer message of the user, in bytes, was probably not written for this session.
+/// The maximum length, in bytes, of a message that the user probably wrote for this session.
 const PASTED: usize = 2_000;
 
-/// The context of a list.
+/// The summary for which values are listed, and what is needed to list them.
 #[derive(Clone, Copy)]
 pub struct Answered<'a> {
-    /// The summary.
+    /// The text of the summary.
     pub text: &'a str,
-    /// Its language.
+    /// The language of the summary.
     pub language: Language,
     /// Returns the call whose results are on a line.
     pub source_of: &'a dyn Fn(u64) -> Option<&'a str>,
@@ -37,14 +37,15 @@ pub struct Answered<'a> {
 /// The limits of a list.
 #[derive(Clone, Copy)]
 pub struct ListLimit {
-    /// The lines below its heading.
+    /// The maximum number of lines below the heading.
     pub lines: usize,
-    /// The tokens, including the heading.
+    /// The maximum number of tokens, including the heading.
     pub tokens: u64,
 }
 
-/// Lists the statements of the session with values that neither the summary nor the kept messages
-/// name. Chooses the values that are most likely to be needed first; empty if none is worth it.
+/// Lists statements of the session with values that neither the summary nor the kept messages name.
+/// The values that are most likely to be needed are chosen first. Returns an empty text if no value
+/// is worth a line.
 pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {
     let counter = answered.counter;
     let heading = match answered.language {
@@ -56,7 +57,7 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
         return String::new();
     }
     let mut chooser = Chooser::new(ledger.index(), answered);
-    // Sorted by the numbers of their segments.
+    // The lines, sorted by the numbers of their segments.
     let mut lines = BTreeMap::new();
     while lines.len() < limit.lines {
         let Some((number, line)) = chooser.next(left) else { break };
@@ -70,13 +71,13 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The candidates, each with its segment number, and the values that are already said.
+/// The candidates, by the numbers of their segments, and the values that the summary already has.
 struct Chooser<'i, 'a> {
     index: &'i Index,
     answered: &'i Answered<'a>,
     chances: Vec<f64>,
     coverage: Vec<u8>,
-    /// The bytes of the user's messages, by line.
+    /// The number of bytes in the user's messages, by line.
     own: HashMap<u64, usize>,
     left: Vec<usize>,
 }
@@ -104,13 +105,13 @@ impl<'i, 'a> Chooser<'i, 'a> {
         chooser
     }
 
-    /// The numbers of the segment's values that are not said elsewhere.
+    /// The numbers of the segment's values that neither the summary nor a kept message has.
     fn values(&self, segment: &Segment) -> impl Iterator<Item = usize> {
         let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
         marks.filter(|id| self.coverage[*id] == 0)
     }
 
-    /// Returns true if one of these values is likely to be needed.
+    /// Returns true if one of the segment's values is likely to be needed.
     fn is_likely(&self, segment: &Segment) -> bool {
         let least = if self.is_own(segment) { 0.0 } else { LEAST_CHANCE };
         self.values(segment).any(|id| self.chances[id] > least)
@@ -122,7 +123,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
         segment.origin == Origin::User && bytes <= PASTED
     }
 
-    /// The sum of the probabilities of these values, weighted by speaker.
+    /// The sum of the probabilities of the segment's values, weighted by speaker.
     fn worth(&self, segment: &Segment) -> f64 {
         let ids: BTreeSet<usize> = self.values(segment).collect();
         let all: f64 = ids.into_iter().map(|id| self.chances[id]).sum();
@@ -135,7 +136,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
         all * weight
     }
 
-    /// Returns the best candidate that fits.
+    /// Returns the best candidate that fits into `room` tokens.
     fn next(&mut self, room: u64) -> Option<(usize, String)> {
         let mut best: Option<(f64, usize, String)> = None;
         for number in &self.left {
@@ -158,7 +159,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
     }
 }
 
-/// Writes a statement with its speaker. A quote of a tool has the call that it answers.
+/// Writes a statement with its speaker. A tool's output is followed by the call that it answers.
 fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String {
     let text = index.text(segment).replace('\n', " ");
     match (segment.origin, (answered.source_of)(segment.line)) {
@@ -225,8 +226,8 @@ static SOURCES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("sources"));
 /// Tools that search for lines in files.
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
-/// Returns false for a line of code, of a search, or of a command's output that is only a member of
-/// something. Such a line can be looked up, and means nothing on its own.
+/// Returns false for a line of code, a search result, or a member of an object in a command's
+/// output. Such a line can be looked up, and means nothing on its own.
 fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool {
     if segment.origin == Origin::Call {
         return !text.contains(';') && text.len() <= 120;
@@ -240,7 +241,7 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
     let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(end);
-    // The output of commands is full of members without their object.
+    // The output of commands has many members without the object to which they belong.
     let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
 }

@@ -13,39 +13,39 @@ use crate::template::{Filling, Template};
 use crate::transcript::{Record, Transcript, pack, shorten};
 use ctx_llm::{Completion, LlmError, Question};
 
-/// The model may write a fifth more than requested, because models cannot count.
+/// The usual [`Job::most_percent`]: a fifth more than requested, because models cannot count.
 pub const USUAL_PERCENT: u64 = 120;
 
-/// The material for a summary and its settings.
+/// The input for a summary, and the settings.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The prompt.
     pub template: &'a Template,
-    /// The messages.
+    /// The messages to summarize.
     pub transcript: &'a Transcript,
-    /// Summaries of the earlier part, redacted by the caller if they come from elsewhere.
+    /// Earlier summaries. The caller must redact them if they come from other tools.
     pub earlier: &'a str,
-    /// Items that a summary must contain, found by code. They are only sent if the record is
-    /// incomplete.
+    /// Items that a summary must contain, which were found without a model. They are only sent if
+    /// the record is incomplete.
     pub reminder: &'a str,
     /// The points that the user wants to emphasize.
     pub instructions: &'a str,
     /// The requested length of the summary, in tokens.
     pub target: u64,
-    /// The percentage of that length that the model may write, usually [`USUAL_PERCENT`].
+    /// The percentage of `target` that the model may write, usually [`USUAL_PERCENT`].
     pub most_percent: u64,
-    /// Input and output of the model together, in tokens.
+    /// The maximum number of tokens in the input and output of the model together.
     pub window: u64,
-    /// Counts tokens like the model, or nearly so.
+    /// Counts tokens as the model does, or nearly so.
     pub counter: &'static dyn TokenCounter,
 }
 
 /// A summary, and how it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelSummary {
-    /// The text.
+    /// The text of the summary.
     pub text: String,
-    /// The number of answers of the model that went into it.
+    /// The number of the model's answers that went into the summary.
     pub answers: u32,
     /// The number of parts into which the messages were split.
     pub parts: usize,
@@ -56,19 +56,19 @@ pub struct ModelSummary {
     pub excerpts: usize,
     /// The number of results and arguments of tools that were cut so that the record fits.
     pub cuts: usize,
-    /// True if there were too many messages, so that their middles were left out.
+    /// True if there were too many messages, so that the middles of messages were left out.
     pub thinned: bool,
 }
 
-/// The fewest tokens of the record that a question contains.
+/// The minimum number of tokens of the record in a question.
 const SMALLEST_INPUT: u64 = 200;
-/// The greatest number of parts. Each takes a model some seconds, and that many parts have millions
-/// of tokens.
+/// The maximum number of parts. Each part takes a model some seconds, and this many parts have
+/// millions of tokens.
 const MOST_PARTS: usize = 96;
-/// The first and the smallest limit on the characters of a message if there are too many messages.
+/// The first and the smallest limit on the characters in a message if there are too many messages.
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
-/// The tokens of the line that says which part a text is.
+/// The number of tokens in the line that says which part a text is.
 const LABEL: u64 = 24;
 
 /// Summarizes the messages; `ask` sends one question to the model. If the model says that an input
@@ -87,8 +87,8 @@ pub fn summarize(
     }
 }
 
-/// The tokens of the record that fit into one question. A tenth of the window stays free, because
-/// chat templates add tokens and tokenizers differ.
+/// The number of tokens of the record that fit into one question. A tenth of the window stays free,
+/// because chat templates add tokens and tokenizers differ.
 fn room(job: &Job<'_>) -> u64 {
     let (system, message) = fill(job, job.target, "", "-");
     let prompt = job.counter.count(&system) + job.counter.count(&message);
@@ -134,19 +134,20 @@ impl Run<'_, '_> {
         self.last("", texts.first().map_or("", String::as_str))
     }
 
-    /// Returns the record if it fits into the remaining space; `None` if that is too little.
+    /// Returns the record if it fits into a question with `known`; `None` if there is too little
+    /// space.
     fn within(&self, known: &str) -> Option<Record> {
         let Job { transcript, counter, .. } = *self.job;
         let room = self.room.checked_sub(counter.count(known))?;
         transcript.within(room, counter)
     }
 
-    /// The earlier summary and the reminder.
+    /// The earlier summary and the reminder, which precede the record.
     fn known(&self) -> String {
         [self.job.earlier.trim(), self.job.reminder.trim()].join("\n\n").trim().to_owned()
     }
 
-    /// Packs all messages into parts. The earlier summary precedes them.
+    /// Packs the earlier summary and all messages into parts.
     fn parts(&mut self) -> Vec<String> {
         let mut pieces = Vec::new();
         let known = self.known();
@@ -307,7 +308,7 @@ mod tests {
         (outcome, log)
     }
 
-    /// The outcome with a model that follows its instructions, and the number of requests.
+    /// The outcome with this model, and the number of requests.
     fn with(
         transcript: &Transcript,
         earlier: &str,

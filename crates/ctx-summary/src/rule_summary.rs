@@ -1,4 +1,4 @@
-//! The rule summary: it counts and quotes, without a model and without guesses.
+//! The rule summary, which counts and quotes without a model and without guesses.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
@@ -11,12 +11,12 @@ use crate::earlier::RULE_HEADING;
 use crate::ledger::own_words;
 use ctx_text::{bisected, first_chars, one_line};
 
-/// The topics are the beginnings of this many last user messages, …
+/// The maximum number of topics. A topic is the beginning of one of the last user messages.
 const TOPICS: usize = 3;
-/// … in this many characters each.
+/// The maximum length of a topic, in characters.
 const TOPIC_CHARS: usize = 50;
-/// The number of characters of a message that are read for a topic. They are enough that no secret
-/// is cut in two before it is recognized.
+/// The number of characters that are read from a message for its topic. They are so many that no
+/// secret is cut in two before it is recognized.
 const TOPIC_SOURCE_CHARS: usize = 2_000;
 
 const HEADING: &str = "## 会话摘要 / Session summary";
@@ -63,7 +63,7 @@ impl RuleSummary {
 
     /// Adds a summary of earlier messages, as [`crate::Recognizer`] finds it.
     pub fn push_earlier(&mut self, text: &str) {
-        // Its writer may not have redacted it.
+        // The writer of the summary may not have redacted it.
         let text = &self.clean(text);
         let Some(own) = OwnSummary::parse(text) else {
             self.carried.add_text(text);
@@ -88,14 +88,14 @@ impl RuleSummary {
         clean.into_owned()
     }
 
-    /// Writes the summary. With a limit in tokens it is shortened to fit: first the lines of
-    /// earlier summaries go, the oldest first, and a line reports it; then tools, then topics. The
-    /// counts always stay.
+    /// Writes the summary. If there is a limit in tokens, the summary is shortened until it fits.
+    /// First it loses the lines of earlier summaries, the oldest first, and a line reports that;
+    /// then tools, and then topics. The counts always stay.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
         let Some(limit) = limit else { return self.write(cut) };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
-        // Each stage cuts no more than necessary, but everything if that is not enough.
+        // Each stage cuts as little as necessary, or everything if the text is still too long.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
                 let mut cut = cut;
@@ -144,7 +144,7 @@ impl RuleSummary {
         self.topics.push_back(topic);
     }
 
-    /// Turns topics from before the end of an earlier summary into one of its lines.
+    /// Moves topics that precede the end of an earlier summary into a line of the carried section.
     fn retire_topics(&mut self) {
         if !self.topics.is_empty() {
             let topics = Vec::from(std::mem::take(&mut self.topics)).join("; ");
@@ -179,8 +179,8 @@ impl RuleSummary {
     }
 }
 
-/// The number of carried lines, of tools and of topics to leave out. The oldest lines and topics
-/// and the last tools go first.
+/// The number of carried lines, of tools and of topics to leave out. The oldest lines, the oldest
+/// topics and the last tools are left out first.
 type Cut = [usize; 3];
 
 /// Lines of earlier summaries, the oldest first.
@@ -211,7 +211,7 @@ impl Carried {
         }
     }
 
-    /// Adds a single line. Lines of topics are grouped.
+    /// Adds a single line. Lines with topics follow each other without a blank line.
     fn add_line(&mut self, line: &str) {
         let is_topics = |line: &String| line.starts_with(EARLIER_TOPICS);
         if !self.lines.is_empty() && !self.lines.last().is_some_and(is_topics) {
@@ -224,7 +224,7 @@ impl Carried {
         self.lines.is_empty() && self.left_out == 0
     }
 
-    /// Writes the lines without the `skip` oldest.
+    /// Writes the lines without the `skip` oldest ones.
     fn write(&self, skip: usize) -> String {
         let count = |lines: &[String]| lines.iter().filter(|line| !line.is_empty()).count() as u64;
         let (gone, kept) = self.lines.split_at(skip);
@@ -250,12 +250,13 @@ struct OwnSummary<'t> {
     tool_calls: u64,
     topics: Option<&'t str>,
     tools: Vec<&'t str>,
-    /// Its section of earlier summaries.
+    /// The section of earlier summaries in this summary.
     carried: &'t str,
 }
 
 impl<'t> OwnSummary<'t> {
-    /// Returns `None` unless every line before the carried section has the form of our own lines.
+    /// Parses a rule summary. Returns `None` unless every line before the carried section has the
+    /// form of our own lines.
     fn parse(text: &'t str) -> Option<Self> {
         let (first, rest) = text.trim_start().split_once('\n')?;
         if first != HEADING && first != RULE_HEADING {

@@ -13,7 +13,7 @@ pub struct Filling<'a> {
     pub instructions: &'a str,
     /// The summary of earlier messages.
     pub earlier: &'a str,
-    /// The messages.
+    /// The messages to summarize, as text.
     pub transcript: &'a str,
 }
 
@@ -36,10 +36,10 @@ pub struct Template {
 /// The reason why a text is not a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The template would not send the messages.
+    /// The template does not contain the messages.
     #[error("the template has no {{{{transcript}}}}")]
     NoTranscript,
-    /// An unknown placeholder, probably a typing error.
+    /// The template has an unknown placeholder, probably a typing error.
     #[error("the template has an unknown placeholder {{{{{0}}}}}")]
     Unknown(String),
 }
@@ -56,7 +56,7 @@ const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
 const SMALL: &str = include_str!("../../../prompts/small.md");
 const SMALL_CHINESE: &str = include_str!("../../../prompts/small.zh.md");
 const SMALL_TARGET: u64 = 250;
-/// The sentence about its headings, and its replacement for users of other languages.
+/// The words about headings in the default template, and their replacement for other languages.
 const HEADINGS_STAY: &str = "the headings stay as they are";
 const HEADINGS_CHANGE: &str = "translate the headings into that language, too";
 /// The sentence about empty sections, and its replacement for policies that want all sections.
@@ -83,8 +83,8 @@ impl Template {
         text.parse().ok()
     }
 
-    /// Returns the default template for short summaries in this language; `None` if the usual one
-    /// fits.
+    /// Returns the default template for short summaries in this language; `None` if a summary of
+    /// `target` tokens is long enough for the usual template.
     pub fn small_in(language: Language, target: u64) -> Option<Self> {
         let text = match language {
             Language::Chinese => SMALL_CHINESE,
@@ -93,7 +93,7 @@ impl Template {
         (target < SMALL_TARGET).then(|| text.parse().ok())?
     }
 
-    /// Returns the default template for a user of this language, with headings in it.
+    /// Returns the default template for a user of this language, with headings in that language.
     pub fn default_in(language: Language) -> Option<Self> {
         match language {
             Language::English => Self::by_name(Self::DEFAULT),
@@ -118,13 +118,14 @@ impl Template {
         self
     }
 
-    /// The default length of its summary, in tokens.
+    /// The default length of a summary from this template, in tokens.
     pub fn target(&self) -> Option<u64> {
         self.target
     }
 
-    /// The required headings of a summary, without `## `: those of the system prompt, or of the
-    /// message if there is no system prompt, except the heading above the messages themselves.
+    /// The headings that a summary must have, without `## `. They are the headings in the system
+    /// prompt, or in the message if there is no system prompt, except the heading above the
+    /// messages themselves.
     pub fn headings(&self) -> Vec<String> {
         if self.translates {
             return Vec::new();
@@ -147,7 +148,7 @@ impl Template {
         format!("{system}\n{message}")
     }
 
-    /// Returns the system prompt and the message.
+    /// Returns the system prompt and the message with all placeholders filled.
     pub fn fill(&self, filling: &Filling<'_>) -> (String, String) {
         (fill(&self.system, filling), fill(&self.message, filling))
     }
@@ -177,7 +178,7 @@ impl FromStr for Template {
     }
 }
 
-/// Splits the length in the first line from the rest.
+/// Splits the length in the first line from the rest of a template.
 fn target_of(text: &str) -> (Option<u64>, &str) {
     let said = || {
         let (line, rest) = text.split_once('\n')?;
@@ -217,7 +218,7 @@ fn fill(text: &str, filling: &Filling<'_>) -> String {
     replace(&kept.join("\n\n"), filling)
 }
 
-/// Values are inserted without being read, so placeholders in them stay.
+/// Replaces the placeholders in a text. Values are not searched, so placeholders in them stay.
 fn replace(text: &str, filling: &Filling<'_>) -> String {
     let mut pieces = text.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
 //! Decides which texts of tools to cut, and by how much, if a record does not fit. It considers
-//! their worth and not only their length.
+//! what the texts are worth, and not only their length.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,14 +12,14 @@ use super::noise::cut;
 use super::{Record, Spoken, ToolText, Transcript, whole, written};
 use crate::{LISTS, is_shell};
 
-/// A text with fewer characters is an outcome and is never cut.
+/// The maximum length, in characters, of a text that counts as an outcome and is never cut.
 const SHORT: usize = 600;
-/// The fewest characters to which a text of the usual worth is cut. With fewer, it is better to ask
-/// more questions.
+/// The minimum number of characters to which a text of the usual worth is cut. Instead of cutting
+/// it further, it is better to ask more questions.
 const LEAST: usize = 1_000;
-/// The tokens of the note that something was left out.
+/// The number of tokens in the note that text was left out.
 const MARK: u64 = 12;
-/// Tokens of the blank line between pieces.
+/// The number of tokens in the blank line between pieces.
 const BETWEEN: u64 = 2;
 
 /// The usual worth of a text.
@@ -45,7 +45,7 @@ struct Bulk {
 static SHOWING: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing tools"));
 static COMMANDS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing commands"));
 
-/// Returns true if a call shows existing content. `digest` is the tool and its target.
+/// Returns true if a call shows existing content. `digest` is the tool and its main argument.
 pub(super) fn shows(name: &str, digest: &str) -> bool {
     let name = name.to_lowercase();
     if !is_shell(&name) {
@@ -155,7 +155,7 @@ impl Bulk {
     }
 }
 
-/// Names that people and the model used, with their last positions.
+/// Names that people and the model used, each with the last piece that has it.
 type Later<'s> = HashMap<&'s str, usize>;
 
 fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
@@ -183,7 +183,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns true if a name is used after a piece.
+/// Returns true if a name is used after the piece at `at`.
 fn is_used(name: &str, later: &Later<'_>, at: usize) -> bool {
     later.get(name).is_some_and(|last| *last > at)
 }

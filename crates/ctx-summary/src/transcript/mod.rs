@@ -1,5 +1,5 @@
-//! Writes messages as plain text for a model that summarizes them: whole, as far as its window
-//! allows.
+//! Writes messages as plain text for a model that summarizes them. They are cut only if they exceed
+//! the model's window.
 
 mod bulk;
 mod noise;
@@ -19,25 +19,25 @@ use noise::without_noise;
 
 pub(crate) use pack::{pack, shorten};
 
-/// The messages to summarize as text, one piece each, without secrets and without what only
+/// The messages to summarize as text, one piece each, without secrets and without content that only
 /// machines read. Reasoning and media are left out.
 ///
-/// Arguments and results are kept whole up to some megabytes, so the memory is bounded by what
-/// people and the model said.
+/// Arguments and results are kept whole up to some megabytes, so the memory only grows with the
+/// text that people and the model wrote.
 #[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
     /// The number of redacted secrets.
     pub redacted: usize,
     languages: Languages,
-    /// Texts of kept messages since the last message to summarize.
+    /// The texts of kept messages since the last message to summarize, with their labels.
     kept: Vec<(String, String)>,
     calls: HashMap<String, Made>,
     /// For each line with results, the call that they answer.
     sources: HashMap<u64, String>,
-    /// The position of a result's text, by its hash.
+    /// The position of each result's text, by the hash of the text.
     results: HashMap<u64, (usize, usize)>,
-    /// The bytes of the tool texts.
+    /// The number of bytes in the tool texts.
     held: usize,
     /// If set, tool texts are cut to [`SHORT`] instead of [`LONGEST`] characters.
     is_full: bool,
@@ -62,34 +62,35 @@ enum ToolText {
     Result,
 }
 
-/// The facts about a call that its result needs.
+/// The facts about a call that are needed to add its result.
 #[derive(Debug)]
 struct Made {
     digest: String,
     shows: bool,
 }
 
-/// The most characters of a tool result or of a call's arguments that are kept, …
+/// The maximum number of characters in a tool text while all tool texts have at most [`HELD`]
+/// bytes.
 const LONGEST: usize = 400_000;
-/// … unless all of them take more bytes than this; …
+/// The maximum number of bytes in all tool texts before each is cut to [`SHORT`] characters.
 const HELD: usize = 16 << 20;
-/// … then each keeps this many.
+/// The maximum number of characters in a tool text after all tool texts exceeded [`HELD`] bytes.
 const SHORT: usize = 2_000;
-/// A shorter text, in bytes, may be repeated.
+/// The minimum length, in bytes, of a text that is not sent twice.
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
-/// The record as a question has it.
+/// The record in the form in which it is sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) pieces: Vec<String>,
-    /// The number of tool texts that are cut.
+    /// The number of tool texts that were cut.
     pub(crate) cuts: usize,
 }
 
 impl Transcript {
-    /// Adds a kept message. If it is between messages to summarize, its texts are part of the
-    /// record, since the others would be unclear without it.
+    /// Adds a kept message. If it is between messages to summarize, its texts become part of the
+    /// record, because the messages around it would be unclear without them.
     pub fn push_kept(&mut self, message: &Message<'_>) {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;
@@ -102,7 +103,7 @@ impl Transcript {
         }
     }
 
-    /// Adds the next message. `line` is the line of its record.
+    /// Adds the next message to summarize, whose record is on line `line`.
     pub fn push(&mut self, line: u64, message: &Message<'_>) {
         for (label, text) in std::mem::take(&mut self.kept) {
             self.piece(|it| it.add(&label, &text));
@@ -120,12 +121,12 @@ impl Transcript {
         }
     }
 
-    /// Returns true if it has no text.
+    /// Returns true if the transcript has no text.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// The language of the user's messages.
+    /// The language of most of the user's messages.
     pub fn language(&self) -> Language {
         self.languages.most()
     }
@@ -135,13 +136,13 @@ impl Transcript {
         self.sources.get(&line).map(String::as_str)
     }
 
-    /// The tokens of the uncut text.
+    /// The number of tokens in the uncut text.
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
         let pieces = self.pieces.iter();
         pieces.map(|piece| counter.count(&written(piece, whole))).sum()
     }
 
-    /// Adds a piece with everything that `add` says, if it says anything.
+    /// Adds a piece with the parts that `add` adds, unless there are none.
     fn piece(&mut self, add: impl FnOnce(&mut Self)) {
         self.pieces.push(Vec::new());
         add(self);
@@ -236,7 +237,7 @@ impl Transcript {
     }
 }
 
-/// Writes a message with the result of `text` for each of its texts.
+/// Writes a message. `text` returns the form in which each text of the message is written.
 fn written<'s>(
     piece: &'s [Spoken],
     mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,

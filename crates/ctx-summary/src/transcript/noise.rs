@@ -1,4 +1,4 @@
-//! Removes what only machines read: colours, progress bars, reminders of an agent's program, data.
+//! Removes content for machines: colours, progress bars, reminders of an agent's program, data.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,11 +15,11 @@ use ctx_text::{edited, regex};
 static CONTROL: LazyLock<Regex> =
     LazyLock::new(|| regex("\u{1b}(?:\\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])"));
 static ADDED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("added by programs")));
-/// Matches base64 and similar data, since no word is that long.
+/// Matches base64 and similar data, because no word is that long.
 static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"));
-/// The number of characters at the beginning of data that stay, because they show what it is.
+/// The number of characters to keep from the beginning of data, because they show what it is.
 const BEGINNING: usize = 40;
-/// A line that occurs more often in a row is kept once.
+/// The maximum number of equal lines in a row. If there are more, only the first is kept.
 const SAME: usize = 3;
 
 /// Returns the text without noise.
@@ -77,12 +77,14 @@ fn each_line_once(text: &str) -> String {
     clean
 }
 
-/// The percentage of characters for the beginning; the end gets the rest.
+/// The percentages of the characters for the beginning and the end of a text that is cut. The lines
+/// in between that say the most get the rest.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
 static OUTCOME: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("outcome")));
 
-/// Cuts a text to about `limit` characters. `is_told` says whether a line was mentioned elsewhere.
+/// Cuts a text to about `limit` characters. `is_told` says whether later text uses a name in a
+/// line.
 pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let lengths: Vec<usize> = lines.iter().map(|line| line.chars().count() + 1).collect();
@@ -114,7 +116,7 @@ pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> S
     render(&lines, &kept)
 }
 
-/// Counts the first lines that together have this many characters.
+/// Counts the first lines that together have at most `limit` characters.
 fn first<'l>(lengths: impl Iterator<Item = &'l usize>, limit: usize) -> usize {
     let mut all = 0;
     let fits = |length: &&usize| {

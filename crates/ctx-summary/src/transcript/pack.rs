@@ -1,10 +1,10 @@
-//! Texts cut in the middle, and texts packed for questions.
+//! Cuts texts in the middle, and packs texts into questions.
 
 use ctx_tokens::TokenCounter;
 
 use ctx_text::{first_chars, last_chars};
 
-/// Keeps the beginning and the end of a text that is too long, because errors are at the end.
+/// Keeps the beginning and the end of a text that is too long, because errors are often at the end.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
@@ -37,7 +37,7 @@ pub(crate) fn pack(pieces: &[String], limit: u64, counter: &dyn TokenCounter) ->
     packed
 }
 
-/// Halves the text until every part fits.
+/// Halves a text until every part fits.
 fn split<'t>(text: &'t str, limit: u64, counter: &dyn TokenCounter) -> Vec<&'t str> {
     if text.len() < 2 || counter.count_up_to(text, limit.saturating_sub(2)).is_some() {
         return vec![text];

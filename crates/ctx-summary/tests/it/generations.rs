@@ -16,7 +16,7 @@ fn push(ledger: &mut Ledger, line: u64, record: &serde_json::Value) {
     ledger.push(line, &message, Zone::Old);
 }
 
-/// What happens in one round: a request, a rule, a decision, an error, a file.
+/// Adds the messages of one round: a request, a rule, a decision, an error, a file.
 fn round(ledger: &mut Ledger, round: usize) {
     let line = 10 * round as u64;
     push(
@@ -57,7 +57,8 @@ fn left_out(summary: &str, kind: ItemKind) -> usize {
 /// The current items of a kind, and the number of them that the summary has.
 fn told(ledger: &Ledger, summary: &str, kind: ItemKind) -> (usize, usize) {
     let items = ledger.items().iter().filter(|item| item.kind == kind && item.holds());
-    // The story has the call without the name of its item, and its outcome below it.
+    // The story has a call without the tool's name, which begins the item, and the outcome below
+    // it.
     let words: Vec<&str> = summary.split_whitespace().collect();
     let summary = words.join(" ");
     let texts: Vec<&str> = items.map(|item| item.text.as_str()).collect();
@@ -109,7 +110,7 @@ fn with_room_the_tenth_summary_has_all_of_the_first() {
 fn without_room_what_is_left_out_is_counted() {
     let summaries = generations(10, 1_000);
     assert!(summaries[9].contains("⟦left out: "), "{}", summaries[9]);
-    // The request that says what the session is about, and the latest one.
+    // The request that says what the session is about, and the latest one, are never left out.
     assert!(summaries[9].contains("order_0 to the form"), "{}", summaries[9]);
     assert!(summaries[9].contains("order_9 to the form"), "{}", summaries[9]);
 }
