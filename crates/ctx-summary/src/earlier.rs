@@ -10,11 +10,11 @@ use crate::language::{Language, Languages};
 /// A line in every summary, in the summary's language. It keeps the next model from taking a
 /// request in the summary for a new one.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
-/// The same line in Chinese. Rule summaries and older summaries are in both languages. They have
-/// both lines in one, which begins with the Chinese text.
+/// The record line in Chinese. Rule summaries and older summaries are in both languages: their
+/// record line has the Chinese text and then the English text.
 const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的请求。";
 
-/// The heading of the extractive summary, which says the same as the line in fewer tokens.
+/// The heading of the extractive summary, which says the same as the record line in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
 /// The beginning of the rule summary's heading. The heading stays when a summary is read back,

@@ -31,7 +31,7 @@ pub(super) fn invented(
     found
 }
 
-/// The record and a line are in the same language if the record has this percentage of its words.
+/// The percentage of a line's words that the record must have for both to be in the same language.
 const SAME_LANGUAGE: usize = 60;
 
 /// Returns true if the capital of a word shows that it is a name, because the word is not at the

@@ -1,7 +1,7 @@
 //! The words of a record in order, so that quotes can be looked up.
 //!
-//! Only words count, so line ends, escapes, quotation marks, Markdown and comment signs between them
-//! make no difference. Each Chinese character is a word.
+//! Only words count, so line ends, escapes, quotation marks, Markdown and comment signs between
+//! words make no difference. Each Chinese character is a word.
 
 use std::collections::HashMap;
 
@@ -152,7 +152,7 @@ impl Places {
         self.is_full || self.last.contains_key(&word)
     }
 
-    /// Returns true if sequences of words occur near one another, each without other words in it.
+    /// Returns true if sequences of words occur near one another, each as one run of words.
     pub(super) fn are_near(&self, rows: &[Vec<u64>]) -> bool {
         if self.is_full || self.before.len() >= MOST_PLACES {
             return true;

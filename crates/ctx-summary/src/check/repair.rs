@@ -16,7 +16,7 @@ use super::words::{pieces, words};
 use super::{Check, identifiers, names, says_something};
 
 impl Check<'_> {
-    /// Returns the repaired line; `None` if nothing is left of it.
+    /// Returns the repaired line; `None` if nothing of the line is left.
     pub(super) fn repaired_line(&mut self, line: &str, area: Area) -> Option<String> {
         let mut text = self.without_commands(line, area)?;
         let line = text.clone();
@@ -86,7 +86,7 @@ fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
     quoted.iter().any(|(span, _)| span.contains(&at))
 }
 
-/// Returns the range between the marks of a quote.
+/// Returns the range between the quotation marks of a quote.
 fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     let mut chars = line[span.clone()].chars();
     let mut mark = || chars.next().map_or(0, char::len_utf8);

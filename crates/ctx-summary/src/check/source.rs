@@ -28,7 +28,7 @@ pub struct Source {
     users_bytes: usize,
     /// Words that people and the model wrote, without the words of tools.
     said: HashedSet,
-    /// Pairs of these words that are adjacent or have one word between them.
+    /// Pairs of words that people and the model wrote, adjacent or with one word between them.
     neighbours: HashedSet,
     /// The number of Chinese characters, and of words in other languages, that people and the model
     /// wrote.

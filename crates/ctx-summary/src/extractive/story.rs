@@ -12,7 +12,8 @@ use crate::ledger::{Index, Origin, Segment};
 
 /// The part of a segment's worth that does not depend on its new words.
 const ALONE: f64 = 0.1;
-/// The same part for a request. It is large, so that a request is shown whole if it fits.
+/// The part of a request's worth that does not depend on its new words. It is large, so that a
+/// request is shown whole if it fits.
 const ALONE_ASKED: f64 = 0.6;
 /// If the user's words take more than [`ASKED_SHARE`] percent of the story, the later words of a
 /// request get the factor [`CROWDED`]: a long request mostly names things that have since been
@@ -81,7 +82,7 @@ impl Judge for Teller<'_> {
     }
 }
 
-/// The share of its worth that a word keeps when the story has it not at all, once, or more often.
+/// The share of its worth that a word keeps if no, one, or more than one line of the story has it.
 const AGAIN: [f64; 3] = [1.0, 0.25, 0.08];
 /// The factor for a word that occurs in a statement and not only in results.
 const SAID: f64 = 1.6;

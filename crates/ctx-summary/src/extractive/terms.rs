@@ -1,4 +1,4 @@
-//! The words of statements, to measure what a statement says that no chosen statement says.
+//! The words of statements, which measure how much of a statement no chosen statement says.
 
 use std::collections::{HashMap, HashSet};
 

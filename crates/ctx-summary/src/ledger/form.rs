@@ -9,17 +9,17 @@ use crate::ledger::{Item, ItemKind, Origin, SegmentKind, State};
 /// The speaker of a line in a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
-    /// The user.
+    /// The user speaks.
     User,
-    /// The model.
+    /// The model speaks.
     Agent,
-    /// The model, as an earlier summary quotes it.
+    /// The model speaks, as an earlier summary quotes it.
     Earlier,
-    /// A call by the model.
+    /// The model calls a tool.
     Call,
-    /// A line of a long argument of the call above it.
+    /// The line belongs to a long argument of the call above it.
     Part,
-    /// A tool, or a text that the user or the model quotes.
+    /// The line is from the output of a tool, or from a text that the user or the model quotes.
     Quote,
 }
 

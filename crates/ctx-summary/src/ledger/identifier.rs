@@ -225,8 +225,8 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
     }
 }
 
-/// Reports a run without a slash: as a file name, or else the words in it. `of_run` are its
-/// classes.
+/// Reports a run without a slash: as a file name, or else the words in it. `of_run` is the union of
+/// the classes of its bytes.
 fn simple(
     bytes: &[u8],
     range: Range<usize>,

@@ -243,8 +243,8 @@ impl Index {
         &self.segments
     }
 
-    /// Calls `of` for the first half of the segments and for the second, on two threads if there are
-    /// many, and returns both results.
+    /// Calls `of` for the first half of the segments and for the second, on two threads if there
+    /// are many, and returns both results.
     pub(crate) fn in_halves<T: Send>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> [T; 2] {
         let count = self.segments.len();
         let second = || of(count / 2..count);
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(index.text(segment), "订单 W8123 已发货");
         assert_eq!(index.marks(segment).len(), 1);
         assert_eq!(index.arena.len(), "订单 W8123 已发货".len());
-        // The identifier was seen again, though.
+        // The line of the identifier is that of the second message.
         assert_eq!(index.identifiers()[0].line, 7);
     }
 

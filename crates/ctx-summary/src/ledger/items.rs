@@ -40,7 +40,7 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// Adds an item that a text states, perhaps an earlier summary. If `takes_back` is set, the
+    /// Adds an item that a text, perhaps an earlier summary, states. If `takes_back` is set, the
     /// item supersedes earlier decisions on the same subject.
     pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
         if takes_back {
@@ -194,8 +194,8 @@ impl Items {
         self.places = (self.list.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
-        // The positions of errors have changed, so an error whose repair follows stays listed. This
-        // is rare.
+        // The items have new positions, so an error that is repaired later is not marked as
+        // repaired. This is rare.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -414,7 +414,7 @@ mod tests {
         let mut items = Items::default();
         items.add(item(ItemKind::Ask, "of another kind", 0));
         for number in 0..MOST {
-            // The last hundred are done.
+            // The last hundred items are done.
             let state = if number >= MOST - 100 { State::Done } else { State::Current };
             items.add(Item { state, ..item(ItemKind::Open, &format!("task {number}"), 1) });
         }
@@ -447,7 +447,7 @@ mod tests {
         assert!(!supersedes("Let's use tabs instead of spaces.", earlier));
     }
 
-    /// Chinese has no spaces between words, and two scripts.
+    /// Chinese has no spaces between words, and two scripts: simplified and traditional characters.
     #[test]
     fn a_decision_in_chinese_takes_back_what_is_about_the_same() {
         let earlier = "我们决定用SQLite存候补名单。";
@@ -472,7 +472,7 @@ mod item_tests {
 
     #[test]
     fn all_kinds_stand_in_their_order_and_have_words_of_their_own() {
-        // Counts by kind are arrays that the kind indexes.
+        // Counts by kind are stored in arrays, with the kind as the index.
         for (place, kind) in ItemKind::ALL.iter().copied().enumerate() {
             assert_eq!(kind as usize, place);
         }

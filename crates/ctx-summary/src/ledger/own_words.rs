@@ -18,7 +18,7 @@ const HANDED_ON: &str = "[…]";
 const LEAST_WORDS: usize = 5;
 /// The minimum length of a quotation in Chinese, in characters.
 const LEAST_CHINESE: usize = 10;
-/// The maximum length of a quotation, in bytes. The opening mark of a longer text was never closed.
+/// The maximum length of a quotation, in bytes. If it is longer, its opening mark was never closed.
 const MOST_BYTES: usize = 1_000;
 
 /// Consecutive lines of the same origin.

@@ -189,7 +189,7 @@ mod tests {
         let of = |length, crowd| chance(Shape::Path, length, &[(5, &[Origin::Result], crowd)]);
         assert!(of(8, 2) > of(40, 2));
         assert!(of(8, 2) > of(8, 200));
-        // The smallest crowd counts.
+        // The message with the fewest identifiers counts.
         let seen: [(u32, &[Origin], usize); 2] =
             [(5, &[Origin::Result], 200), (6, &[Origin::Result], 2)];
         let turned = [seen[1], seen[0]].map(|(_, by, crowd)| (5, by, crowd));

@@ -29,7 +29,7 @@ const NEEDED: f64 = 0.6;
 const MOST_NEEDED: usize = 4;
 /// The share of its worth that an offer keeps if the user chose one of its options.
 const OFFERED: f64 = 0.5;
-/// The number of words that a choice must share with the offer.
+/// The minimum number of words that a choice must share with the offer.
 const LEAST_SHARED: usize = 2;
 /// The length of a message's label, in tokens.
 const PER_MESSAGE: u64 = 2;
@@ -88,7 +88,8 @@ impl<'t> Chooser<'t> {
     }
 
     /// Adds the answer to each question of the chain, because a question is only half of an
-    /// exchange. The answer is in the next message: its best statement, or else a choice from it.
+    /// exchange. The answer is the user's choice from the options of the next message, or else the
+    /// best statement of the next message.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];
@@ -326,7 +327,7 @@ mod needs_tests {
             [None, Some(0), None]
         );
         assert_eq!(of(&["我买了一条船。它是蓝色的。"]), [None, Some(0)]);
-        // Nothing precedes it.
+        // No statement precedes this one.
         assert_eq!(of(&["It is blue."]), [None]);
     }
 

@@ -102,7 +102,8 @@ fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     worth * of_help(talk, statement)
 }
 
-/// The factor for a statement of a speaker without a name, in a dialogue where one helps the other.
+/// The factor for a statement of a speaker without a name, in a dialogue in which one speaker helps
+/// the other.
 fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     let said = &talk.said[statement.said];
     let text = statement.text;
@@ -160,8 +161,7 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| pattern("times"));
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| pattern("numbers"));
 static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
 
-/// The share of its worth that a word keeps when the summary already has it not at all, once, or
-/// more often.
+/// The share of its worth that a word keeps if none, one, or more of the chosen statements have it.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
 impl Words {

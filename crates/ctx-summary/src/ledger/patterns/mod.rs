@@ -274,7 +274,7 @@ pub struct Pattern {
     hints: Vec<&'static str>,
     says: Matcher,
     not: Matcher,
-    /// The regex of `not` again, in a form that can blank out its matches.
+    /// The regex of `not`, compiled in a form that can replace its matches.
     look_alikes: OnceLock<LazyRegex>,
     is_users: bool,
     #[cfg(test)]
@@ -299,7 +299,7 @@ struct Table {
 type PatternSet = u64;
 
 impl Table {
-    /// The tables `named` and `kept` of a file.
+    /// Reads the tables `named` and `kept` of a file.
     fn read(file: &'static str) -> [Self; 2] {
         let mut tables = [Self::default(), Self::default()];
         let mut table = &mut tables[0];
@@ -364,7 +364,7 @@ impl Pattern {
         if self.not.pattern().is_empty() || !self.not.is_match(sentence) {
             return true;
         }
-        // "不确定用什么，但决定先做 A" is still a decision, but "不确定" without more is not.
+        // "不确定用什么，但决定先做 A" is still a decision, but "不确定" alone is not.
         let look_alikes = self.look_alikes.get_or_init(|| LazyRegex::ascii(self.not.pattern()));
         self.says.is_match(&look_alikes.replace_all(sentence, "\u{1}"))
     }

@@ -41,7 +41,7 @@ pub struct Scorer {
 
 /// The sign that ends a truncated text.
 const CUT: char = '…';
-/// The maximum length, in bytes, of a text that is whole if it has no such sign.
+/// The maximum length, in bytes, of a text that is complete if it does not end with [`CUT`].
 const MAY_BE_CUT: usize = 100;
 
 impl Scorer {
