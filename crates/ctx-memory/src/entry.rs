@@ -38,7 +38,7 @@ pub struct MemoryItem {
     /// The UTC day of the message, if its record has a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<NaiveDate>,
-    /// The line of the later decision in the same session that supersedes this one.
+    /// The line of the later decision in the same session that supersedes this item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_back: Option<u64>,
 }

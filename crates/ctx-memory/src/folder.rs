@@ -42,7 +42,7 @@ pub struct MergeCounts {
 pub struct MergeError {
     /// The cause of the failure.
     pub source: StoreError,
-    /// Whether other files were merged before the failure.
+    /// True if other files were merged before the failure.
     pub is_partial: bool,
 }
 

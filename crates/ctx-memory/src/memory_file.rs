@@ -58,8 +58,8 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     taken_back
 }
 
-/// Whether an item decides again for a superseded entry, either in a third session or later in the
-/// session that superseded the entry.
+/// Returns true if an item decides again for a superseded entry, either in a third session or later
+/// in the session that superseded the entry.
 fn decides_again(item: &MemoryItem, entry: &Entry<'_>) -> bool {
     let is_later = |by: &Citation| item.session != by.session || item.line > by.line;
     item.session != entry.citation.session && entry.taken_back.as_ref().is_none_or(is_later)
@@ -92,7 +92,7 @@ pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec
         if !text.ends_with('\n') {
             appended.push_str(line_end);
         }
-        // Only after a list entry can a new entry follow without a blank line.
+        // A new entry may follow without a blank line only after a list entry.
         if !last.trim().is_empty() && !without_marker(last.trim_start()).0 {
             appended.push_str(line_end);
         }

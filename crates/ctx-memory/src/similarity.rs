@@ -68,18 +68,18 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a letter belongs to a script that is written without blanks.
+/// Returns true if a letter belongs to a script that is written without blanks.
 pub(crate) fn is_wide(c: char) -> bool {
     c.is_alphabetic() && u32::from(c) >= 0x2e80
 }
 
-/// Whether a word is a name or a number, judged by its characters.
+/// Returns true if a word is a name or a number, judged by its characters.
 pub(crate) fn is_name(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit() || "_/\\.@:=".contains(c))
         || word.chars().skip(1).any(char::is_uppercase)
 }
 
-/// Whether a [`plain`] word carries no meaning of its own.
+/// Returns true if a [`plain`] word carries no meaning of its own.
 pub(crate) fn is_filler(word: &str) -> bool {
     FILLERS.split(' ').any(|filler| filler == word)
 }

@@ -37,7 +37,7 @@ pub(super) struct Choice {
     abandoned: Vec<Terms>,
     kept: Terms,
     /// The terms that say what the statement is about, if it abandons something without naming it.
-    /// In a statement with "switch to", only the terms after these words.
+    /// If the statement has "switch to", only the terms after these words count.
     about: Option<Terms>,
 }
 
@@ -77,12 +77,12 @@ impl Choice {
         self.about.is_some() || self.names_abandoned()
     }
 
-    /// Whether the statement names what it abandons.
+    /// Returns true if the statement names what it abandons.
     pub(super) fn names_abandoned(&self) -> bool {
         !self.abandoned.is_empty()
     }
 
-    /// Whether this statement supersedes the `earlier` one.
+    /// Returns true if this statement supersedes the `earlier` one.
     pub(super) fn supersedes(&self, earlier: &Self) -> bool {
         let (old, new) = (&earlier.kept.all, &self.kept.all);
         if self.abandoned.iter().any(|terms| self.is_for(earlier, terms)) {
@@ -95,7 +95,7 @@ impl Choice {
         about > 0 && about * 2 >= old.len() && !says_the_same
     }
 
-    /// Whether an earlier statement decides for what this one abandons.
+    /// Returns true if an earlier statement decides for what this one abandons.
     fn is_for(&self, earlier: &Self, abandoned: &Terms) -> bool {
         let old = &earlier.kept.all;
         if !abandoned.names.is_empty() {

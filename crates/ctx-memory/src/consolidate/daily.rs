@@ -99,7 +99,7 @@ impl Contents {
         Self { keys: keys(&text), citations, is_empty: text.trim().is_empty() }
     }
 
-    /// Whether the file lacks a log entry. From then on, the entry counts as present.
+    /// Returns true if the file lacks a log entry. From then on, the entry counts as present.
     fn lacks(&mut self, logged: &LogEntry, day: NaiveDate, extractions: &Extractions) -> bool {
         if logged.text.contains("~~") {
             return false;
@@ -114,8 +114,8 @@ impl Contents {
     }
 }
 
-/// Whether items of a session were merged on this day or on the day before; a merge around midnight
-/// may have either date.
+/// Returns true if items of a session were merged on this day or on the day before; a merge around
+/// midnight may have either date.
 fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bool {
     let mut days = [Some(day), day.pred_opt()].into_iter().flatten();
     days.any(|day| {

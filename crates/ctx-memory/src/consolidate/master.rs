@@ -37,7 +37,7 @@ pub(super) struct Master {
     /// The statements that people deleted from the generated part.
     pub(super) refused: Vec<Refused>,
     pub(super) has_part: bool,
-    /// Whether people have edited the generated part since the last run wrote it.
+    /// True if people have edited the generated part since the last run wrote it.
     pub(super) is_edited: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Master {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Refused {
     pub(super) text: String,
-    /// Whether the statement is refused only in the section "No longer holds".
+    /// True if the statement is refused only in the section "No longer holds".
     pub(super) history: bool,
 }
 
@@ -192,7 +192,7 @@ fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a line is one of the two comments around the generated part.
+/// Returns true if a line is one of the two comments around the generated part.
 pub fn is_mark(line: &str) -> bool {
     line.starts_with(BEGIN) || line.starts_with(END)
 }

@@ -139,10 +139,10 @@ pub struct Report {
     pub left_out: usize,
     /// Tokens of the whole master.
     pub tokens: u64,
-    /// Whether people's text in the master alone exceeds the limit.
+    /// True if people's text in the master alone exceeds the limit.
     #[serde(skip)]
     pub is_full: bool,
-    /// Whether people had edited the generated part before this run.
+    /// True if people had edited the generated part before this run.
     #[serde(rename = "edited")]
     pub was_edited: bool,
 }

@@ -29,8 +29,8 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
         if count_marks(all) == before {
             return;
         }
-        // The next run sees only the marks, so what has no mark must be derived from the marks
-        // again.
+        // The next run sees only the marks. Therefore each statement without a mark is reset, and
+        // is then derived from the marks again.
         for (statement, was_taken_back) in all.iter_mut().zip(&was_taken_back) {
             if !was_taken_back && !gets_mark(statement) {
                 statement.taken_back = None;
@@ -39,7 +39,7 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
     }
 }
 
-/// Whether this run writes a mark for the statement into the memory file.
+/// Returns true if this run writes a mark for the statement into the memory file.
 fn gets_mark(statement: &Statement) -> bool {
     statement.can_be_marked() && statement.taken_back.as_ref().is_some_and(is_lasting)
 }
@@ -126,7 +126,7 @@ impl Search<'_> {
         similar
     }
 
-    /// Whether a statement was made before `by`, which supersedes `other`.
+    /// Returns true if a statement was made before `by`, which supersedes `other`.
     fn is_before(&self, statement: &Statement, by: &Citation, other: &Statement) -> bool {
         if let Some(by) = self.all.iter().find(|it| it.citation == *by) {
             return by.is_later(statement);
@@ -137,7 +137,8 @@ impl Search<'_> {
         if by.session == other.citation.session {
             return !statement.is_later(other);
         }
-        // Only other statements of the session of `by` show when `by` was made, if there are any.
+        // Other statements of the session of `by` show when `by` was made. If there are none, `by`
+        // counts as the later one.
         let of_session = self.all.iter().filter(|it| it.citation.session == by.session);
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }

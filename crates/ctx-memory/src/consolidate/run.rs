@@ -163,7 +163,7 @@ impl Run<'_, '_> {
         self.defer_uncertain(stored.map_err(|error| error.after("the consolidation")))
     }
 
-    /// Removes what killed runs left behind.
+    /// Removes the unfinished files that killed runs left.
     fn tidy(&mut self) -> Result<(), StoreError> {
         let memory = self.consolidation.store.memory();
         let files = KINDS.map(|kind| ("extracted", file_name(kind)));

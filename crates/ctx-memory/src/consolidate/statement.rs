@@ -40,7 +40,7 @@ pub(super) struct Statement {
     pub(super) date: Option<NaiveDate>,
     /// The citation of the statement that supersedes this one.
     pub(super) taken_back: Option<Citation>,
-    /// Whether the line in the file already names what supersedes this statement.
+    /// True if the line in the file already names what supersedes this statement.
     pub(super) is_marked: bool,
     pub(super) is_struck: bool,
     pub(super) order: Order,
@@ -81,8 +81,8 @@ impl Statement {
         self
     }
 
-    /// Whether this statement was made after `other`. Within a session, the lines decide; otherwise
-    /// the days, and within a day the order in the memory file.
+    /// Returns true if this statement was made after `other`. Within a session, the lines decide;
+    /// otherwise the days, and within a day the order in the memory file.
     pub(super) fn is_later(&self, other: &Self) -> bool {
         if self.citation.session == other.citation.session
             && self.citation.line != other.citation.line
@@ -96,7 +96,7 @@ impl Statement {
         self.citation.session == master::PATH
     }
 
-    /// Whether a mark can be added to the line of this statement in the memory file.
+    /// Returns true if a mark can be added to the line of this statement in the memory file.
     pub(super) fn can_be_marked(&self) -> bool {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
@@ -107,8 +107,8 @@ impl Statement {
     }
 }
 
-/// Whether a citation stays valid. A line number in a memory file or in the master does not,
-/// because people edit these files.
+/// Returns true if a citation stays valid. A citation of a line in a memory file or in the master
+/// does not stay valid, because people edit these files.
 pub(super) fn is_lasting(citation: &Citation) -> bool {
     !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
 }

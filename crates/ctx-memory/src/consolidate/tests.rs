@@ -216,7 +216,7 @@ fn edited_lines_become_the_editors_and_deleted_ones_stay_deleted() {
          ## Decisions\n\n\
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01)"
     );
-    // The same is true in later runs.
+    // Later runs do not add the edited and deleted lines again.
     let mut later = next(&now, &after);
     later.files[1].extend_from_slice(NEW.as_bytes());
     let after = run(&later);

@@ -154,7 +154,7 @@ impl Extractor {
             let text = cleaned(text);
             let Some(words) = users_words(result, tool, &text) else { continue };
             if words.starts_with('"') {
-                // `"The question"="The answer"` is a decision of the user.
+                // An answered question, `"The question"="The answer"`, is a decision of the user.
                 self.decision(words, items);
             } else {
                 self.users_text(words, items);

@@ -25,7 +25,7 @@ static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.patte
 pub(super) struct Offers {
     /// Label and text of each option.
     options: Vec<(String, String)>,
-    /// Whether the options are from the model's last text, so that a bare label is an answer.
+    /// True if the options are from the model's last text, so that a bare label is an answer.
     are_latest: bool,
 }
 
@@ -96,14 +96,14 @@ impl Offers {
     }
 }
 
-/// Whether a line begins like an option. Most lines do not, and this check is faster than the
-/// pattern.
+/// Returns true if a line begins like an option. Most lines do not, and this check is faster than
+/// the pattern.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))
 }
 
-/// Whether the line below an option belongs to the option.
+/// Returns true if the line below an option belongs to the option.
 fn belongs(below: &str, option: &str) -> bool {
     let is_indented = below.starts_with([' ', '\t']) || without_marker(below).0;
     let is_open = option.is_empty() || option.ends_with([':', '：']);
