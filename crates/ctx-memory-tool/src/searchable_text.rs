@@ -108,7 +108,7 @@ pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     found.into_iter().map(|(line, start, end)| (line, text[start..end].trim_end())).collect()
 }
 
-/// Whether this line starts a paragraph, regardless of the line above it.
+/// Returns true if this line starts a paragraph, regardless of the line above it.
 fn begins(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "));

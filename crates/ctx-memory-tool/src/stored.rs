@@ -279,7 +279,7 @@ fn dialect_of(entry: &Entry) -> Option<&'static dyn Dialect> {
     dialect::by_name(meta.tally.dialect.as_deref()?)
 }
 
-/// Whether a file in a folder of this kind is searched.
+/// Returns true if a file in a folder of this kind is searched.
 fn is_of(kind: SourceKind, name: &str) -> bool {
     match kind {
         SourceKind::Master => name == "master.md",

@@ -74,7 +74,7 @@ impl Content {
 pub struct Reading {
     /// The state of the file when it was opened; a later write to the file changes its mark.
     pub mark: Mark,
-    /// Whether the file had been unchanged for long enough to cache this result.
+    /// True if the file had been unchanged for long enough to cache this result.
     pub is_settled: bool,
     /// The content; `None` if the file is not a session.
     pub content: Option<Content>,
@@ -154,7 +154,7 @@ impl ContentReader {
         }
     }
 
-    /// Adds a message of the context to the size. Returns the number of its tokens.
+    /// Adds a message of the context to the size, and returns the number of the message's tokens.
     fn message(&mut self, record: &Record<'_>) -> Option<u64> {
         let outline = record.outline(Some(self.dialect))?;
         let message = record.message(Some(self.dialect))?;
@@ -295,7 +295,7 @@ impl Index {
         }
     }
 
-    /// Whether results were added after the index was parsed.
+    /// Returns true if results were added after the index was parsed.
     pub fn is_changed(&self) -> bool {
         self.is_changed
     }

@@ -1,8 +1,8 @@
 //! Finds the session files on a machine without reading them, and recognizes unchanged files by
 //! their size and times.
+//!
 //! The folders of each agent are taken from the agent's code: Claude Code 2.1.197, Codex 0.169.0,
 //! pi 0.73.1 and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
-//! and 1.5.2, `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ pub(crate) struct SessionFile {
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,
-    /// Whether the file is compressed, in which case its content is unknown.
+    /// True if the file is compressed, in which case its content is unknown.
     pub is_packed: bool,
 }
 
@@ -207,7 +207,7 @@ impl Mark {
         }
     }
 
-    /// Whether, at `now`, the file has not changed for long enough for its mark to be reliable.
+    /// Returns true if, at `now`, the last change of the file is so old that its mark is reliable.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         self.age(now).is_some_and(|age| age > TIME_STEP)
     }
@@ -270,7 +270,7 @@ impl AgentFolder {
         places.filter_map(|(agent, folder)| Some(Self { agent, folder: folder? })).collect()
     }
 
-    /// Whether a file below the folder may be a session of the agent.
+    /// Returns true if a file below the folder may be a session of the agent.
     pub(crate) fn may_hold(&self, path: &Path) -> bool {
         let parent = path.parent().and_then(Path::file_name);
         match self.agent {
@@ -292,7 +292,7 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Whether agents give sessions such a file name. Older sessions of the Gemini CLI are JSON
+/// Returns true if agents give sessions such a file name. Older sessions of the Gemini CLI are JSON
 /// documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
@@ -300,13 +300,13 @@ pub(crate) fn is_session_name(path: &Path) -> bool {
     name.ends_with(b".jsonl") || is_document || is_packed(path)
 }
 
-/// Whether the file is compressed by zstd, as Codex does with old sessions.
+/// Returns true if the file is compressed by zstd, as Codex does with old sessions.
 pub(crate) fn is_packed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".jsonl.zst")
 }
 
-/// Whether the file belongs to a subagent: Claude Code's `agent-*.jsonl` and
+/// Returns true if the file belongs to a subagent: Claude Code's `agent-*.jsonl` and
 /// `<session>/subagents/`, or the Gemini CLI's `chats/<session>/`.
 pub(crate) fn is_of_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();

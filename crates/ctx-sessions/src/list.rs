@@ -51,11 +51,11 @@ pub struct Row {
     pub modified: Option<String>,
     /// The seconds since the file last changed; 0 if that time is in the future.
     pub age: u64,
-    /// Whether the session needs a compaction; null if unknown.
+    /// True if the session needs a compaction; null if that is unknown.
     pub due: Option<bool>,
     /// The step that the policy requires: `none`, `flush` or `compact`.
     pub step: Option<&'static str>,
-    /// Whether the file is compressed by zstd.
+    /// True if the file is compressed by zstd.
     pub packed: bool,
     #[serde(skip)]
     mark: Mark,
@@ -179,7 +179,7 @@ fn operand(path: &Path) -> PathBuf {
 const NOTHING: &str = "-";
 /// The text of a cell whose value is unknown.
 const UNKNOWN: &str = "?";
-/// The divisor of the terminal's width that gives the maximum width of a project name.
+/// A project name is at most as wide as the terminal's width divided by this number.
 const PROJECT_PART: usize = 5;
 
 /// A table with headings, cut to the width of the terminal. The long form is not cut.
