@@ -7,8 +7,8 @@ use ctx_format::{Dialect, Message, Object, Part, Role};
 
 use crate::language::{Language, Languages};
 
-/// A line in every summary, in the summary's language. It keeps the next model from taking a
-/// request in the summary for a new one.
+/// A line in every summary, in the summary's language. The line keeps the next model from mistaking
+/// a request in the summary for a new request.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
 /// The record line in Chinese. Rule summaries and older summaries are in both languages: their
 /// record line has the Chinese text and then the English text.
@@ -38,8 +38,8 @@ impl Recognizer {
         Self { header: header.map(str::to_owned), presets }
     }
 
-    /// Composes a summary message from the header, if any, a line that says what the message is,
-    /// and the summary.
+    /// Composes a summary message from the header (if there is one), a line that says what the
+    /// message is, and the summary.
     ///
     /// If the summary begins with a heading of its own, the heading comes before that line. If a
     /// header ends with a space, the text continues on its line.
@@ -67,8 +67,8 @@ impl Recognizer {
     /// Returns the text of the summary in a message, without its header and record line; `None` if
     /// the message is not a summary.
     ///
-    /// Other tools mark their summaries only by a header. Such a summary is a single text, but
-    /// never one by the model or a tool, because both can be made to begin with any line.
+    /// Other tools mark their summaries only by a header. A summary with a header is a single text,
+    /// but never a text by the model or a tool, because both can be made to begin with any line.
     pub fn summary_in(
         &self,
         dialect: &dyn Dialect,

@@ -15,8 +15,8 @@ use crate::{LISTS, is_shell};
 const LEAST_CHANCE: f64 = 0.02;
 /// The minimum number of tokens for a list. A shorter list says nothing.
 const LEAST: u64 = 30;
-/// The weight of the user's own words. They come first, however likely they are to be needed,
-/// because they cannot be looked up.
+/// The weight of the user's own words. These words come first, however likely they are to be
+/// needed, because the user's words cannot be looked up.
 const OWN: f64 = 1_000.0;
 /// The maximum length, in bytes, of a message that the user probably wrote for this session.
 const PASTED: usize = 2_000;
@@ -227,7 +227,7 @@ static SOURCES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("sources"));
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
 /// Returns false for a line of code, a search result, or a member of an object in a command's
-/// output. Such a line can be looked up, and means nothing on its own.
+/// output. A line of these kinds can be looked up, and means nothing on its own.
 fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool {
     if segment.origin == Origin::Call {
         return !text.contains(';') && text.len() <= 120;

@@ -25,8 +25,8 @@ pub struct Job<'a> {
     pub transcript: &'a Transcript,
     /// Earlier summaries. The caller must redact them if they come from other tools.
     pub earlier: &'a str,
-    /// Items that a summary must contain, which were found without a model. They are only sent if
-    /// the record is incomplete.
+    /// Items that a summary must contain, which were found without a model. The items are only sent
+    /// if the record is incomplete.
     pub reminder: &'a str,
     /// The points that the user wants to emphasize.
     pub instructions: &'a str,
@@ -36,7 +36,7 @@ pub struct Job<'a> {
     pub most_percent: u64,
     /// The maximum number of tokens in the input and output of the model together.
     pub window: u64,
-    /// Counts tokens as the model does, or nearly so.
+    /// Counts tokens in the same way as the model, or nearly so.
     pub counter: &'static dyn TokenCounter,
 }
 
@@ -51,8 +51,8 @@ pub struct ModelSummary {
     pub parts: usize,
     /// True if the model reached its limit before it had finished.
     pub cut: bool,
-    /// The number of parts that the model did not summarize. The summary has their beginnings and
-    /// ends instead.
+    /// The number of parts that the model did not summarize. The summary has the beginnings and
+    /// ends of these parts instead.
     pub excerpts: usize,
     /// The number of results and arguments of tools that were cut so that the record fits.
     pub cuts: usize,
@@ -62,8 +62,8 @@ pub struct ModelSummary {
 
 /// The minimum number of tokens of the record in a question.
 const SMALLEST_INPUT: u64 = 200;
-/// The maximum number of parts. Each part takes a model some seconds, and this many parts have
-/// millions of tokens.
+/// The maximum number of parts. A model takes some seconds for each part, and the maximum number of
+/// parts has millions of tokens.
 const MOST_PARTS: usize = 96;
 /// The first and the smallest limit on the characters in a message if there are too many messages.
 const THINNED_CHARS: usize = 16_000;
@@ -258,8 +258,8 @@ mod tests {
         transcript
     }
 
-    /// A model with a window of `window` tokens. It answers with the numbers of the facts that it
-    /// saw, as far as its limit allows.
+    /// A model with a window of `window` tokens. The model answers with the numbers of the facts
+    /// that it saw, as far as its limit allows.
     fn model(
         window: u64,
         log: &mut Vec<String>,

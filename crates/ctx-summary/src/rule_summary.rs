@@ -15,8 +15,8 @@ use ctx_text::{bisected, first_chars, one_line};
 const TOPICS: usize = 3;
 /// The maximum length of a topic, in characters.
 const TOPIC_CHARS: usize = 50;
-/// The number of characters that are read from a message for its topic. They are so many that no
-/// secret is cut in two before it is recognized.
+/// The number of characters that are read from a message for its topic. So many characters are read
+/// that no secret is cut in two before it is recognized.
 const TOPIC_SOURCE_CHARS: usize = 2_000;
 
 const HEADING: &str = "## 会话摘要 / Session summary";
@@ -32,8 +32,8 @@ const EARLIER_TOPICS: &str = "- 更早话题 / Earlier topics: ";
 /// tools and with earlier summaries.
 ///
 /// The counts of an earlier rule summary are added to the new ones. Any other earlier summary is
-/// kept word for word in a section of its own. There is only one such section, however often a
-/// session is compacted.
+/// kept word for word in a section of its own. There is only one section of earlier summaries,
+/// however often a session is compacted.
 #[derive(Debug, Default)]
 pub struct RuleSummary {
     user_messages: u64,
@@ -95,7 +95,8 @@ impl RuleSummary {
         let mut cut = Cut::default();
         let Some(limit) = limit else { return self.write(cut) };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
-        // Each stage cuts as little as necessary, or everything if the text is still too long.
+        // Each stage cuts as little as necessary, or everything that it may cut if the text is
+        // still too long.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
                 let mut cut = cut;

@@ -123,7 +123,7 @@ impl Template {
         self.target
     }
 
-    /// The headings that a summary must have, without `## `. They are the headings in the system
+    /// The headings that a summary must have, without `## `. These headings are in the system
     /// prompt, or in the message if there is no system prompt, except the heading above the
     /// messages themselves.
     pub fn headings(&self) -> Vec<String> {

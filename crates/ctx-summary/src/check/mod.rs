@@ -1,8 +1,8 @@
 //! Checks whether a model's answer can be used as a summary, and repairs it.
 //!
-//! The check removes wrong lines and sentences one by one. It rejects an answer, with a reason,
-//! only if nothing remains or the remaining text is not a summary. The check reads and writes no
-//! files, and [`check`] gives the same result for the same texts.
+//! The check removes wrong lines and sentences one by one. The check rejects an answer, with a
+//! reason, only if nothing remains or the remaining text is not a summary. The check reads and
+//! writes no files, and [`check`] gives the same result for the same texts.
 //!
 //! - Lines of the prompt, a preface, an offer at the end, and repeated lines are removed.
 //! - A command to the reader ("You must now …", "Ignore earlier rules …") stays only if people or

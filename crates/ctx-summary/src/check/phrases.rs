@@ -22,7 +22,7 @@ pub(super) struct Phrases {
 }
 
 impl Phrases {
-    /// Adds a text of the record. Its words do not follow those of the previous text.
+    /// Adds a text of the record. The words of this text do not follow those of the previous text.
     pub(super) fn gather(&mut self, text: &str) {
         let mut words = Vec::new();
         for line in text.lines() {
@@ -40,7 +40,7 @@ impl Phrases {
         words.windows(3).for_each(|three| self.threes.insert(hash_of_three(three)));
     }
 
-    /// Returns true if a longer name in the record begins with this one.
+    /// Returns true if a longer name in the record begins with `name`.
     pub(super) fn has_beginning(&self, name: &str) -> bool {
         self.beginnings.has(hash_lowercase(name))
     }
@@ -116,7 +116,7 @@ pub(super) struct Places {
     is_full: bool,
 }
 
-/// The end of a word's list of positions. It also fills the gap between texts.
+/// The end of a word's list of positions. This value also fills the gap between texts.
 const NONE: u32 = u32::MAX;
 /// The maximum number of positions, which take about 16 MB.
 const MOST_PLACES: usize = 4_000_000;
@@ -141,7 +141,7 @@ impl Places {
         }
     }
 
-    /// Ends a text, so that its words are not near those of the next one.
+    /// Ends a text, so that its words are not near those of the next text.
     pub(super) fn end_text(&mut self) {
         let with_gap = self.before.len() + WINDOW;
         self.before.resize(with_gap.min(MOST_PLACES), NONE);

@@ -152,8 +152,8 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// Finds the user's sentence to which a quote refers. It has all or nearly all of the quote's
-    /// words that carry meaning, and hardly any others.
+    /// Finds the user's sentence to which a quote refers. This sequence has all or nearly all of
+    /// the quote's words that carry meaning, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
         if wanted.len() < 3 {

@@ -15,8 +15,8 @@ use ctx_text::{hash_pair, is_han, one_line};
 /// The mark after text in an answer that is not in the record.
 pub const UNVERIFIED: &str = "(unverified)";
 
-/// The source against which an answer is checked. It is collected in one pass over the whole
-/// session: the part to summarize and the kept part.
+/// The source against which an answer is checked. The source is collected in one pass over the
+/// whole session: the part to summarize and the kept part.
 ///
 /// Memory is bounded: words, their neighbours and identifiers are stored as hashes, at most two
 /// million of each kind, and the users' words up to their latest 16 MiB. Anything beyond is
@@ -71,8 +71,8 @@ impl Source {
         }
     }
 
-    /// Adds an earlier summary. Its quotes may be repeated, and text that it marks as unverified
-    /// stays unverified.
+    /// Adds an earlier summary. An answer may repeat quotes of the earlier summary, and text that
+    /// the summary marks as unverified stays unverified.
     pub fn push_earlier(&mut self, text: &str) {
         let mark = format!(" {UNVERIFIED}");
         for line in text.lines() {

@@ -21,7 +21,7 @@ const LENGTHS: (u64, u64) = (600, 1_400);
 /// The percentage of the story in sessions without tools, in which people's words matter most.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
 /// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a line that says what it left out.
-/// This line has at most [`CLOSING`] tokens.
+/// This closing line has at most [`CLOSING`] tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
 /// In a summary with fewer tokens, the space that the last line does not use is filled.

@@ -127,7 +127,7 @@ impl<J: Judge> Greedy<J> {
         }
     }
 
-    /// Chooses segments of about `room` more tokens. Returns true if it chose any.
+    /// Chooses segments of about `room` more tokens. Returns true if a segment was chosen.
     pub(super) fn more(&mut self, mut room: u64) -> bool {
         let before = self.order.len();
         if self.order.is_empty() {
@@ -145,7 +145,7 @@ impl<J: Judge> Greedy<J> {
                 too_long.push(again);
                 continue;
             }
-            // Segments that were chosen meanwhile may have said a part of this one.
+            // Segments that were chosen meanwhile may have said a part of this candidate.
             if self.heap.peek().is_some_and(|next| again < *next) {
                 self.heap.push(again);
                 continue;
@@ -161,7 +161,7 @@ impl<J: Judge> Greedy<J> {
     }
 
     /// Removes the segments that were chosen last, with at least about `tokens` tokens in all.
-    /// Returns true if it removed any.
+    /// Returns true if a segment was removed.
     pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
         let before = self.order.len();
         while tokens > 0 {

@@ -19,8 +19,8 @@ use sections::all_sections;
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::Ledger;
 
-/// Writes the summary of `ledger` in at most `limit` tokens. It does not repeat texts that the
-/// compaction keeps.
+/// Writes the summary of `ledger` in at most `limit` tokens. The summary does not repeat texts that
+/// the compaction keeps.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let head = format!("{RECORD_HEADING}\n\n");
     let written = if is_talk(ledger) { dialogue::written } else { draft::written };

@@ -1,5 +1,5 @@
 //! Renders the story in the order of the session, with related lines next to each other. Each line
-//! has its speaker.
+//! begins with its speaker.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -57,7 +57,8 @@ pub(super) const PER_LINE: u64 = 1;
 /// A summary with a limit of at least this many tokens cites the lines that it quotes.
 pub(super) const CITES: u64 = 600;
 
-/// Returns the text of a segment. Its headings become one level lower than those of the summary.
+/// Returns the text of a segment. A heading becomes one level lower than the headings of the
+/// summary.
 pub(super) fn words_of(text: &str, kind: SegmentKind) -> Cow<'_, str> {
     if kind == SegmentKind::Heading && text.starts_with('#') {
         return format!("### {}", text.trim_start_matches('#').trim_start()).into();

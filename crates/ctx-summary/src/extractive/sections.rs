@@ -75,7 +75,8 @@ fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let of_kind = items.filter(|(_, item)| item.kind == kind && is_told(item));
     let mut ranked: Vec<(usize, &'i Item)> = of_kind.collect();
     match kind {
-        // The latest request comes first, then the first one, which says what the session is about.
+        // The latest request comes first, then the first request, which says what the session is
+        // about.
         ItemKind::Ask => {
             if let Some(first) = ranked.pop() {
                 ranked.insert(ranked.len().min(1), first);

@@ -10,8 +10,8 @@ use crate::ledger::{Index, Origin, Segment, SegmentKind};
 /// The factor for text from an earlier summary, which is repeated unless later text says more.
 const EARLIER: f64 = 0.35;
 
-/// The factors for requests and statements of an earlier summary. It had space only for the most
-/// important ones of a long past, so these come before new ones.
+/// The factors for requests and statements of an earlier summary. An earlier summary had space only
+/// for the most important ones of a long past, so these come before new requests and statements.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
 /// The number of a request's first statements, which say what it is about.

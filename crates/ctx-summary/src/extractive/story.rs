@@ -12,8 +12,8 @@ use crate::ledger::{Index, Origin, Segment};
 
 /// The part of a segment's worth that does not depend on its new words.
 const ALONE: f64 = 0.1;
-/// The part of a request's worth that does not depend on its new words. It is large, so that a
-/// request is shown whole if it fits.
+/// The part of a request's worth that does not depend on its new words. The part is large, so that
+/// a request is shown whole if it fits.
 const ALONE_ASKED: f64 = 0.6;
 /// If the user's words take more than [`ASKED_SHARE`] percent of the story, the later words of a
 /// request get the factor [`CROWDED`]: a long request mostly names things that have since been

@@ -73,10 +73,10 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
     }
 }
 
-/// Returns the error that a result reports, on one line; `None` if it reports none.
-/// Few formats mark errors, so this reads the first lines, where a failed tool reports its error.
-/// Words like "error" further down are mostly content.
-/// once. Words like "error" further down are mostly content.
+/// Returns the error that a result reports, on one line; `None` if the result reports no error. Few
+/// formats mark errors, so this reads the first lines, where a failed tool reports its error. Words
+/// like "error" further down are mostly content. once. Words like "error" further down are mostly
+/// content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),

@@ -44,8 +44,8 @@ const CLASSES: [u8; 256] = {
     }
 };
 
-/// Returns the class of a byte; 0 for bytes that no identifier has. It uses a table, because the
-/// scan looks up each byte several times.
+/// Returns the class of a byte; 0 for bytes that no identifier has. The classes are in a table,
+/// because the scan looks up each byte several times.
 pub(crate) fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
@@ -169,7 +169,7 @@ fn begins(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Returns the end of the URL that begins at `at`, if any.
+/// Returns the end of the URL that begins at `at`; `None` if no URL begins there.
 fn url(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest[0] != b'h' || !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {

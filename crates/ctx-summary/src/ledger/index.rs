@@ -57,7 +57,8 @@ const MANY_SEGMENTS: usize = 1 << 11;
 pub(crate) struct Entry {
     /// The start of the identifier's name in [`Index::names`]. `facts` has the length of the name.
     pub(crate) start: usize,
-    /// The line of the last message that contains the identifier; 0 if only a system message does.
+    /// The line of the last message that contains the identifier; 0 if only a system message
+    /// contains it.
     pub(crate) line: u64,
     pub(crate) facts: Facts,
     /// True if a system message contains the identifier, which is then never missing, because

@@ -48,7 +48,7 @@ pub enum State {
     InProgress,
     /// Done or repaired: an open item that was finished, or an error whose call succeeded later.
     Done,
-    /// A later item replaces this one.
+    /// A later item replaces this item.
     Superseded,
 }
 

@@ -195,7 +195,7 @@ impl Items {
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
         // The items have new positions, so an error that is repaired later is not marked as
-        // repaired. This is rare.
+        // repaired. Such a repair is rare.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -604,7 +604,7 @@ mod calls_tests {
         assert_eq!(session.items(), []);
         session.result(Some("0"), None);
         assert_eq!(session.items().len(), 1);
-        // There is room for one more call.
+        // The limit allows one more call.
         session.call(Some("late"), "Bash", r#"{"command":"late"}"#);
         session.result(Some("late"), None);
         assert_eq!(session.items().len(), 2);

@@ -28,7 +28,8 @@ pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, 
     }
     let mut cutter = Cutter { with_kinds, ..Cutter::default() };
     let mut start = 0;
-    // This is faster than `str::lines`. Each line is trimmed, and an empty line has no piece.
+    // This search for line ends is faster than `str::lines`. Each line is trimmed, and an empty
+    // line has no piece.
     for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
         let line = &text[start..end];
         start = end + 1;

@@ -9,9 +9,9 @@ use crate::ledger::segment::{Origin, Origins};
 pub(crate) struct Facts {
     shape: Shape,
     length: u32,
-    /// The number of messages that contain it.
+    /// The number of messages that contain the identifier.
     count: u32,
-    /// The number of messages that contain it in a call's arguments.
+    /// The number of messages that contain the identifier in a call's arguments.
     calls: u32,
     first: u32,
     last: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Facts {
     by_user: bool,
     by_tool: bool,
     in_first_request: bool,
-    /// The number of identifiers in the smallest message that contains it.
+    /// The smallest number of identifiers in a message that contains the identifier.
     crowd: u32,
 }
 
@@ -85,10 +85,10 @@ impl Facts {
     /// are in messages.
     ///
     /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
-    /// Each session was cut in two, and the values that calls after the cut used counted as needed.
-    /// No session was held out, and the fit itself is not part of this repository.
-    /// `ctx-score BEFORE AFTER --future FULL` measures the effect of a change; see "What a summary
-    /// keeps" in `docs/benchmarks.md`.
+    /// Each session was cut in two, and the values used by calls after the cut counted as needed.
+    /// No session was held out, and the fit itself is not part of this repository. `ctx-score
+    /// BEFORE AFTER --future FULL` measures the effect of a change; see "What a summary keeps" in
+    /// `docs/benchmarks.md`.
     pub(crate) fn chance(&self, now: SessionPosition) -> f64 {
         let n = f64::from(now.messages.max(1));
         let fades = |at: u32, half: f64| match at {

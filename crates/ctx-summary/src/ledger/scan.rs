@@ -26,8 +26,8 @@ pub(crate) struct Scan {
     words: Words,
 }
 
-/// The words of a segment that describe the identifiers near them. They are read only as far as
-/// needed, because most identifiers have enough of them long before the end of the segment.
+/// The words of a segment that describe the identifiers near them. The words are read only as far
+/// as needed, because most identifiers have enough words long before the end of the segment.
 #[derive(Debug, Default)]
 struct Words {
     known: Vec<Range<usize>>,

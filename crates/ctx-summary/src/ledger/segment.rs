@@ -90,7 +90,7 @@ pub struct Segment {
     /// The number of the segment above this one: its heading, or the call that a result answers.
     pub head: Option<usize>,
     /// True if a summary does not need the segment, because a kept message or the items have all of
-    /// it.
+    /// its content.
     pub is_covered: bool,
     /// True if the segment comes from an earlier summary, which chose it.
     pub is_earlier: bool,
@@ -100,8 +100,8 @@ pub struct Segment {
     pub(crate) marks: Range<usize>,
 }
 
-/// The maximum width of a segment, in columns; a Chinese character takes two. Only a name may be
-/// wider.
+/// The maximum width of a segment, in columns; a Chinese character has a width of two columns. Only
+/// a name may be wider than this.
 const WIDEST: usize = 120;
 /// The minimum length of a segment, in bytes. Shorter pieces say nothing.
 const SHORTEST: usize = 4;

@@ -191,7 +191,7 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    // The last two bytes begin 。 and ！？； in UTF-8. They never occur within a character.
+    // The last two bytes begin 。 and ！？； in UTF-8. These bytes never occur within a character.
     let may_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF);
     let mut next = 0;
     while let Some(length) = paragraph.as_bytes()[next..].iter().position(may_end) {

@@ -9,8 +9,8 @@ use crate::ledger::segment::Segment;
 /// The maximum number of bytes in all segments, and of identifiers.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
-/// The maximum number of segments. It is needed because the fields of a segment take more memory
-/// than a short text.
+/// The maximum number of segments. This limit is needed because the fields of a segment take more
+/// memory than a short text.
 const MOST_SEGMENTS: usize = 1 << 18;
 /// The worth of a statement in addition to the worth of its names.
 const SAID: f64 = 4.0;

@@ -1,5 +1,6 @@
 //! Splits text by a person or the model into statements, which can be understood on their own. Each
-//! refers to the statement above it, which is its heading or the sentence that introduces its list.
+//! statement refers to the statement above it, which is its heading or the sentence that introduces
+//! its list.
 
 use std::borrow::Cow;
 

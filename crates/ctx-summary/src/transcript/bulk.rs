@@ -1,5 +1,5 @@
-//! Decides which texts of tools to cut, and by how much, if a record does not fit. It considers
-//! what the texts are worth, and not only their length.
+//! Decides which texts of tools to cut, and by how much, if a record does not fit. The decision
+//! considers what the texts are worth, and not only their length.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -32,7 +32,7 @@ const ERROR: usize = 300;
 /// The worth of each name in a text that is used later, up to [`NAMES`].
 const NAME: usize = 40;
 const NAMES: usize = 5;
-/// The last text is worth this many times as much as the first one.
+/// The factor by which the last text is worth more than the first text.
 const LATEST: usize = 3;
 
 /// A long text of a tool.

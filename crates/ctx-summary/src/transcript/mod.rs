@@ -1,5 +1,5 @@
-//! Writes messages as plain text for a model that summarizes them. They are cut only if they exceed
-//! the model's window.
+//! Writes messages as plain text for a model that summarizes them. Messages are cut only if they
+//! exceed the model's window.
 
 mod bulk;
 mod noise;
@@ -142,7 +142,7 @@ impl Transcript {
         pieces.map(|piece| counter.count(&written(piece, whole))).sum()
     }
 
-    /// Adds a piece with the parts that `add` adds, unless there are none.
+    /// Adds a piece with the parts that `add` adds, unless `add` adds no parts.
     fn piece(&mut self, add: impl FnOnce(&mut Self)) {
         self.pieces.push(Vec::new());
         add(self);

@@ -1,6 +1,6 @@
-//! Chooses the statements of a dialogue that say the most for their length. Each comes with the
-//! other informative statements of its message, and with the statements that it needs to be
-//! understood.
+//! Chooses the statements of a dialogue that say the most for their length. Each chosen statement
+//! comes with the other informative statements of its message, and with the statements without
+//! which it cannot be understood.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -156,7 +156,7 @@ impl Judge for Chooser<'_> {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];
             }
-            // Earlier statements only help to understand the others.
+            // Earlier statements only help to understand the later ones.
             let share = if said < own { NEEDED } else { 1.0 };
             worth += share * self.worths[*at] * (ALONE + self.words.news_beside(*at, &mut words));
         }

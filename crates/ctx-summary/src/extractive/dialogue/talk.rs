@@ -35,7 +35,8 @@ pub(super) struct Statement<'i> {
     pub(super) text: &'i str,
     pub(super) kind: SegmentKind,
     pub(super) head: Option<usize>,
-    /// True if the statement may be chosen. It must have words that no kept message says.
+    /// True if the statement may be chosen. Such a statement must have words that no kept message
+    /// says.
     pub(super) is_open: bool,
 }
 
@@ -85,8 +86,9 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// Names messages without a name. A message that repeats an earlier one may lack its beginning.
-    /// It gets the name of its role's other messages if they all have the same name.
+    /// Gives a name to messages without a name. A message that repeats an earlier one may lack its
+    /// beginning. Such a message gets the name of the other messages of its role if they all have
+    /// the same name.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);

@@ -59,7 +59,8 @@ impl MemoryKind {
     }
 }
 
-/// The maximum length of a quote, in characters. Only this much of a sentence is judged and quoted.
+/// The maximum length of a quote, in characters. Only the first 300 characters of a sentence are
+/// judged and quoted.
 pub const QUOTE_MAX: usize = 300;
 
 /// Returns a sentence as it is judged and quoted: on one line, at most [`QUOTE_MAX`] characters.
@@ -123,7 +124,7 @@ impl Tables {
     fn hinted(&self, sentence: &str) -> Hinted {
         // A full stop at the end does not indicate a file name.
         let sentence = sentence.trim_end_matches('.');
-        // Some other letters become an ASCII letter in lower case.
+        // A few letters outside ASCII become an ASCII letter in lower case.
         let mut lower = Cow::Borrowed(sentence);
         if !sentence.is_ascii() {
             lower = Cow::Owned(sentence.to_lowercase());
@@ -147,8 +148,8 @@ pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pat
 pub struct Sentence<'s> {
     text: &'s str,
     role: Role,
-    /// The statement of the sentence, without code. For facts, `with_code` has it with code. Both
-    /// are `None` for a question.
+    /// The statement of the sentence, without code. For facts, `with_code` has the statement with
+    /// code. Both are `None` for a question.
     plain: OnceCell<Option<Stated<'s>>>,
     with_code: OnceCell<Option<Stated<'s>>>,
 }
@@ -171,9 +172,9 @@ impl<'s> Sentence<'s> {
     }
 
     /// Returns true if a memory keeps the sentence as one of a kind. In addition to the sentences
-    /// of [`Self::is_a`], it keeps conclusions with a reason as decisions, constraints of the user
-    /// as preferences, and statements about people as facts. It keeps nothing that holds only for
-    /// the moment.
+    /// of [`Self::is_a`], a memory keeps conclusions with a reason as decisions, constraints of the
+    /// user as preferences, and statements about people as facts. No memory keeps a sentence that
+    /// holds only for the moment.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;
@@ -281,7 +282,7 @@ pub struct Pattern {
     why: &'static str,
 }
 
-/// Patterns for one kind of sentence, with the regexes that apply to all of them.
+/// Patterns for one kind of sentence, with the regexes that apply to all of these patterns.
 #[derive(Default)]
 struct Table {
     patterns: Vec<Pattern>,

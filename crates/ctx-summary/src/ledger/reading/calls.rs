@@ -1,4 +1,5 @@
-//! Reads calls. Each becomes a line that says what the call does, and long arguments become texts.
+//! Reads calls. Each call becomes a line that says what the call does, and long arguments become
+//! texts.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
 //! Reads one message without knowing any other.
 //!
-//! This is most of the work: it redacts secrets, judges sentences and finds identifiers. A
+//! Reading is most of the work: it redacts secrets, judges sentences and finds identifiers. A
 //! [`Reading`] can be made on any thread; the ledger then absorbs the readings in the order of the
 //! session.
 

@@ -61,8 +61,8 @@ impl Scorer {
         &self.after
     }
 
-    /// Returns true if the new session has handles. Otherwise it refers to no originals, and there
-    /// are none to look for.
+    /// Returns true if the new session has handles. A new session without handles refers to no
+    /// originals, so there are no originals to look for.
     pub fn refers(&self) -> bool {
         !self.handles.is_empty()
     }

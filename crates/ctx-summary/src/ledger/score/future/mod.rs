@@ -1,5 +1,5 @@
 //! Measures whether a compaction kept what a session needed later, if the continuation of the
-//! session is known. It looks for the values that later calls used and only the earlier part
+//! session is known. The score looks for the values that later calls used and only the earlier part
 //! contained, and for the words that describe these values. The measure judges the ledger's notion
 //! of context, so it does not share that notion: it has its own span, words and stop words.
 
