@@ -228,7 +228,7 @@ impl<'a> Placing<'a> {
 /// important than the last.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
-/// Reads a file that the user named. It is an error if the file does not exist.
+/// Reads a file that the user named. Returns an error if the file does not exist.
 fn named(path: &Path) -> Result<String> {
     let Input { name, reader } = Input::open(path)?;
     io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))

@@ -11,7 +11,7 @@ pub(crate) struct SearchableText {
     pub(crate) text: String,
 }
 
-/// The searchable text of an object in `dialect`; `None` if it has none.
+/// The searchable text of an object in `dialect`; `None` if the object has no searchable text.
 pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<SearchableText> {
     let message = dialect.message(object)?;
     let mut text = String::new();

@@ -111,7 +111,7 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// The current path of a source. It changes when a snapshot is packed.
+    /// The current path of a source. The path changes when a snapshot is packed.
     pub(crate) fn path(&self, source: &Source) -> PathBuf {
         match self.snapshots.get(&source.name) {
             Some(entry) => self.path_of(entry),

@@ -62,8 +62,8 @@ impl MemoryItem {
     }
 }
 
-/// The line that is cited for a statement. It is in a session, or in a memory file if a person
-/// wrote the statement there.
+/// The line that is cited for a statement. The line is in a session, or in a memory file if a
+/// person wrote the statement there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Citation {
     /// The name of the session, or the path of the memory file within the store.

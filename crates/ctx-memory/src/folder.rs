@@ -52,7 +52,7 @@ impl<'a> MemoryFolder<'a> {
         Self { dir: store.memory().join("extracted"), store: Some(store) }
     }
 
-    /// The folder `dir/extracted`; `store` is the store that contains it, if any.
+    /// The folder `dir/extracted`; `store` is the store that contains the folder, or `None`.
     pub fn within(dir: &Path, store: Option<&'a Store>) -> Self {
         Self { dir: dir.join("extracted"), store }
     }

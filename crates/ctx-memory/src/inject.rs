@@ -73,7 +73,7 @@ pub fn assemble(
         let Some(at) = parts.iter().position(|part| part.layer == layer && !part.is_empty()) else {
             continue;
         };
-        // Remove the fewest lines that are enough, or all of them if even that is not enough.
+        // Remove the fewest lines that are enough, or all lines if even that is not enough.
         let (_, enough) = bisected(parts[at].lines.len(), |left_out| {
             parts[at].left_out = left_out;
             count(&joined(&parts)) <= budget

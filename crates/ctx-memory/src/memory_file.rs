@@ -7,9 +7,9 @@
 //! ```
 //!
 //! An entry that the file already has is not added again, even if case, blanks or emphasis differ.
-//! So an entry that a person struck out (`~~…~~`) stays struck out. A deleted entry comes back when
-//! its session is extracted again. If a second session superseded an entry, and a third one decides
-//! for it again, the entry is added again.
+//! Therefore an entry that a person struck out (`~~…~~`) stays struck out. A deleted entry comes
+//! back when its session is extracted again. If a second session superseded an entry, and a third
+//! session decides for it again, the entry is added again.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! Decides whether two statements say the same in almost the same words.
 //!
-//! They do if one contains all words of the other and only a few more. If each has words that the
-//! other lacks, such as "tabs" and "spaces", these may be the whole point. Names, numbers,
-//! negations and restrictions must be the same in both.
+//! Two statements say the same if one contains all words of the other and only a few more. If each
+//! has words that the other lacks, such as "tabs" and "spaces", these may be the whole point.
+//! Names, numbers, negations and restrictions must be the same in both.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Reads one session file for the list: its titles, its tokens, and the other columns.
 //!
 //! An [`Index`] keeps the results of earlier runs, so that unchanged files need not be read again.
-//! It is a cache: if it is missing or damaged, it counts as empty.
+//! The index is a cache: if it is missing or damaged, it counts as empty.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -188,7 +188,7 @@ impl ContentReader {
         for part in &message.parts {
             let Part::Text(text) = part else { continue };
             let Some(line) = one_line(text) else { continue };
-            // This text may come from the client if it is a tag or a command.
+            // A tag or a command may come from the client and not from the user.
             let is_command = line.starts_with('/') && !line.contains(' ');
             if !line.starts_with('<') && !is_command {
                 self.content.ask = Some(line);
@@ -236,8 +236,8 @@ fn one_line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// The first line of an index. Its version must change if the same session file would give another
-/// result.
+/// The first line of an index. The version in the line must change if the same session file would
+/// give another result.
 const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
 /// The results of reading session files, by path.

@@ -21,7 +21,7 @@ use walkdir::{DirEntry, WalkDir};
 pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The agent whose folder contains the file, if any.
+    /// The agent whose folder contains the file; `None` if the file is in no agent's folder.
     pub agent: Option<&'static str>,
     /// The size and times of the file.
     pub mark: Mark,

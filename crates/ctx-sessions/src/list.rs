@@ -166,7 +166,7 @@ fn path_to_show(path: &Path) -> String {
     printable(&operand(path).to_string_lossy())
 }
 
-/// The path as an operand for another tool. It never looks like a flag.
+/// The path as an operand for another tool. The operand never looks like a flag.
 fn operand(path: &Path) -> PathBuf {
     if path.as_os_str().as_bytes().starts_with(b"-") {
         Path::new(".").join(path)

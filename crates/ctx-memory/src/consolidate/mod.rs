@@ -4,8 +4,8 @@
 //! `consolidate` is a function of the files alone: the same files give the same bytes, and a second
 //! run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the files.
 //!
-//! - Log entries that no earlier run has seen are added to L1. Apart from that, L1 only gets a mark
-//!   at each superseded statement (`retract`).
+//! - Log entries that no earlier run has seen are added to L1. The only other change to L1 is a
+//!   mark at each superseded statement (`retract`).
 //! - L2 has a generated part (`master`), which lists each topic once, the most important first
 //!   (`topic`). The part does not repeat what people wrote around it.
 

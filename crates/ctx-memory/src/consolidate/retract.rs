@@ -191,7 +191,8 @@ mod tests {
         all
     }
 
-    /// The citation of the statement that supersedes each statement; empty if none does.
+    /// The citation of the statement that supersedes each statement; empty if no statement
+    /// supersedes it.
     fn retractions(text: &str) -> Vec<String> {
         let all = retracted(text, &BTreeSet::new()).into_iter();
         all.map(|it| it.taken_back.map_or_else(String::new, |by| by.to_string())).collect()

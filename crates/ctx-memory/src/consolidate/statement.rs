@@ -38,7 +38,7 @@ pub(super) struct Statement {
     pub(super) author: Author,
     pub(super) citation: Citation,
     pub(super) date: Option<NaiveDate>,
-    /// The citation of the statement that supersedes this one.
+    /// The citation of the statement that supersedes this statement.
     pub(super) taken_back: Option<Citation>,
     /// True if the line in the file already names what supersedes this statement.
     pub(super) is_marked: bool,
@@ -117,7 +117,8 @@ pub(super) fn is_lasting(citation: &Citation) -> bool {
 /// code belong to people and are not read.
 pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
-    // A statement without a date was added after the one above it, so it gets the date of that one.
+    // A statement without a date was added after the statement above it, so it gets the date of
+    // that statement.
     let mut last_date = NaiveDate::MIN;
     let mut is_code = false;
     let mut is_entry_open = false;
@@ -158,7 +159,8 @@ pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<
     found.into_iter().map(Statement::complete).collect()
 }
 
-/// The statements that people wrote into the master, one on each line. They count as the newest.
+/// The statements that people wrote into the master, one on each line. These statements count as
+/// the newest.
 pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
     let mut found = Vec::new();
     for (number, line) in (1_usize..).zip(own_text.lines()) {

@@ -20,7 +20,7 @@ static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.patter
 static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reference"));
 static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("answer")));
 
-/// The options from the last text of the model that offered any.
+/// The options from the last text of the model that offered options.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     /// Label and text of each option.
@@ -63,7 +63,7 @@ impl Offers {
         Self { are_latest: (2..=MOST).contains(&options.len()), options }
     }
 
-    /// Replaces the options if the next text of the model offers any.
+    /// Replaces the options if the next text of the model offers options.
     pub(super) fn update(&mut self, next: Self) {
         if next.are_latest {
             *self = next;
@@ -78,7 +78,7 @@ impl Offers {
         self.append(sentence, found[1].or(found[2])?)
     }
 
-    /// Appends the option to a message that consists of a label, or begins with one.
+    /// Appends the option to a message that is the option's label, or begins with the label.
     pub(super) fn answer(&self, text: &str) -> Option<String> {
         if !self.are_latest {
             return None;
@@ -96,8 +96,8 @@ impl Offers {
     }
 }
 
-/// Returns true if a line begins like an option. Most lines do not, and this check is faster than
-/// the pattern.
+/// Returns true if a line begins like an option. Most lines do not begin like an option, and this
+/// check is faster than the pattern.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))

@@ -89,7 +89,7 @@ fn mark_superseded(items: &mut [MemoryItem]) {
 }
 
 /// The text in lower case, without blanks, quotation marks, emphasis and the full stop at its end,
-/// so that a sentence equals its quotation. Other characters stay, because C++ is not C#.
+/// so that a sentence equals its quotation. All other characters stay, because C++ is not C#.
 pub(super) fn bare(text: &str) -> String {
     let kept = (text.chars()).filter(|c| !c.is_whitespace() && !"`*\"'“”‘’「」()".contains(*c));
     let plain: String = kept.flat_map(char::to_lowercase).collect();
