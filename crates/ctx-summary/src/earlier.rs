@@ -41,8 +41,8 @@ impl Recognizer {
     /// Composes a summary message from the header (if there is one), a line that says what the
     /// message is, and the summary.
     ///
-    /// If the summary begins with a heading of its own, the heading comes before that line. If a
-    /// header ends with a space, the text continues on its line.
+    /// If the summary begins with a heading of its own, the heading comes before the line that says
+    /// what the message is. If a header ends with a space, the text continues on its line.
     pub fn compose(&self, summary: &str) -> String {
         let mut text = match &self.header {
             Some(header) if header.ends_with(' ') => format!("{} ", header.trim()),

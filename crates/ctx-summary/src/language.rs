@@ -29,7 +29,7 @@ static OTHERS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("other languages
 const SMALL_WORDS: usize = 12;
 
 impl Language {
-    /// Returns the language of a text; `None` if the text is too short to show it.
+    /// Returns the language of a text; `None` if the text is too short to show its language.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let count = |of: fn(char) -> bool| lines().flat_map(str::chars).filter(|c| of(*c)).count();
@@ -38,7 +38,8 @@ impl Language {
         let words = lines().flat_map(|line| line.split(|c: char| !is_letter(c)));
         let words: Vec<String> =
             words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        // A Chinese word has about two characters. Latin words between them are often code.
+        // A Chinese word has about two characters. Latin words between Chinese words are often
+        // code.
         if foreign > chinese / 8 && 2 * foreign > words.len() {
             return Some(Self::Other);
         }

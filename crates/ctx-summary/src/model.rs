@@ -3,7 +3,7 @@
 //! Text that fits into the model's window is summarized in one request. Longer text is split
 //! between messages; each part is summarized, and the summaries are summarized in turn until only
 //! one is left. Input of any length works:
-//! - a summary that is too long to leave space for another one is cut in its middle,
+//! - a summary that is too long to leave space for another summary is cut in its middle,
 //! - a part without an answer is replaced by its beginning and end,
 //! - if there are more than [`MOST_PARTS`] parts, their messages are shortened first.
 
@@ -23,7 +23,7 @@ pub struct Job<'a> {
     pub template: &'a Template,
     /// The messages to summarize.
     pub transcript: &'a Transcript,
-    /// Earlier summaries. The caller must redact them if they come from other tools.
+    /// Earlier summaries. The caller must redact earlier summaries that come from other tools.
     pub earlier: &'a str,
     /// Items that a summary must contain, which were found without a model. The items are only sent
     /// if the record is incomplete.
@@ -204,8 +204,8 @@ impl Run<'_, '_> {
         target: u64,
         part: (usize, usize),
     ) -> Result<String, LlmError> {
-        // The record is empty if there is only an earlier summary, but the prompt needs its
-        // paragraph.
+        // The record is empty if there is only an earlier summary, but the prompt needs a text in
+        // its place.
         let record = if record.is_empty() { "(nothing)" } else { record };
         let (system, message) = fill(self.job, target, earlier, record);
         let completion = (self.ask)(&Question {

@@ -31,7 +31,7 @@ const EARLIER_TOPICS: &str = "- 更早话题 / Earlier topics: ";
 /// latest topics, and the tools. Memory does not grow with the messages, but only with the names of
 /// tools and with earlier summaries.
 ///
-/// The counts of an earlier rule summary are added to the new ones. Any other earlier summary is
+/// The counts of an earlier rule summary are added to the new counts. Any other earlier summary is
 /// kept word for word in a section of its own. There is only one section of earlier summaries,
 /// however often a session is compacted.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl RuleSummary {
 
     /// Adds a summary of earlier messages, as [`crate::Recognizer`] finds it.
     pub fn push_earlier(&mut self, text: &str) {
-        // The writer of the summary may not have redacted it.
+        // The writer of the summary may not have redacted secrets.
         let text = &self.clean(text);
         let Some(own) = OwnSummary::parse(text) else {
             self.carried.add_text(text);
@@ -89,8 +89,8 @@ impl RuleSummary {
     }
 
     /// Writes the summary. If there is a limit in tokens, the summary is shortened until it fits.
-    /// First it loses the lines of earlier summaries, the oldest first, and a line reports that;
-    /// then tools, and then topics. The counts always stay.
+    /// The summary first loses the lines of earlier summaries, the oldest first, and a line reports
+    /// that; then tools, and then topics. The counts always stay.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
         let Some(limit) = limit else { return self.write(cut) };
@@ -225,7 +225,7 @@ impl Carried {
         self.lines.is_empty() && self.left_out == 0
     }
 
-    /// Writes the lines without the `skip` oldest ones.
+    /// Writes the lines without the `skip` oldest lines.
     fn write(&self, skip: usize) -> String {
         let count = |lines: &[String]| lines.iter().filter(|line| !line.is_empty()).count() as u64;
         let (gone, kept) = self.lines.split_at(skip);

@@ -19,11 +19,11 @@ pub struct Filling<'a> {
 
 /// A prompt for a summary.
 ///
-/// Text before the first line `---` is the system prompt, and the rest is the message. Without that
-/// line, all of the text is the message. `{{target}}`, `{{instructions}}`, `{{earlier}}` and
+/// Text before the first line `---` is the system prompt, and the rest is the message. Without a
+/// line `---`, all of the text is the message. `{{target}}`, `{{instructions}}`, `{{earlier}}` and
 /// `{{transcript}}` are replaced; `{{transcript}}` is required. A paragraph whose placeholder is
-/// empty is omitted, together with a preceding paragraph that ends in a colon. A first line
-/// `<!-- target: 500 -->` is not part of the prompt and sets the length of the summary in tokens.
+/// empty is omitted, together with a preceding paragraph that ends in a colon. A first line `<!--
+/// target: 500 -->` is not part of the prompt and sets the length of the summary in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     target: Option<u64>,

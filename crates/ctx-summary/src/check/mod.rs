@@ -265,7 +265,7 @@ fn says_something(line: &str) -> bool {
     !shape::is_heading(line) && line.chars().any(char::is_alphanumeric)
 }
 
-/// Returns true for a line that repeats the one before it, or for a long line that occurs a third
+/// Returns true for a line that repeats the line before it, or for a long line that occurs a third
 /// time, because small models tend to repeat themselves. `None.` may occur under every heading.
 fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
     let word = shape::without_bullet(line).trim_end_matches(['.', '。']).to_lowercase();

@@ -1,5 +1,5 @@
-//! Finds invented names of functions, types, variables, people and products. A model can invent
-//! such a name although it has no digit.
+//! Finds invented names of functions, types, variables, people and products. These names need not
+//! have a digit, so the check of identifiers does not find them.
 
 use std::ops::Range;
 

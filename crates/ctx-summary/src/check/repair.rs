@@ -32,8 +32,8 @@ impl Check<'_> {
         let names = names::invented(&line, &spans, &source.phrases, self.rules.headings);
         let identifiers = identifiers::invented(&line, &source.identifiers, &source.phrases);
         for range in names.into_iter().chain(identifiers) {
-            // The words of a quote are not checked one by one: the record has the whole quote or
-            // not.
+            // The words of a quote are not checked one by one, because the whole quote is looked
+            // up.
             if !is_quoted(range.start, &quoted) {
                 places.insert(end_of(&range, &line, &spans));
             }
@@ -115,7 +115,7 @@ enum Quoted<'s> {
 /// The maximum length in bytes of a sentence that replaces a quote.
 const LONGEST: usize = 400;
 /// The minimum percentage of words that a sentence must share with the quote that it replaces. With
-/// fewer, the quote may be of another sentence.
+/// a lower percentage, the quote may be of another sentence.
 const CERTAIN: usize = 90;
 
 /// Matches the end of a sentence.
@@ -152,8 +152,8 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// Finds the user's sentence to which a quote refers. This sequence has all or nearly all of
-    /// the quote's words that carry meaning, and hardly any others.
+    /// Finds the user's sentence to which a quote refers. The sentence has all or nearly all of the
+    /// quote's words that carry meaning, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
         if wanted.len() < 3 {

@@ -19,8 +19,8 @@ pub const UNVERIFIED: &str = "(unverified)";
 /// whole session: the part to summarize and the kept part.
 ///
 /// Memory is bounded: words, their neighbours and identifiers are stored as hashes, at most two
-/// million of each kind, and the users' words up to their latest 16 MiB. Anything beyond is
-/// unknown, and unknown text never counts against an answer.
+/// million of each kind, and the users' words up to their latest 16 MiB. Anything beyond these
+/// limits is unknown, and unknown text never counts against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
     /// The users' messages, each on one line and without secrets.
@@ -60,7 +60,8 @@ impl Source {
                     self.add_record(&call.arguments);
                     self.add_said(&unescaped(&call.arguments));
                 }
-                // Anybody may have written the text that a tool found, so it is not the user's.
+                // Anybody may have written the text that a tool found, so it is not the user's own
+                // text.
                 Part::Result(result) => result.parts.iter().for_each(|part| {
                     if let Part::Text(text) = part {
                         self.add_record(text);
@@ -138,7 +139,7 @@ impl Source {
         same * LANGUAGE_PART < all
     }
 
-    /// Returns the percentage of `words`, and of the pairs of adjacent ones, that people or the
+    /// Returns the percentage of `words`, and of the pairs of adjacent `words`, that people or the
     /// model wrote, too.
     pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
         let share = |known: usize, all: usize| match all {

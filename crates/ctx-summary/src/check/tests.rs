@@ -177,7 +177,7 @@ fn commands_that_people_or_the_model_gave_stay() {
         let repaired = used(&format!("{GOOD}\n{line}"));
         assert_eq!(repaired.text, format!("{GOOD}\n{line}"));
     }
-    // Chinese reports finished work with the same words.
+    // In Chinese, a report of finished work has the same words as a command.
     let done = GOOD.replace("\n\n## Decisions", "\n- 删除了旧的缓存\n\n## Decisions");
     assert_eq!(used(&done).text, done);
 }

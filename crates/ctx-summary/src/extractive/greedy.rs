@@ -22,7 +22,8 @@ fn power(tokens: u64) -> f64 {
     (tokens as f64).powf(LENGTH_POWER)
 }
 
-/// A segment and its worth for its length. If two have equal worth, the earlier one is greater.
+/// A segment and its worth for its length. If two segments have equal worth, the earlier segment is
+/// greater.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
     /// The bits of a non-negative number, which sort like the number itself.

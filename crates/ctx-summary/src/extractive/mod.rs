@@ -1,6 +1,6 @@
-//! The extractive summary. Within a budget of tokens, it has the segments of a session that are
-//! most likely to be needed, in order, and then open items and errors. A dialogue has its own
-//! rules.
+//! The extractive summary. Within a budget of tokens, the summary has the segments of a session
+//! that are most likely to be needed, in order, and then open items and errors. A dialogue has its
+//! own rules.
 
 mod dialogue;
 mod draft;

@@ -29,7 +29,7 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
 const ALL_SHARES: u64 = 39;
 /// A text with fewer tokens has smaller shares.
 const LITTLE: u64 = 1_000;
-/// The minimum number of tokens in a section. The content of a shorter one is not worth its
+/// The minimum number of tokens in a section. The content of a shorter section is not worth the
 /// heading.
 const LEAST: u64 = 30;
 

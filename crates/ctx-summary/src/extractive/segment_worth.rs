@@ -175,8 +175,8 @@ impl Places {
 // Words that raise or lower the worth of a statement.
 //
 // The rules of the ledger decide what is an item, so they exclude many similar phrases. The words
-// here only change the rank of a statement a little, so a false match costs little. All of them are
-// tried on every statement.
+// here only change the rank of a statement a little, so a false match costs little. All of these
+// words are tried on every statement.
 
 static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
 static WHY: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("why"));

@@ -1,5 +1,5 @@
-//! Chooses the segments that tell the story of a session. First come those that are worth the most
-//! to a reader who must continue the work, and that say something new.
+//! Chooses the segments that tell the story of a session. The first are the segments that are worth
+//! the most to a reader who must continue the work, and that say something new.
 
 use ctx_tokens::TokenCounter;
 

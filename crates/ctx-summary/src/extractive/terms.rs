@@ -36,7 +36,8 @@ impl Words {
         words.map(|word| self.worth(*word)).sum()
     }
 
-    /// The worth of a statement's new words that are not in `others`. Adds these words to `others`.
+    /// The worth of a statement's new words that are not in `others`. Adds these new words to
+    /// `others`.
     pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
         let mut news = 0.0;
         for word in self.lists.of(statement) {

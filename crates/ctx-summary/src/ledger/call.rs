@@ -73,10 +73,10 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
     }
 }
 
-/// Returns the error that a result reports, on one line; `None` if the result reports no error. Few
-/// formats mark errors, so this reads the first lines, where a failed tool reports its error. Words
-/// like "error" further down are mostly content. once. Words like "error" further down are mostly
-/// content.
+/// Returns the error that a result reports, on one line; `None` if the result reports no error.
+///
+/// Few formats mark errors, so this reads the first lines, where a failed tool reports its error.
+/// Words like "error" further down are mostly content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),
@@ -164,8 +164,8 @@ pub(crate) enum Target {
 }
 
 impl Action {
-    /// Reads a call. `clean` are its arguments without secrets, and `leaves` the values in them, if
-    /// they are JSON.
+    /// Reads a call. `clean` has the call's arguments without secrets; `leaves` has the values in
+    /// the arguments if they are JSON.
     pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
         let object = Object::parse(clean).ok();
         let file = match &object {
@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(of("TodoWrite", r#"{"todos":[]}"#), None);
         assert_eq!(of("TodoWrite", r#"{"content":"alone"}"#), None);
         assert_eq!(of("TodoWrite", r#"{"status":"done"}"#), None);
-        // If two names precede the status, the last one is the task's.
+        // If two names precede the status, the last name is that of the task.
         let list = r#"{"title":"a list","tasks":[{"task":"one","status":"open"}]}"#;
         assert_eq!(of("tasks", list), Some(expected(&[("one", State::Current)])));
     }

@@ -158,7 +158,7 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
 }
 
 /// The heading of a section of quoted lines, each followed by its citation. Sessions still contain
-/// older summaries with this section. New summaries begin with such lines, without a heading.
+/// older summaries with this section. New summaries begin with quoted lines, without a heading.
 const DETAILS: &str = "## Details (> quotes tool results)";
 
 /// A part of an earlier summary.

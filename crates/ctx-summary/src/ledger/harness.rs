@@ -121,8 +121,8 @@ pub(crate) fn before_prompt(text: &str) -> &str {
     }
 }
 
-/// Returns a command with the arguments that the user gave it, `/review 42`; `None` if it has no
-/// arguments.
+/// Returns a command with the arguments that the user gave it, `/review 42`; `None` if the command
+/// has no arguments.
 fn command(text: &str) -> Option<String> {
     let inside = |name: &str| {
         let (_, rest) = text.split_once(&format!("<{name}>"))?;
@@ -248,8 +248,8 @@ pub fn speech(text: &str) -> Speech<'_> {
     }
 }
 
-/// Returns true if a user's message is the output of a command. SWE-agent ends it with the shell
-/// prompt.
+/// Returns true if a user's message is the output of a command. SWE-agent ends such a message with
+/// the shell prompt.
 pub fn is_observation(text: &str) -> bool {
     text.trim_end().ends_with("bash-$")
         && text.contains("\n(Current directory: ")

@@ -1,5 +1,5 @@
 //! Finds the identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, and names
-//! in code. A later tool call needs them exactly as they are, and a paraphrase loses them.
+//! in code. A later tool call needs identifiers exactly as they are, and a paraphrase loses them.
 //!
 //! The scan works on bytes by hand, because it reads everything in a session.
 
@@ -137,8 +137,8 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     }
 }
 
-/// Returns the length of the word at the beginning, if it has only letters, none but the first of
-/// which may be a capital, and is a whole run. Most of a text consists of such words.
+/// Returns the length of the word at the beginning, if it is a whole run of letters in which only
+/// the first may be a capital. Most of a text consists of plain words.
 fn plain_word(rest: &[u8]) -> Option<usize> {
     let length = 1 + run(rest, 1, LOWER);
     let end = match rest.get(length) {
@@ -156,8 +156,8 @@ fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>
     }
 }
 
-/// Returns true if a run may begin at `at`. The scan never calls this in the middle of a run,
-/// because it skips to the end of a run.
+/// Returns true if a run may begin at `at`. The scan never calls this function in the middle of a
+/// run, because it skips to the end of a run.
 fn begins(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         b'/' | b'~' | b'.' | b'@' => {
@@ -263,8 +263,8 @@ fn simple(
     }
 }
 
-/// The shape of a word of letters, digits, underscores and dashes. `classes` are those of its
-/// bytes.
+/// The shape of a word of letters, digits, underscores and dashes. `classes` is the union of the
+/// classes of the word's bytes.
 fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     if classes & DIGIT != 0 {
         return if classes & LETTER != 0 {
@@ -280,7 +280,7 @@ fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     let is_snake =
         classes & UNDERSCORE != 0 && inner[..inner.len().saturating_sub(1)].contains(&b'_');
     let is_camel = || word.windows(2).any(|two| [class(two[0]), class(two[1])] == [LOWER, UPPER]);
-    // Capitals before a capitalised word: `HTTPServer`.
+    // Capitals before a capitalized word: `HTTPServer`.
     let capitals = [UPPER, UPPER, LOWER];
     let has_capitals = || word.windows(3).any(|three| three.iter().map(|b| class(*b)).eq(capitals));
     let is_named = is_snake || classes & UPPER != 0 && (is_camel() || has_capitals());

@@ -16,7 +16,7 @@ const WHOLE_ASK: usize = 320;
 /// The maximum number of sentences that represent a longer request.
 const ASK_SENTENCES: usize = 6;
 /// The minimum width of a request. Shorter messages, such as "ok" or "go on", are not requests of
-/// their own. The width counts an ASCII character once and any other three times.
+/// their own. The width counts an ASCII character once and any other character three times.
 const LEAST_ASK: usize = 12;
 /// The maximum length of a sentence, in characters.
 const LONGEST: usize = 400;

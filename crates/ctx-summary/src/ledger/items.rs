@@ -13,10 +13,10 @@ use crate::ledger::call::{Action, Outcome, Target, Waiting};
 use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::patterns::{MemoryKind, find, simplified};
 
-/// The maximum number of items of a kind. If there are more, half of them are dropped: the oldest
-/// finished or superseded items, and if these are not enough, the oldest others.
+/// The maximum number of items of a kind. If there are more items, half of them are dropped: the
+/// oldest finished or superseded items, and if these are not enough, the oldest other items.
 const MOST: usize = 5_000;
-/// How many of the preceding decisions a decision may supersede.
+/// The number of preceding decisions that a decision may supersede.
 const LOOKED_BACK: usize = 200;
 
 /// The maximum number of calls that wait for their results. Further calls are not remembered.
@@ -35,7 +35,7 @@ pub(crate) struct Items {
     pub(crate) crowded_out: [usize; ItemKind::ALL.len()],
     /// The errors from earlier summaries that are not repaired yet.
     carried_errors: Vec<usize>,
-    /// Calls without a result, by their ids. If calls have no ids, only the last one is kept.
+    /// Calls without a result, by their ids. If calls have no ids, only the last call is kept.
     waiting: HashMap<Option<String>, Waiting>,
 }
 
@@ -230,13 +230,14 @@ impl Decision {
     }
 }
 
-/// Returns true if a decision says that it revokes an earlier one.
+/// Returns true if a decision says that it revokes an earlier decision.
 pub(crate) fn takes_back(decision: &str) -> bool {
     TAKES_BACK.is_match(&simplified(decision))
 }
 
 /// The subjects of a decision: its longer words, except words for deciding. Chinese has no spaces
-/// between words, so any three adjacent characters are a subject, and so is a run of only two.
+/// between words, so any three adjacent characters are a subject, and so is a run of only two
+/// characters.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
     words.flat_map(|word| {

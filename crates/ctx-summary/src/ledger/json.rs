@@ -4,7 +4,7 @@
 //! lines without quotes and braces: `S61CZX flights: origin LAX, flight_number HAT228`. A line cut
 //! out of JSON would not show to which object and key its values belong. Therefore the members of
 //! an object have lines of their own, and the lines of an inner object begin with the name of the
-//! outer one.
+//! outer object.
 
 use std::borrow::Cow;
 

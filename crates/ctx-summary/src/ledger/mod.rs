@@ -1,5 +1,5 @@
-//! The ledger lists what a summary of a session must not lose. Rules find it in the session, and a
-//! score says how much of it a compaction kept.
+//! The ledger lists what a summary of a session must not lose. Rules find this content in the
+//! session, and a score says how much of it a compaction kept.
 //!
 //! The modules form layers. [`sentence`], `statement`, `output`, `json`, `identifier`, `term` and
 //! `scan` split and scan texts. [`patterns`], `intent`, `harness` and `own_words` judge statements,
@@ -103,7 +103,7 @@ impl Ledger {
     fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
         match event {
             Event::Item(mut item, takes_back) => {
-                // An earlier summary has no line, but its items have their own.
+                // An earlier summary has no line, but its items have lines of their own.
                 if line > 0 {
                     item.line = line;
                 }

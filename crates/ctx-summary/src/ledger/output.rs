@@ -14,7 +14,8 @@ use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments_of_line};
 use crate::ledger::sentence::ends;
 
-/// The maximum length of a comment or a sentence, in bytes. A longer one is split into pieces.
+/// The maximum length of a comment or a sentence, in bytes. A longer comment or sentence is split
+/// into pieces.
 const LONGEST: usize = 480;
 /// The maximum length of a line, in bytes, that is not split into sentences.
 const SHORT: usize = 120;

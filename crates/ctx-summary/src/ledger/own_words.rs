@@ -14,11 +14,12 @@ use crate::ledger::{LISTS, intent};
 
 /// The mark that replaces text which the user passes on.
 const HANDED_ON: &str = "[…]";
-/// The minimum length of a quotation, in words. A shorter one is a name or a label.
+/// The minimum length of a quotation, in words. A shorter quotation is a name or a label.
 const LEAST_WORDS: usize = 5;
 /// The minimum length of a quotation in Chinese, in characters.
 const LEAST_CHINESE: usize = 10;
-/// The maximum length of a quotation, in bytes. If it is longer, its opening mark was never closed.
+/// The maximum length of a quotation, in bytes. The opening mark of a longer quotation was never
+/// closed.
 const MOST_BYTES: usize = 1_000;
 
 /// Consecutive lines of the same origin.
@@ -112,7 +113,7 @@ fn blocks(text: &str) -> Vec<Run<'_>> {
     runs
 }
 
-/// Adds a line, either to the last run or as a new one.
+/// Adds a line, either to the last run or as a new run.
 fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: bool) {
     match runs.last_mut().filter(|last| last.is_own == is_own) {
         Some(last) => last.text = &text[line.end - last.text.len() - line.len()..line.end],

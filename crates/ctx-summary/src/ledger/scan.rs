@@ -36,8 +36,8 @@ struct Words {
 }
 
 impl Scan {
-    /// Returns the identifiers in a segment. If `prose` is set, the terms in it follow. The words
-    /// around them are counted only if `with_words` is set.
+    /// Returns the identifiers in a segment. If `prose` is set, the terms in the segment follow.
+    /// The words around the identifiers are counted only if `with_words` is set.
     pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Match] {
         self.found.clear();
         let found = &mut self.found;

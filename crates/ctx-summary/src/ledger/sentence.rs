@@ -58,7 +58,7 @@ impl Blocks {
         self.is_indented(line)
     }
 
-    /// Recognises Markdown's indented code: four spaces or a tab after a blank line, but not a list
+    /// Recognizes Markdown's indented code: four spaces or a tab after a blank line, but not a list
     /// item.
     fn is_indented(&mut self, line: &str) -> bool {
         let blank = line.trim().is_empty();
@@ -198,7 +198,7 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
         let at = next + length;
         next = at + 1;
         let c = paragraph[at..].chars().next().unwrap_or_default();
-        // A backtick without a second one does not begin code.
+        // A backtick without a second backtick does not begin code.
         if c == '`' && (code || paragraph[at + 1..].contains('`')) {
             code = !code;
         }
@@ -232,8 +232,8 @@ fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }
 
-/// Returns true if a mark before `rest` ends the sentence. A space follows it and, after a full
-/// stop, no lower-case letter (`e.g. this`, `... and`).
+/// Returns true if a mark before `rest` ends the sentence. A space follows such a mark and, after a
+/// full stop, no lower-case letter (`e.g. this`, `... and`).
 fn stops(rest: &str, full_stop: bool) -> bool {
     let rest = &rest[closing(rest)..];
     let next = rest.trim_start();

@@ -58,7 +58,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
 }
 
 /// Returns the first line of the command in the last fence of a reply. Agents without tool calls
-/// (SWE-agent 0.x, mini-swe-agent 1) write their commands there.
+/// (SWE-agent 0.x, mini-swe-agent 1) write their commands in fences.
 fn command(text: &str) -> Option<&str> {
     let bare = text.trim_end();
     let before = bare.strip_suffix("\n```")?;
@@ -101,7 +101,7 @@ struct Cutter<'t> {
     /// The headings above the current line, each with its level.
     headings: Vec<(usize, usize)>,
     /// The list items above the current line, each with its indentation. The next item may be
-    /// nested in them.
+    /// nested in these items.
     items: Vec<(usize, usize)>,
     /// The sentence that introduces the next statements.
     lead: Option<usize>,

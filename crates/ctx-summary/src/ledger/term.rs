@@ -1,5 +1,5 @@
-//! Finds names and figures in prose. No program needs them exactly as they are, but a dialogue
-//! without tools has no other identifiers.
+//! Finds names and figures in prose. No program needs these names and figures exactly as they are,
+//! but a dialogue without tools has no other identifiers.
 //!
 //! The lists of units, endings and words before a name were written by hand, by an author who had
 //! seen the dialogues that `docs/benchmarks.md` measures, so the figures there are not from
@@ -88,7 +88,7 @@ fn figure(text: &str, at: usize) -> Option<Range<usize>> {
     Some(at..end + unit.len_utf8())
 }
 
-/// Finds capitalised words: two or more in a row, or one within a sentence.
+/// Finds capitalized words: two or more in a row, or a single one within a sentence.
 fn proper(text: &str, at: usize) -> Option<Range<usize>> {
     let mut before = text[..at].chars();
     if before.clone().next_back().is_some_and(char::is_alphanumeric) {
@@ -105,7 +105,7 @@ fn proper(text: &str, at: usize) -> Option<Range<usize>> {
     (end - at >= 3 && end - at <= 2 * LONGEST && (words > 1 || inside)).then_some(at..end)
 }
 
-/// Returns the end of the capitalised word that begins at `at`.
+/// Returns the end of the capitalized word that begins at `at`.
 fn word_end(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     if class_at(bytes, at) != UPPER || class_at(bytes, at + 1) != LOWER {

@@ -14,8 +14,8 @@ use crate::{LISTS, is_shell};
 
 /// The maximum length, in characters, of a text that counts as an outcome and is never cut.
 const SHORT: usize = 600;
-/// The minimum number of characters to which a text of the usual worth is cut. Instead of cutting
-/// it further, it is better to ask more questions.
+/// The minimum number of characters to which a text of the usual worth is cut. It is better to ask
+/// more questions than to cut such a text further.
 const LEAST: usize = 1_000;
 /// The number of tokens in the note that text was left out.
 const MARK: u64 = 12;

@@ -89,8 +89,8 @@ pub(crate) struct Record {
 }
 
 impl Transcript {
-    /// Adds a kept message. If it is between messages to summarize, its texts become part of the
-    /// record, because the messages around it would be unclear without them.
+    /// Adds a kept message. If the kept message is between messages to summarize, its texts become
+    /// part of the record, because the messages around it would be unclear without them.
     pub fn push_kept(&mut self, message: &Message<'_>) {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;

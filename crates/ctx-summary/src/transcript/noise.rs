@@ -17,9 +17,10 @@ static CONTROL: LazyLock<Regex> =
 static ADDED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("added by programs")));
 /// Matches base64 and similar data, because no word is that long.
 static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"));
-/// The number of characters to keep from the beginning of data, because they show what it is.
+/// The number of characters to keep from the beginning of data, because the beginning shows what
+/// the data is.
 const BEGINNING: usize = 40;
-/// The maximum number of equal lines in a row. If there are more, only the first is kept.
+/// The maximum number of equal lines in a row. Of a longer series, only the first line is kept.
 const SAME: usize = 3;
 
 /// Returns the text without noise.

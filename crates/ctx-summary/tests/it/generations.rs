@@ -1,5 +1,5 @@
-//! Summaries of summaries: every item of a summary is in the next one, or is counted as left out,
-//! or was settled.
+//! Summaries of summaries: every item of a summary is in the next summary, or is counted as left
+//! out, or was settled.
 
 use ctx_format::dialect::{Chat, Dialect};
 use ctx_format::{Object, Zone};
@@ -110,7 +110,7 @@ fn with_room_the_tenth_summary_has_all_of_the_first() {
 fn without_room_what_is_left_out_is_counted() {
     let summaries = generations(10, 1_000);
     assert!(summaries[9].contains("⟦left out: "), "{}", summaries[9]);
-    // The request that says what the session is about, and the latest one, are never left out.
+    // The request that says what the session is about, and the latest request, are never left out.
     assert!(summaries[9].contains("order_0 to the form"), "{}", summaries[9]);
     assert!(summaries[9].contains("order_9 to the form"), "{}", summaries[9]);
 }

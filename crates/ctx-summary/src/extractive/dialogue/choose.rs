@@ -19,11 +19,11 @@ use super::talk::{CHOICE, Statement, Talk, is_question};
 /// The part of a statement's worth that does not depend on its new words.
 const ALONE: f64 = 0.1;
 /// A chosen statement brings along the other statements of its message that have at least this
-/// share of its worth.
+/// share of the chosen statement's worth.
 const BESIDE: f64 = 0.5;
 /// The maximum length, in tokens, of a message that is chosen as a whole.
 const LONGEST: u64 = 120;
-/// The share of its worth that a statement has if it is chosen because another one needs it.
+/// The share of its worth that a statement has if it is chosen because another statement needs it.
 const NEEDED: f64 = 0.6;
 /// The maximum number of statements that are chosen because others need them.
 const MOST_NEEDED: usize = 4;
@@ -184,8 +184,8 @@ const SHORT: (usize, usize) = (4, 8);
 static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
 static ANSWERS: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
 
-/// For each statement, the statement without which it cannot be understood, such as the one before
-/// it or the question that it answers.
+/// For each statement, the statement without which it cannot be understood, such as the statement
+/// before it or the question that it answers.
 fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let all = talk.statements.iter().enumerate();
     all.map(|(at, statement)| {

@@ -17,7 +17,8 @@ pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
 /// The factors for a friendly remark, without and with a name or a time in it.
 const KIND: (f64, f64) = (0.12, 0.5);
-/// The maximum length of a friendly remark, in bytes. Longer text says more than that.
+/// The maximum length of a friendly remark, in bytes. A longer text says more than a friendly
+/// remark.
 const LONGEST_KIND: usize = 90;
 /// The factors for a question, without and with information in it. The second pair is for a user
 /// who has no name and asks for help, because such questions are informative.
@@ -30,7 +31,8 @@ const ANSWERED: f64 = 0.4;
 /// name or a number.
 const SELF: f64 = 1.4;
 const OTHER: f64 = 0.45;
-/// The worth that each name or number adds, how many of them count, and the factor for a time.
+/// The worth that each name or number adds, the number of names and numbers that count, and the
+/// factor for a time.
 const NAMED: f64 = 0.35;
 const MOST_NAMED: usize = 3;
 const WHEN: f64 = 1.25;

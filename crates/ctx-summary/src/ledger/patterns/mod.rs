@@ -171,10 +171,10 @@ impl<'s> Sentence<'s> {
         self.pattern(kind).is_some()
     }
 
-    /// Returns true if a memory keeps the sentence as one of a kind. In addition to the sentences
-    /// of [`Self::is_a`], a memory keeps conclusions with a reason as decisions, constraints of the
-    /// user as preferences, and statements about people as facts. No memory keeps a sentence that
-    /// holds only for the moment.
+    /// Returns true if a memory keeps the sentence as a statement of a kind. In addition to the
+    /// sentences of [`Self::is_a`], a memory keeps conclusions with a reason as decisions,
+    /// constraints of the user as preferences, and statements about people as facts. No memory
+    /// keeps a sentence that holds only for the moment.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;

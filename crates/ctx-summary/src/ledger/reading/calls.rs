@@ -23,7 +23,7 @@ const SHORT_ARGUMENT: usize = 120;
 const LONGEST_NAME: usize = 400;
 /// The maximum length, in bytes, of a line with several arguments.
 const LINE: usize = 260;
-/// The maximum length of an argument, in bytes. A longer one is cut.
+/// The maximum length of an argument, in bytes. A longer argument is cut.
 const LONGEST_LINE: usize = LONGEST_NAME + 80;
 /// The maximum length, in bytes, of a single name, number or address.
 const LONGEST_VALUE: usize = 40;

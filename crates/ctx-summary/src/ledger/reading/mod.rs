@@ -97,7 +97,8 @@ pub(crate) struct Mention {
     pub(crate) hash: u64,
     place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The origins of the texts that contain the identifier; empty if it only counts as covered.
+    /// The origins of the texts that contain the identifier; empty if the identifier only counts as
+    /// covered.
     pub(crate) origins: Origins,
     /// How well the message covers the identifier, if the message is kept: 0 if it does not contain
     /// the identifier, else 1 plus the number of words around it.
@@ -136,8 +137,8 @@ impl Mentions {
         start..self.text.len()
     }
 
-    /// Returns the number of an identifier. `place` is its range in the text, if the text contains
-    /// it.
+    /// Returns the number of an identifier. `place` is the range of the identifier in the text, if
+    /// the text contains it.
     pub(super) fn number(&mut self, name: &str, shape: Shape, place: Option<Range<usize>>) -> Id {
         let hash = hash(name);
         let (list, text) = (&self.list, &self.text);

@@ -256,8 +256,8 @@ fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>>
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 
-/// A text with the positions of its words. With them, none of many thousand searches has to read
-/// the whole text.
+/// A text with the positions of its words. With these positions, none of many thousand searches has
+/// to read the whole text.
 struct Hay<'t> {
     text: &'t str,
     places: HashMap<&'t str, Vec<usize>>,

@@ -59,7 +59,7 @@ pub enum Standing {
     /// The new session refers, by a handle or a path, to a text that has the item, so the model can
     /// recover it.
     Recoverable,
-    /// Only a snapshot has the item. A person can recover it, but the model cannot.
+    /// Only a snapshot has the item. A person can recover such an item, but the model cannot.
     Saved,
     /// No text has the item.
     Lost,

@@ -23,7 +23,7 @@ const FRAME: u64 = 4;
 /// The minimum length, in characters, of the end of a path by which the path is known.
 const SHORTEST_SUFFIX: usize = 4;
 
-/// Reads the old session, the new session, and the continuation of the old one.
+/// Reads the old session, the new session, and the continuation of the old session.
 #[derive(Debug, Default)]
 pub struct Future {
     given: String,
