@@ -33,7 +33,7 @@ impl<'a> HitReader<'a> {
         Self { stored, open: None }
     }
 
-    /// The text of a result, or `None` if it can no longer be read.
+    /// The text of a result, or `None` if the result can no longer be read.
     pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
         let quick = self.in_snapshot(hit);
         // If the line alone is not a record, read the session from its start.

@@ -91,8 +91,8 @@ pub struct Entry<'t> {
 const TAKEN_BACK: &str = "taken back in ";
 
 impl<'t> Entry<'t> {
-    /// Parses an entry without its list marker. Returns `None` if a person wrote it, or edited it
-    /// so that the details in parentheses at its end no longer have our format.
+    /// Parses an entry without its list marker. Returns `None` if a person wrote the entry, or
+    /// edited it so that the details in parentheses at its end no longer have our format.
     pub fn parse(entry: &'t str) -> Option<Self> {
         let (text, details) = entry.rsplit_once(" (")?;
         let mut details = details.strip_suffix(')')?.split(", ");

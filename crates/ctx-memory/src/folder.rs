@@ -32,7 +32,7 @@ pub struct MergeCounts {
     pub edits: Vec<PathBuf>,
     /// The new items as the daily log lists them: `decision: TEXT (ROLE, SESSION:LINE)`.
     pub entries: Vec<String>,
-    /// The session of all items, if there is only one.
+    /// The session of all items, if they are from only one session.
     pub session: Option<String>,
 }
 

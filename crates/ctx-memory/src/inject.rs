@@ -111,8 +111,8 @@ impl<'a> Part<'a> {
             count => format!("⟦{count} lines left out⟧"),
         };
         let mut lines = self.lines.clone();
-        // In the runtime layer, the first lines are the oldest, so remove those. The other layers
-        // start with the most important lines.
+        // In the runtime layer, the first lines are the oldest, so remove the first lines. The
+        // other layers start with the most important lines.
         let start = if self.layer == Layer::Runtime { 0 } else { lines.len() - self.left_out };
         lines.splice(start..start + self.left_out, [note.as_str()]);
         lines.join("\n")

@@ -287,8 +287,8 @@ impl Index {
         }
     }
 
-    /// Removes files that no longer exist. Checks this only if the index has changed, because only
-    /// then is it written.
+    /// Removes files that no longer exist. Looks for the files only if the index has changed,
+    /// because only a changed index is written.
     pub fn forget_vanished(&mut self) {
         if self.is_changed {
             self.entries.retain(|path, _| path.symlink_metadata().is_ok());

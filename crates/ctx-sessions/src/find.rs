@@ -182,7 +182,8 @@ impl Finder {
 /// change again and keep the same times.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
-/// The size, times and inode number of a file. If none of them has changed, neither have its bytes.
+/// The size, times and inode number of a file. If the mark has not changed, neither have the bytes
+/// of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
     /// The size in bytes.
@@ -292,8 +293,8 @@ fn with_home(path: &Path, home: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// Returns true if agents give sessions such a file name. Older sessions of the Gemini CLI are JSON
-/// documents.
+/// Returns true if a file name has a form that agents give to their sessions. Older sessions of the
+/// Gemini CLI are JSON documents.
 pub(crate) fn is_session_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_document = name.starts_with(b"session-") && name.ends_with(b".json");

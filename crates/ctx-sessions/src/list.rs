@@ -109,8 +109,8 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
 }
 
 /// Returns the tokens of the window, if the model is known, and the step that `triggers` require,
-/// unless it depends on an unknown window. The window of the triggers is preferred to the window of
-/// the session.
+/// unless the step depends on an unknown window. The window of the triggers is preferred to the
+/// window of the session.
 fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
     let window = triggers.window.or(content.recorded_window);
     let mut triggers = Triggers { window, ..*triggers };
@@ -124,7 +124,7 @@ fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step
     (window, is_answered.then_some(due.step))
 }
 
-/// The format of the list. Without a flag, it is a table.
+/// The format of the list. Without a flag, the list is a table.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.

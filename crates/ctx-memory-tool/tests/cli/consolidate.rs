@@ -148,7 +148,7 @@ fn a_link_is_refused() {
     assert!(!field.root().join("context").exists());
 }
 
-/// While another run changes the memory, this one waits and then reports that it is busy.
+/// While another run changes the memory, a run waits and then reports that the memory is busy.
 #[test]
 fn another_run_is_waited_for() {
     let field = field();
@@ -170,7 +170,7 @@ fn what_cannot_be_written_changes_nothing() {
     fs::write(summary.join("master.md"), "mine\n").expect("written");
     fs::set_permissions(&summary, Permissions::from_mode(0o500)).expect("closed");
     if fs::write(summary.join("probe"), "").is_ok() {
-        // A superuser may write even here, so the test proves nothing.
+        // A superuser may write even into this folder, so the test proves nothing.
         return;
     }
     let before = read(&field, "memory/extracted/decisions.md");

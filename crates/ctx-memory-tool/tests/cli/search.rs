@@ -63,7 +63,7 @@ fn filters_confine() {
         .run();
 }
 
-/// Removed and changed content is no longer found; new content is.
+/// Removed and changed content is no longer found; new content is found.
 #[test]
 fn the_index_follows_the_store() {
     let field = Field::new().with_memory();

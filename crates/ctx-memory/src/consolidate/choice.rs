@@ -95,7 +95,7 @@ impl Choice {
         about > 0 && about * 2 >= old.len() && !says_the_same
     }
 
-    /// Returns true if an earlier statement decides for what this one abandons.
+    /// Returns true if an earlier statement decides for what this statement abandons.
     fn is_for(&self, earlier: &Self, abandoned: &Terms) -> bool {
         let old = &earlier.kept.all;
         if !abandoned.names.is_empty() {

@@ -67,7 +67,8 @@ pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     let mut entries: [Vec<String>; MASTER] = Default::default();
     for log in &old.daily {
         for logged in log.entries() {
-            // An earlier run imported this entry. If it is in no file now, a person deleted it.
+            // An earlier run imported this entry. If the entry is in no file now, a person deleted
+            // it.
             if !new.state.seen.insert(short_hash(&logged.key)) {
                 continue;
             }
@@ -99,7 +100,7 @@ impl Contents {
         Self { keys: keys(&text), citations, is_empty: text.trim().is_empty() }
     }
 
-    /// Returns true if the file lacks a log entry. From then on, the entry counts as present.
+    /// Returns true if the file lacks a log entry. After this call, the entry counts as present.
     fn lacks(&mut self, logged: &LogEntry, day: NaiveDate, extractions: &Extractions) -> bool {
         if logged.text.contains("~~") {
             return false;

@@ -92,7 +92,7 @@ impl Master {
     }
 
     /// Adopts people's edits of the generated part. Without a `base` to compare with, every line
-    /// counts as theirs.
+    /// counts as an edit.
     fn take_edits(&mut self, lines: &[&[u8]], base: Option<&str>) {
         let new: Vec<String> = lines.iter().map(|line| normal(line)).collect();
         let old: Vec<String> = base.unwrap_or_default().lines().map(str::to_owned).collect();
@@ -120,7 +120,8 @@ impl Master {
         }
     }
 
-    /// Adds people's lines above the generated part, under the `heading` that they had in it.
+    /// Adds people's lines above the generated part, under the `heading` that the lines had in the
+    /// part.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =

@@ -81,8 +81,8 @@ pub(crate) struct MemoryFiles {
 /// several sessions were merged at once.
 pub(crate) type Extractions = HashSet<(Option<String>, NaiveDate)>;
 
-/// The record of what earlier runs read and wrote. If its file is lost, no text is lost or
-/// repeated, but entries that people deleted may come back.
+/// The record of what earlier runs read and wrote. If the file of this record is lost, no text is
+/// lost or repeated, but entries that people deleted may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
@@ -127,7 +127,7 @@ pub struct Report {
     pub taken_back: usize,
     /// Statements in L1.
     pub statements: usize,
-    /// Topics among these statements.
+    /// Topics among the statements of L1.
     pub topics: usize,
     /// Topics that a later statement superseded.
     pub history: usize,
@@ -186,8 +186,8 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     marked
 }
 
-/// Adds to an entry the mark that names what supersedes it. Returns `false`, and changes nothing,
-/// if the line is no longer the entry that was read.
+/// Adds to an entry the mark that names what supersedes the entry. Returns `false`, and changes
+/// nothing, if the line is no longer the entry that was read.
 fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     let mut lines = file.split_inclusive(|byte| *byte == b'\n');
     let before: usize = lines.by_ref().take(statement.order.1).map(<[u8]>::len).sum();

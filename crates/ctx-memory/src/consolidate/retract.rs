@@ -17,7 +17,7 @@ use super::statement::{Statement, is_lasting};
 use crate::entry::Citation;
 
 /// Sets [`Statement::taken_back`] where it is unset. `old_marks` are the marks that earlier runs
-/// wrote into the memory files. If one of them is gone, a person removed it, so it is not written
+/// wrote into the memory files. If a mark is gone, a person removed it, so the mark is not written
 /// again.
 pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
     restore_after_struck(all);
@@ -84,7 +84,7 @@ impl Search<'_> {
     }
 
     /// Finds the successors of superseded statements. Of several successors the first one counts,
-    /// because a repetition of the statement after that one is a new decision.
+    /// because a repetition of the statement after the first successor is a new decision.
     fn retract_superseded(&mut self) {
         let takes_part = |it: &Statement| !it.is_struck && it.kind != MemoryKind::Fact;
         let mut successors: Vec<&Statement> = self.all.iter().collect();
@@ -94,7 +94,8 @@ impl Search<'_> {
                 return None;
             }
             let successors = successors.iter().filter(|by| {
-                // An agent supersedes a statement of the user only if it names what it abandons.
+                // A decision of an agent supersedes a statement of the user only if the decision
+                // names what it abandons.
                 (by.author >= statement.author || by.choice.names_abandoned())
                     && by.is_later(statement)
                     && by.choice.supersedes(&statement.choice)
@@ -108,8 +109,8 @@ impl Search<'_> {
         }
     }
 
-    /// Supersedes the statements that are similar to the superseded one at `at`, and returns their
-    /// indexes.
+    /// Supersedes the statements that are similar to the superseded statement at `at`, and returns
+    /// their indexes.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
         let Some(by) = old.taken_back.clone() else { return Vec::new() };

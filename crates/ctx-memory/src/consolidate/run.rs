@@ -89,7 +89,7 @@ impl<'a> Consolidation<'a> {
         Ok((files, new))
     }
 
-    /// Consolidates these files, together with the daily logs, the audit log and the state of the
+    /// Consolidates `files`, together with the daily logs, the audit log and the state of the
     /// store.
     fn consolidated(&self, files: &Files) -> Result<NewMemory, StoreError> {
         let mut extractions = Extractions::new();

@@ -19,7 +19,7 @@ pub(super) enum Author {
     Agent,
     /// The user, in a session.
     User,
-    /// A person who wrote it into the file, or edited it so that it lost its citation.
+    /// A person who wrote the statement into the file, or edited it so that it lost its citation.
     Editor,
 }
 
@@ -81,8 +81,8 @@ impl Statement {
         self
     }
 
-    /// Returns true if this statement was made after `other`. Within a session, the lines decide;
-    /// otherwise the days, and within a day the order in the memory file.
+    /// Returns true if this statement was made after `other`. Within a session, the line numbers
+    /// decide. Between sessions, the days decide, and within a day the order in the memory file.
     pub(super) fn is_later(&self, other: &Self) -> bool {
         if self.citation.session == other.citation.session
             && self.citation.line != other.citation.line
@@ -101,7 +101,7 @@ impl Statement {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// The string by which the state remembers that the memory file had this mark.
+    /// The string by which the state remembers that the memory file had the mark that names `by`.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }

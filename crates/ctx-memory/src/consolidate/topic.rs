@@ -38,8 +38,8 @@ pub(super) struct Topic {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// Groups the `listed` statements into topics, except those that are similar to a struck one. `all`
-/// also contains statements that are not listed but may supersede listed ones.
+/// Groups the `listed` statements into topics, except those that are similar to a struck statement.
+/// `all` also contains statements that are not listed but may supersede listed statements.
 pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     let mut struck: Vec<&Statement> = listed.iter().collect();
     struck.retain(|it| it.is_struck);
@@ -159,8 +159,8 @@ impl fmt::Display for Topic {
 }
 
 /// Describes how a statement was superseded. If several statements have the citation `by`, quotes
-/// the one that supersedes `statement`, or else the first. Does not cite lines of the master,
-/// because their numbers change when people edit it.
+/// the one that supersedes `statement`, or else the first of them. Does not cite lines of the
+/// master, because their numbers change when people edit it.
 fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {
     let cited = || all.iter().filter(|it| it.citation == *by);
     let successor = cited().find(|it| it.choice.supersedes(&statement.choice));

@@ -49,7 +49,7 @@ impl Extractor {
         }
     }
 
-    /// How many secrets have been redacted in items so far.
+    /// The number of secrets that have been redacted in items so far.
     pub fn redacted(&self) -> usize {
         self.redacted
     }
@@ -147,7 +147,8 @@ impl Extractor {
     fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
-            // Most results have no words of the user, so check that before the slow redaction.
+            // Most results have no words of the user, so look for such words before the slow
+            // redaction.
             if users_words(result, tool, text).is_none() {
                 continue;
             }

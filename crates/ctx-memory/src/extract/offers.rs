@@ -151,7 +151,7 @@ mod tests {
         );
     }
 
-    /// The question below the last option is not part of it.
+    /// The question below the last option is not part of the option.
     #[test]
     fn a_title_gets_the_lines_below_it() {
         let text = "### Option 1:\n1. **Flight 1:** DEN to LAS\n   - Number: HAT229\n\n### Option 2:\n2. Stay\nWhich one?";

@@ -19,7 +19,7 @@ const DECISIONS_COMPARED: usize = 200;
 /// text occurs in many sentences by chance.
 const SHORTEST: usize = 12;
 
-/// How many items before and after an item are searched for one from the same message.
+/// The number of items before and after an item that are searched for items of the same message.
 const NEIGHBOURS: usize = 40;
 
 /// Drops repetitions, and marks decisions that a later decision in the same session supersedes.

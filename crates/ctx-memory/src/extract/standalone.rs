@@ -150,7 +150,8 @@ pub(super) fn scope(rule: &str) -> Option<&str> {
     let found = SCOPE.find(rule)?;
     let word = rule[found.clone()].split(' ').next().unwrap_or_default();
     let is_condition = CONDITIONS.split(' ').any(|begin| word.eq_ignore_ascii_case(begin));
-    // A condition continues to the end of its clause. A pattern for that would be much larger.
+    // A condition continues to the end of its clause. A pattern for whole conditions would be much
+    // larger.
     let rest = if is_condition { first_chars(&rule[found.end..], LONGEST_CONDITION) } else { "" };
     let more = rest.find([',', '.', ';', ':', '!', '?']).unwrap_or(rest.len());
     Some(rule[found.start..found.end + more].trim_end())

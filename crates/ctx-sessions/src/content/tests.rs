@@ -120,7 +120,8 @@ fn what_is_beside_the_messages_is_the_least_of_the_beginnings() {
     assert_eq!(behind(&known), 1_025);
 }
 
-/// The usage in old lines that a compaction kept includes what it removed, so it is not used.
+/// The usage in old lines that a compaction kept includes the removed messages, so this usage is
+/// ignored.
 #[test]
 fn a_reply_that_a_compaction_keeps_tells_nothing_of_the_context() {
     let kept = r#""subtype":"compact_boundary","logicalParentUuid":"2","compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["1","2"]}}"#;
