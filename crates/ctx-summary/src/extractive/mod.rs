@@ -109,7 +109,7 @@ mod tests {
         let needed = needed_tokens(&session, 1_000, counter());
         assert_eq!(needed, counter().count(&extractive(&session, 1_000, counter())));
         assert!(needed < 1_000);
-        // Clearly more than the limit allows.
+        // The session has clearly more text than the limit allows.
         let rows: Vec<String> = (0..2_000).map(|n| format!("row user_{n}\n")).collect();
         let rows = rows.concat();
         assert_eq!(needed_tokens(&ledger(&[&rows]), 100, counter()), 100);

@@ -69,7 +69,8 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
     segments.map(is_later).collect()
 }
 
-/// Returns true if the session has tool calls. Without calls, the words matter more.
+/// Returns true if the session has tool calls. Without tool calls, the words of people and the
+/// model matter more.
 pub(super) fn has_tools(segments: &[Segment]) -> bool {
     let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
     segments.iter().any(is_tools)

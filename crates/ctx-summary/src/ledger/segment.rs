@@ -139,13 +139,13 @@ pub(crate) fn numbered(line: &str) -> (&str, &str) {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     Anywhere,
-    /// Outside names, numbers and words.
+    /// The position is outside names, numbers and words.
     Word,
-    /// At a space.
+    /// The position is at a space.
     Blank,
-    /// After a comma or a bracket, which ends a JSON member or a clause.
+    /// The position is after a comma or a bracket, which ends a JSON member or a clause.
     Member,
-    /// After the end of a sentence.
+    /// The position is after the end of a sentence.
     Sentence,
 }
 
