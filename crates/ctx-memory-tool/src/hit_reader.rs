@@ -10,7 +10,7 @@ use crate::searchable_text::said_in_line;
 use crate::stored::SourceLine;
 use crate::stored::Stored;
 
-/// The number of bytes to read at a time. Most records are shorter.
+/// The number of bytes to read at a time. Most records are shorter than this.
 const BUFFER: usize = 16 << 10;
 
 /// Reads the text of search results. The last snapshot stays open, so that a packed snapshot is

@@ -1,5 +1,5 @@
-//! Adds items to the memory files of a folder, under a lock and with a record in the audit log.
-//! Never overwrites an edit.
+//! Adds items to the memory files of a folder, under a lock and with a record in the audit log. An
+//! edit by a person is never overwritten.
 
 use std::path::{Path, PathBuf};
 

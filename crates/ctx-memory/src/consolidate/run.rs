@@ -1,5 +1,5 @@
-//! Consolidates the memory of a store, under a lock and with a record in the audit log. Never
-//! overwrites an edit.
+//! Consolidates the memory of a store, under a lock and with a record in the audit log. An edit by
+//! a person is never overwritten.
 //!
 //! Writes the memory files first, then the master, the daily log, and the state for the next run. A
 //! killed run loses nothing: a file is saved before it is replaced ([`Store::keep_version`]), and
