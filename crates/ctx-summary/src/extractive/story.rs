@@ -16,8 +16,8 @@ const ALONE: f64 = 0.1;
 /// a request is shown whole if it fits.
 const ALONE_ASKED: f64 = 0.6;
 /// If the user's words take more than [`ASKED_SHARE`] percent of the story, the later words of a
-/// request get the factor [`CROWDED`]: a long request mostly names things that have since been
-/// done.
+/// request get the factor [`CROWDED`], because a long request mostly names things that have since
+/// been done.
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 

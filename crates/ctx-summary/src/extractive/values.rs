@@ -11,8 +11,9 @@ use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{CODE_LINE, has_files, matcher};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
-/// The share of an identifier's worth that a text covers: if it does not have the identifier, or
-/// has it without, with one, or with several of the words around it.
+/// The share of an identifier's worth that a text covers. The shares are for a text without the
+/// identifier, and for a text that has the identifier with none, one, or several of the words
+/// around it.
 const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// The minimum probability that an identifier is needed for it to be worth a line.
 const LEAST_CHANCE: f64 = 0.0005;

@@ -35,8 +35,8 @@ pub struct Index {
     pub(crate) known: Vec<Entry>,
     /// The names of all identifiers.
     pub(crate) names: String,
-    /// The coverage of each identifier by the kept texts: 0 if they do not contain the identifier,
-    /// else 1 plus the number of the words around it that they contain.
+    /// The coverage of each identifier by the kept texts: 0 if no kept text contains the
+    /// identifier, otherwise 1 plus the number of the words around it that the kept texts contain.
     pub(crate) coverage: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
@@ -191,9 +191,9 @@ impl Index {
         }
     }
 
-    /// The coverage of each identifier by the kept texts and `text`: 0 if none contains the
-    /// identifier, else 1 plus the number of the words around it that they contain, up to two
-    /// words.
+    /// The coverage of each identifier by the kept texts and `text`. The coverage is 0 if no text
+    /// contains the identifier, and otherwise 1 plus the number of the words around it, up to two,
+    /// that the texts contain.
     pub fn coverage_with(&self, text: &str) -> Vec<u8> {
         let mut coverage = self.coverage.clone();
         let mut scan = Scan::default();

@@ -1,10 +1,10 @@
 //! Finds names and figures in prose. No program needs these names and figures exactly as they are,
 //! but a dialogue without tools has no other identifiers.
 //!
-//! The lists of units, endings and words before a name were written by hand, by an author who had
-//! seen the dialogues that `docs/benchmarks.md` measures, so the figures there are not from
-//! held-out data. `cargo test --test cli dialogues::` shows what a change does to English
-//! dialogues, and `ctx-score BEFORE AFTER --future FULL` shows what it does to any session.
+//! The lists of units, endings and words before a name were written by hand. Their author had seen
+//! the dialogues that `docs/benchmarks.md` measures, so the figures there are not from held-out
+//! data. `cargo test --test cli dialogues::` shows what a change does to English dialogues, and
+//! `ctx-score BEFORE AFTER --future FULL` shows what it does to any session.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -2,8 +2,8 @@
 //!
 //! The comparison uses lower-case words and ignores the text between them; each Chinese or Japanese
 //! character is a word. A text has a quote if it has three quarters of the quote's different pairs
-//! of neighbouring words, wherever they are, so a truncated line or an omitted word does no harm.
-//! If a quote is a single word, the text must have that word.
+//! of neighbouring words, wherever these pairs are. Therefore a truncated line or an omitted word
+//! does no harm. If a quote is a single word, the text must have that word.
 
 use std::collections::{HashMap, HashSet};
 use std::str::Chars;
