@@ -3,10 +3,10 @@
 //!
 //! Within one session, two decisions on one matter are close to each other, so
 //! [`ctx_summary::ledger::supersedes`] needs only one common word. Across sessions, one word proves
-//! nothing: the word "proceed" occurs in every session. Therefore, either the later statement names
-//! what it abandons ("tabs instead of blanks") and the earlier statement decides for exactly that,
-//! or the later statement abandons something without naming it ("let's switch to Redis for the
-//! cache") and shares half of the terms of the earlier statement.
+//! nothing: the word "proceed" occurs in every session. Therefore, if the later statement names
+//! what it abandons ("tabs instead of blanks"), the earlier statement must decide for exactly that.
+//! If the later statement abandons something without naming it ("let's switch to Redis for the
+//! cache"), it must share half of the terms of the earlier statement.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

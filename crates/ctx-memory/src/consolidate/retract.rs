@@ -1,9 +1,11 @@
-//! Finds the statements that later ones supersede.
+//! Finds the statements that later statements supersede.
 //!
-//! - A decision or a rule supersedes an earlier one according to [`Choice::supersedes`].
-//! - A statement that is similar to a superseded one, and was made before the decision against it,
-//!   is superseded as well, whichever session made it.
-//! - If a later statement repeats a superseded one, it supersedes the decision against it.
+//! - A decision or a rule supersedes an earlier decision or rule according to
+//!   [`Choice::supersedes`].
+//! - A statement that is similar to a superseded statement, and was made before the decision
+//!   against it, is superseded as well, whichever session made it.
+//! - If a later statement repeats a superseded statement, the repetition supersedes the decision
+//!   against the statement.
 //!
 //! The rules are applied until nothing changes, so that a second run finds nothing new.
 //!
