@@ -1,29 +1,30 @@
-//! Finds the file that a tool call reads or writes, from the tool's name and the arguments.
+//! Finds the file that a tool call reads or writes, from the name of the tool and the arguments of
+//! the call.
 
 use crate::Object;
 
-/// A call's use of a file.
+/// The file that a call uses, and whether the call reads or writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileUse {
     /// The path in the arguments, without a leading `./`.
     pub path: String,
-    /// How the file is used.
+    /// Whether the call reads or writes the file.
     pub access: Access,
 }
 
-/// How a file is used.
+/// Whether a call reads or writes its file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// The call reads the file.
     Read {
-        /// The arguments that select a part; empty if the whole file is read.
+        /// The arguments that select a part of the file; empty if the whole file is read.
         part: String,
     },
     /// The call writes or edits the file.
     Write,
 }
 
-/// The arguments in which tools have the path.
+/// The names under which tools pass the path of a file.
 const PATHS: [&str; 10] = [
     "file_path",
     "filePath",
@@ -41,12 +42,13 @@ const PATHS: [&str; 10] = [
 const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
 
 impl FileUse {
-    /// The file use of a call; `None` if the call is not known to read or write one file.
+    /// The file that a call uses; `None` if the call is not known to read or write exactly one
+    /// file.
     pub fn of(tool: &str, arguments: &str) -> Option<Self> {
         Self::of_object(tool, &Object::parse(arguments).ok()?)
     }
 
-    /// The file use of a call with parsed arguments.
+    /// Like [`Self::of`], with arguments that are already parsed.
     pub fn of_object(tool: &str, arguments: &Object<'_>) -> Option<Self> {
         let find = |key| Some((key, arguments.text_of(key)?));
         let (key, path) = PATHS.into_iter().find_map(find)?;
@@ -64,8 +66,8 @@ impl FileUse {
     }
 }
 
-/// Whether an editor with several commands writes, by its argument `command`; `None` if the command
-/// neither reads nor writes.
+/// Whether `command`, an argument of editors that can do several things, writes the file; `None` if
+/// it neither reads nor writes.
 fn writes_by_command(command: &str) -> Option<bool> {
     match command {
         "view" | "read" => Some(false),
@@ -74,7 +76,7 @@ fn writes_by_command(command: &str) -> Option<bool> {
     }
 }
 
-/// Whether a tool writes, by its name; `None` if it neither reads nor writes.
+/// Whether a tool with this name writes files; `None` if it neither reads nor writes any.
 fn writes_by_name(tool: &str) -> Option<bool> {
     const READ: [&str; 4] = ["read", "view", "open", "cat"];
     const WRITE: [&str; 9] =
@@ -88,7 +90,8 @@ fn writes_by_name(tool: &str) -> Option<bool> {
     (writes || any(&READ)).then_some(writes)
 }
 
-/// The words of a name, in lower case: `NotebookRead`, `read_file`, `fs.read`.
+/// Splits the name of a tool, such as `NotebookRead`, `read_file` or `fs.read`, into its words in
+/// lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;

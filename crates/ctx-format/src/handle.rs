@@ -1,30 +1,31 @@
 //! Handles: short references in place of removed content, from which the original can be restored.
 //!
-//! `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` has the call that the
-//! text came from, its length, and the command that prints it, which ends with the first 8 hex
-//! digits of the text's sha256. If the tool that removed the text saves no snapshot of the session,
-//! `, if saved` precedes the command: a handle promises nothing that is not available. A handle is
-//! the last line of the remaining text. A text that is shortened again keeps its handle, which
-//! names the first original.
+//! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` names the
+//! call whose result was removed, the length of the text, and the command that prints it. The
+//! digits at the end are the first 8 hex digits of the text's sha256. If the tool that removed the
+//! text saves no snapshot of the session, `, if saved` precedes the command, because the text may
+//! not be available. A handle is the last line of the remaining text. If a text is shortened again,
+//! it keeps its handle, which refers to the first original.
 //!
-//! Older versions wrote `⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`, which can still be read.
+//! Older versions wrote `⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`. Such handles can still be
+//! read.
 
 use std::fmt;
 
 use ring::digest::{SHA256, digest};
 
-/// A reference to a removed text.
+/// A reference to a text that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
-    /// The beginning of the original's sha256.
+    /// The first bytes of the sha256 of the original text.
     pub hash: ShortHash,
-    /// The number of bytes of the original.
+    /// The length of the original text in bytes.
     pub bytes: u64,
-    /// The handle as it is written in the text.
+    /// The handle exactly as the text contains it.
     written: Box<str>,
 }
 
-/// Whether the original of a handle can be restored.
+/// Whether a snapshot holds the original text of a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Saved {
     /// The tool that removes the text saves a snapshot.
@@ -35,36 +36,36 @@ pub enum Saved {
 }
 
 impl From<bool> for Saved {
-    /// Converts from whether a snapshot is saved where `ctx-offload` looks for it.
+    /// `is_saved` is true if a snapshot is saved in the store in which `ctx-offload` looks for it.
     fn from(is_saved: bool) -> Self {
         if is_saved { Self::Yes } else { Self::Perhaps }
     }
 }
 
-/// The first bytes of the sha256 of a text, written as hex digits.
+/// The first bytes of the sha256 of a text. Its `Display` form is hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 
-/// The bytes of a hash in a handle. Every digit costs tokens. With four bytes, the chance that a
-/// text shares its hash with one of ten thousand others is 1 in 400,000.
+/// The number of bytes of the hash in a handle. Every digit costs tokens. With four bytes, the
+/// chance that a text shares its hash with one of ten thousand other texts is 1 in 400,000.
 const BYTES: usize = 4;
-/// Hex digits in the handles of older versions.
+/// The number of hex digits in handles that older versions wrote.
 const OLD_DIGITS: usize = 12;
 
-/// The beginning of every handle, whatever its version.
+/// The beginning of a handle in the current or the old form.
 const BEGIN: &str = "⟦ctx:";
 const END: &str = "⟧";
 const COMMAND: &str = ": ctx-offload --show ";
 const IF_SAVED: &str = ", if saved";
 
-/// The longest name of a call in a handle, in characters.
+/// The maximum number of characters of the call's name in a handle.
 const MAX_CALL: usize = 120;
 
 impl ShortHash {
-    /// Digits of a hash in a handle.
+    /// The number of hex digits of the hash in a handle.
     pub const DIGITS: usize = 2 * BYTES;
 
-    /// Hashes a text.
+    /// Hashes `text` and keeps the first bytes of the hash.
     pub fn of(text: &str) -> Self {
         let digest = digest(&SHA256, text.as_bytes());
         let mut hash = [0; BYTES];
@@ -85,13 +86,13 @@ impl fmt::Display for ShortHash {
 }
 
 impl Handle {
-    /// Creates the handle of a text. `call` is the short name of its call, or empty if that is
-    /// unknown.
+    /// Creates the handle of `text`. `call` is the short name of the call that returned the text,
+    /// or empty if the call is unknown.
     pub fn of(text: &str, call: &str, saved: Saved) -> Self {
         Self::new(ShortHash::of(text), text.len() as u64, call, saved)
     }
 
-    /// Creates a handle for a text with that hash and length.
+    /// Creates the handle of a text of which only the hash and the length are known.
     pub fn new(hash: ShortHash, bytes: u64, call: &str, saved: Saved) -> Self {
         let mut call = Self::call_name(call);
         if !call.is_empty() {
@@ -105,11 +106,11 @@ impl Handle {
         Self { hash, bytes, written: written.into() }
     }
 
-    /// A call's name as a handle shows it: without characters that would end the line or the
-    /// handle, and without anything that looks like another handle. White space is collapsed,
-    /// because texts are searched for handles in that form.
+    /// Shortens the name of a call and removes from it whatever would end the line or the handle,
+    /// or look like another handle. White space is collapsed, because a search for handles expects
+    /// single spaces.
     pub fn call_name(call: &str) -> String {
-        // Most calls are on one line of ASCII already, with single spaces.
+        // The names of most calls are ASCII on one line with single spaces, and need no change.
         let is_plain = call.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if is_plain && call.len() <= MAX_CALL && call.split(' ').all(|word| !word.is_empty()) {
             return call.to_owned();
@@ -123,8 +124,8 @@ impl Handle {
         }
     }
 
-    /// Reads only what [`Handle`] itself writes, or wrote in older versions: no signs, no leading
-    /// zeros, no capitals.
+    /// Parses a handle in the exact form in which this or an older version writes it: signs,
+    /// leading zeros and capital hex digits are rejected.
     pub fn parse(text: &str) -> Option<Self> {
         let inner = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
         match inner.strip_prefix(' ') {
@@ -134,7 +135,7 @@ impl Handle {
         .filter(|handle| *handle.written == *text)
     }
 
-    /// All digits of its hash.
+    /// All hex digits of the hash: 8, or 12 in a handle of an older version.
     pub fn digits(&self) -> String {
         let inner = &self.written[BEGIN.len()..];
         match inner.get(..OLD_DIGITS) {
@@ -143,7 +144,7 @@ impl Handle {
         }
     }
 
-    /// Splits a text into the text before its handle and the handle; `None` if the text does not
+    /// Splits a text into the part before the handle and the handle; `None` if the text does not
     /// end with a handle.
     pub fn split(text: &str) -> Option<(&str, Self)> {
         let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
@@ -165,7 +166,8 @@ fn parse_new(inner: &str) -> Option<Handle> {
     };
     let (call, bytes) = rest.strip_suffix(" bytes")?.rsplit_once("all ")?;
     let call = if call.is_empty() { call } else { call.strip_suffix(", ")? };
-    // A long text cannot be a handle, so it is rejected before anything is formatted.
+    // The call's name is limited in length, so a longer text is rejected before anything is
+    // formatted.
     if call.len() > 4 * MAX_CALL {
         return None;
     }
@@ -239,7 +241,8 @@ mod tests {
         assert_eq!(Handle::split("a\nb"), None);
     }
 
-    /// A model writes the call, so it can contain anything.
+    /// The model chooses the name and the arguments of a call, so a handle may have to show any
+    /// text.
     #[test]
     fn no_call_ends_a_handle_or_begins_another() {
         let long = "é".repeat(5_000);

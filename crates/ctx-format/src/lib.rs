@@ -1,25 +1,25 @@
-//! Session files: records, messages, the formats of APIs, the logs of agents.
+//! Session files: their records and messages, the formats of APIs, and the log formats of agents.
 //!
-//! [`Records`] reads a session file line by line. It keeps the bytes of each line, classifies the
-//! line ([`Class`]) and rejects none. A [`Dialect`] reads the [`Object`] of a record as an
-//! [`Outline`] (role, calls and results, without decoding texts) or as a whole [`Message`]. A file
-//! that is the [`Log`] of an agent holds more than the model receives; its [`view`] says which
+//! [`Records`] reads a session file line by line. It keeps the bytes of each line, assigns the line
+//! a [`Class`], and rejects no line. A [`Dialect`] reads the [`Object`] of a record as an
+//! [`Outline`] (role, calls and results, with no text decoded) or as a whole [`Message`]. The
+//! [`Log`] of an agent holds more than what the model receives; its [`view`] determines which
 //! records form the context. [`Validator`] finds what the API would refuse, [`repair`] repairs it,
 //! and [`convert`] writes the context in another format.
 //!
-//! Nothing is serialized again: views borrow from the record, and tools write the record's own
-//! bytes with [`Edits`] made, or with a [`Tag`] inserted or removed.
+//! No record is serialized again: views borrow from the record, and tools write the original bytes
+//! of the record, changed only by [`Edits`] or by a [`Tag`] that is inserted or removed.
 //!
-//! No file takes a name from one that stands above it: `record` knows no dialect,
-//! `dialect/interface.rs` and `log/mod.rs` know no format, and a format knows no other agent's.
-//! `dialect/mod.rs` lists the formats, for `session` and `convert`.
+//! Dependencies point one way: `record` does not depend on any dialect, `dialect/interface.rs` and
+//! `log/mod.rs` do not depend on any format, and the format of one agent does not depend on that of
+//! another. `dialect/mod.rs` lists the formats for `session` and `convert`.
 
 pub mod convert;
 pub mod dialect;
 pub mod files;
 mod handle;
 mod legality {
-    //! The requirements of an API: its rules, the problems of a session with them, and their repair.
+    //! What an API requires of a session: its rules, the violations in a session, and their repair.
     pub mod problems;
     pub mod repair;
     pub mod rules;

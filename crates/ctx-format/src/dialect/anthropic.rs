@@ -1,5 +1,5 @@
-//! Anthropic messages, one per record. The shapes are the content blocks of the Messages API
-//! reference.
+//! Anthropic messages, one per record. The formats of their content blocks are those in the
+//! reference of the Messages API.
 
 use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
@@ -101,8 +101,8 @@ pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// Reads the message in a record: the record itself, or a value within it. Positions refer to the
-/// text of `record`.
+/// Reads the message `object`: a whole record, or a value within it. The byte ranges in the message
+/// refer to the text of `record`.
 pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Message<'a>> {
     let role = role_of(object)?;
     let content = object.get("content")?;
@@ -114,13 +114,13 @@ pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
     })
 }
 
-/// The first unreadable part of a message in a record of `dialect`.
+/// The first part of a message that cannot be read. `dialect` is the name of the record's dialect.
 pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     let Some(role) = object.get("role") else { return Some(Unread::item(dialect, object)) };
     if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
         return Some(Unread::role(dialect, role));
     }
-    // Calls in the form of chat would never be paired.
+    // Calls in the format of `chat` would never be paired with results.
     if object.get("tool_calls").is_some_and(|raw| !matches!(raw, "null" | "[]")) {
         return Some(Unread::within_message("a list of calls next to the content"));
     }
@@ -130,15 +130,15 @@ pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     }
 }
 
-/// The parts of a message that only the server can read. Reasoning has its signature in the member
-/// `key`.
+/// The parts of a message that only the server can read. `key` is the member in which a reasoning
+/// block has its signature.
 pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     let mut sealed = Sealed::default();
     for block in blocks(message) {
         match &*kind_of(&block) {
             "thinking" if block.get(key).is_some_and(|it| it != "\"\"") => sealed.reasoning += 1,
             "redacted_thinking" => sealed.reasoning += 1,
-            // A compaction without content is one that failed.
+            // A compaction that failed has no content.
             "compaction" => sealed.has_summary |= block.get("content") != Some("null"),
             _ => {}
         }
@@ -146,7 +146,7 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     sealed
 }
 
-/// Blocks that are only counted, not read.
+/// Types of blocks that are counted, but whose content is not read.
 const SEALED: [&str; 7] = [
     "redacted_thinking",
     "image",
@@ -157,7 +157,7 @@ const SEALED: [&str; 7] = [
     "compaction",
 ];
 
-/// Returns true if all of a block is read.
+/// Returns true if the whole content of the block can be read.
 fn is_read(block: &Object<'_>) -> bool {
     let kind = kind_of(block);
     match &*kind {
@@ -165,17 +165,17 @@ fn is_read(block: &Object<'_>) -> bool {
         "thinking" => has_text(block, "thinking"),
         "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
-        // The results of server tools have their own forms.
+        // The results of server tools have formats of their own.
         kind if kind.ends_with("_tool_result") => true,
         kind => SEALED.contains(&kind),
     }
 }
 
-/// The usage of the reply `message`, or of its fragment.
+/// The tokens that the API counted for the reply `message`, which may be a fragment.
 ///
-/// If the server called its own tools or compacted, the numbers are sums over several requests, and
-/// `iterations` has the numbers of each. The prompt of the last one is the context
-/// (platform.claude.com/docs/en/build-with-claude/compaction).
+/// If the server called its own tools or compacted the context, the numbers are sums over several
+/// requests, and `iterations` has the numbers of each request. The prompt of the last request is
+/// the context (platform.claude.com/docs/en/build-with-claude/compaction).
 pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     let all = message.object_of("usage")?;
     let last = last_request(&all);
@@ -183,8 +183,8 @@ pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     Usage::new(sum(of, &PROMPT), sum(of, &["output_tokens"]))
 }
 
-/// The edits of `record` that lower the recorded prompt of the reply `message` within it to at most
-/// `prompt` tokens.
+/// Edits that lower the recorded prompt of the reply `message` to at most `prompt` tokens. The
+/// reply is a value within `record`.
 pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -> Edits {
     let mut edits = Edits::new();
     let all = message.object_of("usage");
@@ -196,11 +196,11 @@ pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -
     edits
 }
 
-/// The members that make up the prompt. Usually, most tokens were read from the cache.
+/// The members whose sum is the prompt. Most of its tokens were usually read from the cache.
 const PROMPT: [&str; 3] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
 
-/// The usage of the last of several requests.
+/// The usage of the last request, if the reply took several requests.
 fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
     let requests = usage.elements_of("iterations")?;
     requests.into_iter().rev().find_map(|raw| {
@@ -217,7 +217,7 @@ fn is_reasoning(kind: &str) -> bool {
     matches!(kind, "thinking" | "redacted_thinking")
 }
 
-/// Block types that no other dialect of messages has.
+/// Types of blocks that no other dialect of messages has.
 fn is_own(kind: &str) -> bool {
     is_call(kind)
         || is_reasoning(kind)
@@ -225,8 +225,8 @@ fn is_own(kind: &str) -> bool {
         || kind.ends_with("_tool_result")
 }
 
-/// The ranges to cut to remove the reasoning of a reply. Its blocks are examined again only if one
-/// of `said` could be reasoning.
+/// The byte ranges to cut to remove the reasoning of a reply. The blocks are examined again only if
+/// a part in `said` could be reasoning.
 fn place_of_reasoning(
     record: &Object<'_>,
     object: &Object<'_>,
@@ -240,8 +240,8 @@ fn place_of_reasoning(
     cut_blocks(record, object, |block| is_reasoning(&kind_of(block)))
 }
 
-/// The total length of the reasoning signatures, in the member `key`, in a message whose parts are
-/// `said`.
+/// The total length of the reasoning signatures in a message with the parts `said`. `key` is the
+/// member that holds a signature.
 pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 {
     if !said.iter().any(|part| matches!(part, Part::Reasoning(_))) {
         return 0;
@@ -253,14 +253,14 @@ pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 
     signatures.map(|raw| raw.len() as u64 - 2).sum()
 }
 
-/// Reads a block, which is a value within `object`.
+/// Reads `block`, which is a value within `object`, as a part.
 fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match kind_of(block).as_ref() {
         "text" => Part::Text(block.text_of("text")?),
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
-        // The results of server tools have their own forms, which a text cannot replace.
+        // The results of server tools have formats of their own, which a text cannot replace.
         kind if kind.ends_with("_tool_result") => {
             Part::Result(ToolResult { slot: None, ..result(object, block) })
         }
@@ -268,7 +268,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     })
 }
 
-/// Reads a result. A result without content is empty.
+/// Reads a tool result. If it has no content, it has no parts.
 fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
     let content = block.get("content");
     ToolResult {
@@ -284,7 +284,7 @@ impl RepairDialect for Anthropic {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
         let mut edits = Edits::new();
         if let Some(raw) = object.get("content") {
-            // Only a user message holds results, and only a reply holds calls.
+            // Only a user message holds results, and only a reply of the model holds calls.
             let stay = change.without.is_empty() && change.rename_results.is_empty();
             if !stay || change.results_first || !into.is_empty() {
                 edits.replace(object.place_of(raw), content(raw, change, into));
@@ -328,7 +328,8 @@ fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
     }
 }
 
-/// The content of a user message: results moved into it, then its own results, then the rest.
+/// The new content of a user message: first the results that are moved into it, then its own
+/// results, then everything else.
 fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
     let (mut results, mut others) = (into, Vec::new());
     let mut own = 0;
@@ -349,7 +350,7 @@ fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
     format!("[{}]", results.join(","))
 }
 
-/// The elements of a content as raw JSON. A text is one block, an empty text no block.
+/// The blocks of a content as raw JSON. A text counts as one block, and an empty text as none.
 fn elements(content: &str) -> Vec<String> {
     if let Some(elements) = json::elements(content) {
         return elements.into_iter().map(str::to_owned).collect();
@@ -398,14 +399,15 @@ mod tests {
             {"type":"server_tool_use","id":"s1","name":"web_search","input":{}},
             {"type":"web_search_tool_result","tool_use_id":"s1","content":[]}]}"#,
         );
-        // The API answers its own tools inside the reply: only `tool_use` waits for a result.
+        // The API itself answers calls of server tools, inside the reply; only `tool_use` needs a
+        // result.
         assert_eq!(Anthropic.outline(&reply).expect("a message").calls, ["t1"]);
         let message = Anthropic.message(&reply).expect("a message");
         assert_eq!(message.parts[0], Part::Reasoning("hm".into()));
         assert!(matches!(message.parts[1], Part::Opaque(_)));
         assert_eq!(message.calls().next().map(|call| call.arguments.as_ref()), Some("{\"p\": 1}"));
         assert_eq!(message.results().count(), 1);
-        // A server's result cannot become another text.
+        // The result of a server tool cannot be replaced by a text.
         assert_eq!(message.results().next().and_then(|r| r.slot.as_ref()), None);
         let cut = message.parts.iter();
         let cut: Vec<bool> = cut.map(|part| message.is_cut_as_reasoning(part, &reply)).collect();

@@ -1,5 +1,5 @@
-//! OpenAI chat messages, one per record. The shapes are the message parameters of the Chat
-//! Completions API reference.
+//! OpenAI chat messages, one per record. Their format is that of the messages in the reference of
+//! the Chat Completions API.
 
 use crate::dialect::content::{blocks, kind_of, parts, role_of, text_or_json, with_text};
 use crate::dialect::interface::{Dialect, Sniff};
@@ -18,14 +18,14 @@ use std::ops::Range;
 /// The dialect `chat`.
 pub struct Chat;
 
-/// Members with a model's reasoning, as `DeepSeek` and routers write them.
+/// The members in which `DeepSeek` and routers put the reasoning of a model.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// The types of parts with media, apart from files. Only servers that offer this API for other
-/// models have the last two.
+/// The types of media parts, apart from files. Only servers that offer this API for other vendors'
+/// models know the last two.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
-/// A message has at least one of these members.
+/// The members with content. A message has at least one of them.
 const SAID: [&str; 7] =
     ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
 
@@ -42,7 +42,7 @@ impl Dialect for Chat {
                 .any(|key| object.get(key).is_some());
         match role {
             Role::Other => Sniff::No,
-            // Items of Responses also have a role.
+            // Items of the Responses API may also have a role.
             _ if items::is_own(object) => Sniff::No,
             Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
             _ if own_member => Sniff::Yes,
@@ -58,7 +58,7 @@ impl Dialect for Chat {
         let mut outline = Outline {
             role,
             begins_turn: role == Role::User && !is_summary,
-            // The message of a tool has only its result.
+            // A message from a tool has no content other than its result.
             has_content: !matches!(role, Role::Tool | Role::Function),
             is_summary,
             ..Outline::of_line()
@@ -132,7 +132,7 @@ impl Dialect for Chat {
 
     fn summary_role(&self, wanted: Role) -> Role {
         match wanted {
-            // A result without a call is a problem, and other roles are unknown.
+            // Only a call can have a result, and the other words are not roles of this API.
             Role::Tool | Role::Function | Role::Other => Role::User,
             role => role,
         }
@@ -151,13 +151,13 @@ fn is_there(value: Option<&str>) -> bool {
     value.is_some_and(|raw| raw != "null")
 }
 
-/// Returns true if only this dialect has the content part.
+/// Returns true if no other dialect has this content part.
 fn is_own(part: &Object<'_>) -> bool {
     let kind = kind_of(part);
     matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
 }
 
-/// Returns true for a file of this API. Other programs have parts of the same type.
+/// Returns true for a file part of this API. Other programs have parts of the same type.
 fn is_file(part: &Object<'_>) -> bool {
     kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
 }
@@ -171,7 +171,7 @@ fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
     }
 }
 
-/// Returns true if all of a part is read.
+/// Returns true if the whole content of the part can be read.
 fn is_read(part: &Object<'_>) -> bool {
     match &*kind_of(part) {
         "text" => has_text(part, "text"),
@@ -180,7 +180,7 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// The first entry of the list of calls that is not a call.
+/// The first entry in the list of calls that cannot be read as a call.
 fn unread_call(object: &Object<'_>) -> Option<Unread> {
     object.get("tool_calls").filter(|raw| *raw != "null")?;
     let Some(mut calls) = object.objects_of("tool_calls") else {
@@ -196,7 +196,7 @@ fn unread_call(object: &Object<'_>) -> Option<Unread> {
     }))
 }
 
-/// The ranges to cut to remove the reasoning of a reply.
+/// The byte ranges to cut to remove the reasoning of a reply.
 fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
     if role != Role::Assistant {
         return Vec::new();
@@ -211,7 +211,8 @@ fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
     listed.chain(function.map(|function| call(object, None, &function, "arguments"))).collect()
 }
 
-/// Reads `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
+/// Reads an entry of `tool_calls`: `{"id":…,"type":"function","function":{…}}`, or a `custom` call
+/// with free text as its input.
 fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>> {
     let id = Some(listed.text_of("id").unwrap_or_default());
     match listed.object_of("custom") {
@@ -220,14 +221,14 @@ fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>>
     }
 }
 
-/// Reads a call whose arguments are the member `key` of `function`, which is part of `object`.
+/// Reads a call from `function`, an object within `object`. Its arguments are in the member `key`.
 fn call<'a>(
     object: &Object<'a>,
     id: Option<Cow<'a, str>>,
     function: &Object<'a>,
     key: &str,
 ) -> Call<'a> {
-    // Some servers write an object instead of a string.
+    // Some servers write the arguments as an object instead of a string.
     let (arguments, slot) = text_or_json(object, function.get(key));
     Call { id, name: function.text_of("name").unwrap_or_default(), arguments, slot }
 }
@@ -254,7 +255,7 @@ impl RepairDialect for Chat {
             return Some(with_text(record, "tool_call_id", result.id));
         }
         let content = json::quoted(MISSING_RESULT);
-        // A call in the deprecated form has no id.
+        // A call in the deprecated format has no id.
         let function = result.call.object_of("function_call");
         let head = if let Some(function) = function.filter(|_| result.id.is_empty()) {
             let name = json::quoted(&function.text_of("name").unwrap_or_default());

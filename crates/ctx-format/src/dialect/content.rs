@@ -1,4 +1,4 @@
-//! Reads and changes the content of messages: texts, lists of blocks, calls.
+//! Reads and changes the content of messages: texts, lists of blocks, and calls.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,18 +6,17 @@ use std::ops::Range;
 use crate::record::edit;
 use crate::{Call, Edits, Object, Part, Role, Slot, json, scan};
 
-/// The role of a record that is a message: it has `role` and either `content` or another member of
-/// a message.
+/// The role of a message; `None` if the record has no `role` that is a string.
 pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
     object.text_of("role").map(|word| Role::from_word(&word))
 }
 
-/// The objects in the list `content`; empty if the content is a text.
+/// The objects in the list `content`; empty if the content is not a list.
 pub(crate) fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
     object.objects_of("content").into_iter().flatten().flatten().collect()
 }
 
-/// The type of a part, raw; empty if it has none.
+/// The type of the raw part; empty if the part has no type.
 pub(crate) fn kind_of_raw(raw: &str) -> Cow<'_, str> {
     Object::parse(raw).map_or(Cow::Borrowed(""), |object| kind_of(&object))
 }
@@ -26,7 +25,8 @@ pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
     block.text_of("type").unwrap_or_default()
 }
 
-/// The parts of a content, which is a text or a list of texts and blocks. `part` reads each block.
+/// The parts of a content, which is a text or a list of texts and blocks. `part` reads a block; a
+/// block for which it returns `None` becomes an opaque part.
 pub(crate) fn parts<'a>(
     content: Option<&'a str>,
     part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
@@ -46,8 +46,8 @@ fn text_or_opaque(raw: &str) -> Part<'_> {
     json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
 }
 
-/// The ranges to cut from the text of `record` to remove these blocks from the list `content` of
-/// `object`, a value within it.
+/// The byte ranges to cut from the text of `record` to remove blocks from the list `content` of
+/// `object`, a value within the record.
 pub(crate) fn cut_blocks(
     record: &Object<'_>,
     object: &Object<'_>,
@@ -61,7 +61,7 @@ pub(crate) fn cut_blocks(
     edit::cuts(record.text(), items)
 }
 
-/// Reads the call `block`, a value within `record`, whose arguments are JSON, not text.
+/// Reads the call `block`, a value within `record`. Its arguments are JSON rather than a text.
 pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
     let arguments = block.get(arguments);
     Call {
@@ -72,7 +72,8 @@ pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &s
     }
 }
 
-/// The arguments `raw` of a call in `record`, which are a text or other JSON, and their slot.
+/// The arguments of a call, which are a text or other JSON, and the slot to replace them. `raw` is
+/// a value within `record`.
 pub(crate) fn text_or_json<'a>(
     record: &Object<'a>,
     raw: Option<&'a str>,
@@ -84,13 +85,14 @@ pub(crate) fn text_or_json<'a>(
     }
 }
 
-/// Writes a record of a message with a single text.
+/// Writes a record that is a message with a single text.
 pub(crate) fn text_record(role: Role, text: &str) -> String {
     let (role, text) = (role.as_str(), json::quoted(text));
     format!("{{\"role\":\"{role}\",\"content\":{text}}}")
 }
 
-/// The text of `object` with the string `to` as the value of `key`, if that changes the value.
+/// The text of `object` with the string value of `key` changed to `to`. A value that is not a
+/// string stays.
 pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
     let mut edits = Edits::new();
     if let Some(raw) = object.get(key)

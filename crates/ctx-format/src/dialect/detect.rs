@@ -4,22 +4,22 @@ use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff};
 use crate::repair::RepairDialect;
 use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 
-/// The number of records that are checked for a format that is only recognized.
+/// The number of records in which a format that is recognized but not supported is looked for.
 const FOREIGN_IN: usize = 64;
 
-/// Finds the dialect from the records of a session.
+/// Finds the dialect of a session from its records.
 #[derive(Default)]
 pub(crate) struct Detector {
     sure: Sniff,
     dialect: Option<&'static dyn Dialect>,
-    /// Whether another dialect is possible as well.
+    /// Whether the records seen so far also fit another dialect.
     has_rival: bool,
     seen: usize,
     foreign: Option<Foreign>,
 }
 
 impl Detector {
-    /// Examines another record; returns true once the dialect is certain.
+    /// Examines another record. Returns true once the dialect is certain.
     pub(crate) fn look_at(&mut self, object: &Object<'_>) -> bool {
         for dialect in ALL {
             let sure = dialect.sniff(object);
@@ -37,18 +37,18 @@ impl Detector {
         self.sure == Sniff::Yes
     }
 
-    /// The recognized but unsupported format of the first records, unless one of them certainly
-    /// belongs to a dialect.
+    /// The format that is recognized but not supported, if the first records have one and no record
+    /// certainly belongs to a dialect.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
         self.foreign.filter(|_| self.is_open())
     }
 
-    /// Returns true if there are messages and more of them could decide between dialects.
+    /// Returns true if there are messages, but none that only one dialect can have.
     pub(crate) fn is_open(&self) -> bool {
         self.sure == Sniff::Maybe
     }
 
-    /// The dialect; `None` if no record could be a message in any dialect.
+    /// The dialect of the session; `None` if no record could be a message in any dialect.
     pub(crate) fn decide(&self) -> Option<&'static dyn Dialect> {
         if self.foreign().is_some() {
             None
@@ -60,8 +60,8 @@ impl Detector {
     }
 }
 
-/// The dialect in which `message` has calls or results, if `own`, the session's dialect, does not
-/// see them and would separate calls from results.
+/// The other dialect in which `message` has calls or results. `own` is the dialect of the session;
+/// it does not see these calls and results, so it would separate them.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
         let outline = dialect.outline(message);
@@ -76,13 +76,14 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
     })
 }
 
-/// A session that could be `chat` or `anthropic`. Only content that is legal in both is written
-/// into it. Its name is `chat`, because it is read as chat.
+/// The dialect of a session that could be `chat` or `anthropic`. Only content that is legal in both
+/// is written to it. It is named `chat` because it is read as `chat`.
 pub struct Plain;
 
 impl Plain {
-    /// The dialect that reads a record. A session is plain only as long as no record is certain,
-    /// but a reader that could not see the whole session may still meet a certain one.
+    /// The dialect that reads a record. No record of a plain session certainly belongs to one
+    /// dialect, but a reader that could not see the whole session may still meet a record that
+    /// does.
     fn reader(object: &Object<'_>) -> &'static dyn Dialect {
         match Anthropic.sniff(object) {
             Sniff::Yes => &Anthropic,
@@ -166,12 +167,12 @@ mod tests {
         assert_eq!(detect(&[]), None);
     }
 
-    /// Plain texts are legal in several dialects.
+    /// Plain texts are legal in several dialects, so they do not decide between them.
     #[test]
     fn texts_alone_decide_nothing() {
         assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
-        // Our own marks decide nothing either: a session of plain texts may have them from an
-        // earlier run.
+        // The marks of our summaries do not decide either, because a session of plain texts may
+        // have them from an earlier run.
         let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
         let lined = Plain.summary_record(crate::Role::User, "x");
         assert_eq!(detect(&[named, &lined]), Some(("chat", false)));
@@ -202,7 +203,7 @@ mod plain_tests {
     use crate::dialect::{Anthropic, Chat, Dialect, Sniff};
     use crate::{Object, Role};
 
-    /// The Anthropic API refuses a message with a `name`.
+    /// The Anthropic API refuses a message that has a `name`.
     #[test]
     fn a_summary_is_one_that_every_format_accepts() {
         for role in [Role::User, Role::Assistant, Role::System] {

@@ -1,5 +1,5 @@
-//! Formats that are recognized but not read. `foreign.json` lists them: a name, a remedy, and the
-//! sign that identifies a record of the format.
+//! Formats that are recognized but not read. `foreign.json` lists them. Each has a name, a remedy,
+//! and a sign that identifies a record of the format.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -14,9 +14,9 @@ use crate::{Object, json};
 /// A format that is recognized but not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// The name of the format, as in "this is an `OpenHands` history".
+    /// What the file is, as in "this is an `OpenHands` history".
     pub name: &'static str,
-    /// How to convert it to a readable session.
+    /// How to convert the file to a session that the tools read.
     pub remedy: &'static str,
 }
 
@@ -33,12 +33,12 @@ struct Listed {
     sign: Sign,
 }
 
-/// The formats, the more specific ones first.
+/// The formats in `foreign.json`. A more specific format precedes a more general one.
 static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("foreign.json")).expect("a test reads foreign.json")
 });
 
-/// Two formats that only a whole file identifies.
+/// Two formats that can be identified only from the whole file.
 const CHATGPT: Foreign = Foreign {
     name: "an export of ChatGPT, a tree of messages for each conversation",
     remedy: "jq can convert one branch to chat messages",
@@ -48,7 +48,8 @@ const AIDER: Foreign = Foreign {
     remedy: "it does not show what the model received; aider --llm-history-file does, as text",
 };
 
-/// Files that are not UTF-8 text: their first bytes, their format, and how to decode them.
+/// Files that are not UTF-8 text: their first bytes, their name in messages, and how to decode
+/// them.
 const ENCODED: [(&[u8], &str, &str); 5] = [
     (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),
     (b"(\xb5/\xfd", "a zstd file", "zstd -dc unpacks it"),
@@ -59,14 +60,14 @@ const ENCODED: [(&[u8], &str, &str); 5] = [
 const UTF_16: &str = "iconv -f UTF-16 -t UTF-8 converts it";
 
 impl Foreign {
-    /// Returns the format of a file without readable lines, by its first bytes.
+    /// Recognizes a file that has no readable lines from its first bytes.
     pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
         let mut known = ENCODED.into_iter();
         let (_, name, remedy) = known.find(|(magic, ..)| head.starts_with(magic))?;
         Some(Self { name, remedy })
     }
 
-    /// Returns the format of a batch whose conversations take several lines each.
+    /// Recognizes a batch in which a conversation takes up several lines, instead of one.
     pub(crate) fn indented(input: &[u8]) -> Option<Self> {
         let mut values = serde_json::Deserializer::from_slice(input).into_iter::<&RawValue>();
         let first = values.next()?.ok()?;
@@ -77,7 +78,7 @@ impl Foreign {
         })
     }
 
-    /// The format of a record that `own`, the dialect of its session, does not read.
+    /// The format of a record that cannot be read in `own`, the dialect of its session.
     pub fn of(object: &Object<'_>, own: Option<&dyn Dialect>) -> Option<Self> {
         let is_own = |dialect: &dyn Dialect| own.is_some_and(|own| own.name() == dialect.name());
         let of_other = ALL.into_iter().find(|it| !is_own(*it) && it.sniff(object) == Sniff::Yes);
@@ -88,13 +89,14 @@ impl Foreign {
         Self::by_sign(object)
     }
 
-    /// The format of a record, by a member that only that format has.
+    /// The format that a record belongs to because it has a member that no other format has.
     pub(crate) fn by_sign(object: &Object<'_>) -> Option<Self> {
         let format = FOREIGN.iter().find(|format| format.sign.is_of(object))?;
         Some(Self { name: &format.name, remedy: &format.remedy })
     }
 
-    /// The format of a file that begins with `head`, or is equal to it, and has no messages.
+    /// The format of a file that has no messages. `head` is the beginning of the file, or all of
+    /// it.
     pub(crate) fn of_file(head: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(head).ok()?.trim_ascii();
         if text.starts_with("# aider chat started at") {

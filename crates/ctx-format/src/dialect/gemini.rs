@@ -1,11 +1,11 @@
-//! Parts of a content in the Gemini API: texts, calls, results, media.
+//! The parts of a content in the Gemini API: texts, calls, results and media.
 
 use std::borrow::Cow;
 
 use crate::dialect::content::call_of;
 use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
-/// The kind of a part, which one member decides.
+/// The kind of a part. The member that the part has determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Text,
@@ -16,7 +16,7 @@ pub(crate) enum PartKind {
     Other,
 }
 
-/// The raw parts of a content, which may be a text, a part, or a list of both.
+/// The raw parts of a content. A content is a text, a part, or a list of texts and parts.
 pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     match content {
         Some(content) if is_truthy(content) => {
@@ -26,7 +26,7 @@ pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     }
 }
 
-/// Returns true if JavaScript, the client's language, treats the value as true in a condition.
+/// Returns true if JavaScript, in which the client is written, treats the value as true.
 fn is_truthy(raw: &str) -> bool {
     let is_zero = || raw.parse().is_ok_and(|number: f64| number == 0.0);
     !matches!(raw, "null" | "false" | "\"\"") && !is_zero()
@@ -62,8 +62,8 @@ pub(crate) fn kind_of(part: &Object<'_>) -> PartKind {
     }
 }
 
-/// Returns true if all of a part is read. The API has parts that are not read: code that it ran
-/// itself, the output of such code, and the signature of a thought.
+/// Returns true if the whole content of the part can be read, or if the part is of a known kind
+/// that is not read: code that the API ran, the output of such code, or the signature of a thought.
 pub(crate) fn is_read(raw: &str) -> bool {
     const OTHERS: [&str; 4] =
         ["executableCode", "codeExecutionResult", "thoughtSignature", "thought"];
@@ -73,13 +73,13 @@ pub(crate) fn is_read(raw: &str) -> bool {
         })
 }
 
-/// Returns true for a call or a thought, which is stored outside the content of a reply unless the
-/// content has it.
+/// Returns true for a call or a thought. The client usually stores these outside the content of a
+/// reply.
 pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
 
-/// Returns true if the part is empty: the client leaves out the replies around it.
+/// Returns true if the part is empty. The client does not send replies that have such a part.
 pub(crate) fn is_void(raw: &str) -> bool {
     let Some(part) = Object::within(raw) else { return raw == "\"\"" };
     let mut keys = part.members().iter().map(|member| &*member.key);
@@ -89,7 +89,7 @@ pub(crate) fn is_void(raw: &str) -> bool {
             && keys.all(|key| matches!(key, "text" | "thought" | "callIndex"))
 }
 
-/// The text of a part that is a text.
+/// The text of a text part; `None` for any other part.
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     match Object::within(raw) {
         Some(part) if kind_of(&part) == PartKind::Text => part.text_of("text"),
@@ -98,19 +98,20 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The name that pairs the call or the result in the member `key`.
+/// The id or name that pairs the call or the result in the member `key` of the part.
 pub(crate) fn name(raw: &str, key: &str) -> Option<String> {
     Some(name_of(&Object::within(raw)?.object_of(key)?))
 }
 
-/// The id of a call, or its name if it has no id: this pairs it with its results.
+/// The id of a call or a result, or the name of the function if there is no id. It pairs calls with
+/// results.
 pub(crate) fn name_of(function: &Object<'_>) -> String {
     let id = function.text_of("id").filter(|id| !id.is_empty());
     let name = id.or_else(|| function.text_of("name"));
     name.unwrap_or_default().into_owned()
 }
 
-/// Reads the part `raw`, a value within `record`.
+/// Reads the raw part `raw`, which is a value within `record`.
 pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     let Some(object) = Object::within(raw) else {
         return json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text);
@@ -129,7 +130,7 @@ pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     part.unwrap_or(Part::Opaque(raw.into()))
 }
 
-/// Reads a call: `id`, `name` and `args` of `function`, which is a value within `record`.
+/// Reads a call from the members `id`, `name` and `args` of `function`, a value within `record`.
 pub(crate) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
     Call { id: function.text_of("id"), ..call_of(record, function, "args") }
 }
@@ -140,7 +141,7 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     let (mut parts, mut slot) = (Vec::new(), None);
     if let Some((raw, text)) = response.as_ref().and_then(only_text) {
         parts.push(Part::Text(text));
-        // A text cannot replace both the response and the media next to it.
+        // One text cannot replace both the response and the media that the result also has.
         slot = media.is_empty().then(|| Slot::text(record, raw));
     } else if let Some(raw) = function.get("response") {
         parts.push(Part::Opaque(raw.into()));
@@ -156,8 +157,8 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// The text of a response with a single member: `{"output":"…"}` or `{"error":"…"}`. The model gets
-/// any other response as an object.
+/// The text of a response with a single member: `{"output":"…"}` or `{"error":"…"}`. Any other
+/// response is sent to the model as an object, so `None` is returned.
 fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {
     let [member] = response.members() else { return None };
     Some((member.value, json::text(member.value)?))

@@ -1,4 +1,4 @@
-//! What a dialect must answer, and the shapes of the answers.
+//! The interface of a dialect, and the types that its methods return.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,44 +15,46 @@ use crate::record::object::Object;
 use crate::record::presence::{Outside, Presence};
 use crate::rules::Rules;
 
-/// A dialect's certainty that a record belongs to it.
+/// How certain a dialect is that a record belongs to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sniff {
     /// The record belongs to another dialect.
     #[default]
     No,
-    /// The record could belong to it: `{"role":"user","content":"hi"}` is legal in several.
+    /// The record could belong to the dialect: `{"role":"user","content":"hi"}` is legal in
+    /// several.
     Maybe,
-    /// The record can belong to no other dialect.
+    /// The record cannot belong to any other dialect.
     Yes,
 }
 
-/// The values in a record of the context without what wraps them: raw JSON within the record.
+/// The values in a context record without the JSON that wraps them, as slices of the record's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wrapped<'a> {
     /// The values that the model receives.
     pub sent: Vec<&'a str>,
-    /// Second copies for the agent's screen.
+    /// Second copies of values, which the agent only shows on its screen.
     pub copies: Vec<&'a str>,
 }
 
-/// One of the messages in a record.
+/// One of the messages that a record holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldMessage<'a> {
-    /// The message. Positions in it refer to the text of the whole record, as in
+    /// The message itself. Byte ranges in it refer to the text of the whole record, as they do in
     /// [`Dialect::message`].
     pub message: Message<'a>,
-    /// The JSON object of the message, without what wraps it in a log. If the agent sends a
-    /// different object from the one that it stores, this is the sent one.
+    /// The JSON object of the message, without the JSON that wraps it in a log. If the agent sends
+    /// a different object from the one that it stores, this is the one that it sends.
     pub raw: Cow<'a, str>,
-    /// The text of a summary, if the message is one.
+    /// The text of the summary, if the message is a summary.
     pub summary: Option<Cow<'a, str>>,
-    /// Whether the message is a request of the user, which begins a turn.
+    /// Whether the message is a request from the user, which begins a turn.
     pub begins_turn: bool,
 }
 
 impl<'a> HeldMessage<'a> {
-    /// The only message of a record, which is `raw`; empty if the record is not a message.
+    /// The only message of a record; empty if the record is not a message. `raw` is the JSON of the
+    /// message.
     pub(crate) fn alone<D: Dialect + ?Sized>(
         dialect: &D,
         object: &Object<'a>,
@@ -67,7 +69,8 @@ impl<'a> HeldMessage<'a> {
         held.into_iter().collect()
     }
 
-    /// The messages with these numbers in a record, raw; `None` if one of them is missing.
+    /// The raw JSON of the messages with these numbers in a record; `None` if one of them is
+    /// missing.
     pub(crate) fn chosen(
         dialect: &dyn Dialect,
         object: &Object<'_>,
@@ -78,40 +81,40 @@ impl<'a> HeldMessage<'a> {
     }
 }
 
-/// The parts of a record that only the vendor's server can read. Such a part is only valid with all
-/// earlier messages.
+/// The parts of a record that only the vendor's server can read. The server accepts such a part
+/// only together with all earlier messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sealed {
-    /// The number of blocks of signed or encrypted reasoning.
+    /// The number of blocks with signed or encrypted reasoning.
     pub reasoning: usize,
-    /// Whether there is a summary by the server, which replaces all earlier messages.
+    /// Whether the server wrote a summary into the record that replaces all earlier messages.
     pub has_summary: bool,
 }
 
-/// Reads and writes the records of a file format. An agent's log, as opposed to a list of messages,
-/// also has a [`Log`].
+/// Reads and writes the records of a file format. If the format is the log of an agent rather than
+/// a list of messages, it also has a [`Log`].
 pub trait Dialect: Sync {
-    /// The name on the command line.
+    /// The name of the dialect as users write it after `--dialect`.
     fn name(&self) -> &'static str;
 
-    /// Returns how sure it is that `object` is a record of this format.
+    /// Returns how certain the dialect is that `object` is a record of its format.
     fn sniff(&self, object: &Object<'_>) -> Sniff;
 
-    /// The skeleton of the message, without decoding content; `None` if the record is not a
-    /// message.
+    /// The role, calls and results of the message, without its decoded content; `None` if the
+    /// record is not a message.
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
 
-    /// Whether the record is a message, which has an outline.
+    /// Returns true if the record is a message, which means that it has an outline.
     fn is_message(&self, object: &Object<'_>) -> bool {
         self.outline(object).is_some()
     }
 
-    /// The whole message; `None` if the record is not a message.
+    /// The message with all its parts; `None` if the record is not a message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
-    /// The first unreadable thing in a message: its role, its type, or a part. `None` for a record
-    /// that is not meant to be a message, such as progress in an agent's log, and for content that
-    /// the agent itself ignores.
+    /// The first thing in a message that cannot be read: its role, its type, or a part. `None` for
+    /// a record that is not meant to be a message, such as progress in an agent's log, and for
+    /// content that the agent itself ignores.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
     /// The parts of the record that only the vendor's server can read.
@@ -119,8 +122,8 @@ pub trait Dialect: Sync {
         Sealed::default()
     }
 
-    /// The tokens that the API counted for a reply; `None` if the record has no numbers, or only
-    /// placeholders.
+    /// The numbers of tokens that the API counted for a reply; `None` if the record has no numbers,
+    /// or only placeholders.
     fn usage(&self, _object: &Object<'_>) -> Option<Usage> {
         None
     }
@@ -130,149 +133,150 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// The API's requirements for a sequence of messages.
+    /// What the API requires of a sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// How to repair a list of messages so that it obeys [`Self::rules`]; `None` if the format's
-    /// records cannot be repaired that way. Logs are repaired by the remedies of their flaws.
+    /// Repairs a list of messages so that it obeys [`Self::rules`]; `None` if records of this
+    /// format cannot be repaired that way. In logs, each flaw has a remedy of its own instead.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }
 
-    /// The messages of a record, in their order. [`Self::message`] joins them into one.
+    /// The messages of a record in order. [`Self::message`] joins them into one.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         HeldMessage::alone(self, object, object.text().trim().into())
     }
 
-    /// The values in a record of the context that the model receives, and their copies.
+    /// The values that the model receives from a context record, and second copies of them.
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }
     }
 
-    /// The links of a line to other lines; only the lines of a log have links.
+    /// The references of a line to other lines. Only the lines of a log have any.
     fn links<'a>(&self, _object: &Object<'a>) -> Links<'a> {
         Links::default()
     }
 
-    /// The second copies of the results in a record, which the agent shows on its screen.
+    /// The second copies of the results in a record, which the agent only shows on its screen.
     fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
         Vec::new()
     }
 
-    /// The log, if the file is an agent's; `None` for a list of messages, which are all sent in
-    /// order.
+    /// The log format, if files of this dialect are written by an agent; `None` if the file is a
+    /// list of messages, all of which are sent in order.
     fn log(&self) -> Option<&dyn Log> {
         None
     }
 
-    /// The role of a summary if `wanted` was requested. Every API accepts the user's role, and it
-    /// is the only safe one if a summary is only marked by its first line, because a model could be
-    /// made to write that line.
+    /// The role that a summary gets if `wanted` was requested. Every API accepts the role of the
+    /// user. It is also the only safe role for a summary that is marked only by its first line,
+    /// because a model could be made to write that line.
     fn summary_role(&self, _wanted: Role) -> Role {
         Role::User
     }
 
-    /// Writes a record, without line end, that holds a summary. [`Self::summary_text`] recognizes
-    /// it.
+    /// Writes a record that holds a summary, without a line end. [`Self::summary_text`] recognizes
+    /// such a record.
     fn summary_record(&self, _role: Role, text: &str) -> String {
         text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
     }
 
     /// The text of a summary that [`Self::summary_record`] wrote. A record whose role no summary
-    /// has, such as a tool's, is not a summary, whatever it looks like.
+    /// can have, such as the role of a tool, is not a summary, whatever its text.
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         summary_text(object)
     }
 
-    /// Whether the session is certainly in this format. It is false for [`super::Plain`], which
-    /// represents several formats.
+    /// Returns true if the session is certainly in this format. Only [`super::Plain`] returns
+    /// false, because it covers several formats.
     fn is_certain(&self) -> bool {
         true
     }
 
-    /// The rules for a tool's output: those of every format that the session could be in.
+    /// What the API requires of the output of a tool. If the session could be in several formats,
+    /// the output obeys the rules of each.
     fn output_rules(&self) -> Rules {
         self.rules()
     }
 
-    /// Whether records depend on each other beyond calls and results, so that removing or inserting
-    /// one breaks others.
+    /// Returns true if records depend on each other in more ways than calls and results do, so that
+    /// removing or inserting a record breaks others.
     fn is_linked(&self) -> bool {
         self.is_log()
     }
 
-    /// Whether the file is an agent's log.
+    /// Returns true if files of this dialect are logs of an agent.
     fn is_log(&self) -> bool {
         self.log().is_some()
     }
 }
 
-/// The text of a result that replaces a missing one.
+/// The text of the result that is inserted for a call whose result is missing.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
 
-/// Writes the changes of a [`Repair`](crate::repair::Repair) in a dialect.
+/// Writes the changes of a [`Repair`](crate::repair::Repair) in the format of a dialect.
 pub trait RepairDialect {
-    /// Returns the text of a record's object with `change` made. `into` are results, as
-    /// [`Self::result`] writes them, that are inserted before the object's own results.
+    /// Returns the text of a record's object after `change`. `into` holds results that
+    /// [`Self::result`] wrote; they are inserted before the object's own results.
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
-    /// Writes a result in the format's form: a block of a message, or a record without line end.
-    /// `None` if the result is not at the position where it was found.
+    /// Writes a result in the format of the dialect: a block of a message, or a record without a
+    /// line end. `None` if there is no result at the position that `result` refers to.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
-    /// Writes records, without line ends, that hold only these results.
+    /// Writes records that hold only these results, without line ends.
     fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
-    /// Writes a record, without line end, with the user message `text`.
+    /// Writes a record with a user message whose content is `text`, without a line end.
     fn said_by_user(&self, text: &str) -> String {
         text_record(Role::User, text)
     }
 }
 
-/// The changes of a record. Calls and results are identified by their index among the calls or the
-/// results of the record, from 0.
+/// What to change in a record. Calls and results are identified by their index, from 0, among the
+/// calls or the results of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordChange {
-    /// The results to remove.
+    /// The results to remove from the record.
     pub without: Vec<usize>,
-    /// Whether results move before all other content.
+    /// Whether to move the results before all other content.
     pub results_first: bool,
-    /// New ids of calls.
+    /// New ids for calls, by the index of the call.
     pub rename_calls: BTreeMap<usize, String>,
-    /// New ids in results, to match renamed calls.
+    /// New ids of calls for the results that answer them, by the index of the result.
     pub rename_results: BTreeMap<usize, String>,
 }
 
-/// A result that is moved to its call, or made for it.
+/// A result that is moved to its call, or created because it is missing.
 #[derive(Debug)]
 pub struct NewResult<'a> {
-    /// The id of the call, which the result must name.
+    /// The id of the call, which the result must have.
     pub id: &'a str,
-    /// The record of the call.
+    /// The record that contains the call.
     pub call: Object<'a>,
-    /// The record with the result, and the result's index among the results there; `None` if the
-    /// result is missing and [`MISSING_RESULT`] replaces it.
+    /// The record that contains the result, and the index of the result among those of the record;
+    /// `None` if the result is missing, so that [`MISSING_RESULT`] is written.
     pub found: Option<(Object<'a>, usize)>,
 }
 
 impl<'a> Record<'a> {
-    /// The outline in `dialect`; in an unknown format each object counts as a line. `None` if the
-    /// record is not a message, or not in the context.
+    /// The outline of the record in `dialect`, or if that is `None`, the outline of a line. Returns
+    /// `None` if the record is not a message or not in the context.
     pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
         let (object, fragment) = self.in_context()?;
         let Some(dialect) = dialect else { return Some(Outline::of_line()) };
         Some(Outline { fragment, ..dialect.outline(object)? })
     }
 
-    /// Returns true if the record is in the context, and a message begins there.
+    /// Returns true if the record is in the context and begins a message.
     pub fn begins_message(&self, dialect: &dyn Dialect) -> bool {
         self.in_context().is_some_and(|(object, fragment)| {
             fragment.is_none_or(|fragment| fragment.begins) && dialect.is_message(object)
         })
     }
 
-    /// The message, or the record's fragment of it. `None` as in [`Self::outline`], or if the
-    /// format is unknown.
+    /// The message, or the fragment of it that the record holds. `None` if the format is unknown,
+    /// or if the record is not a message or not in the context.
     pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
         let (object, fragment) = self.in_context()?;
         Some(Message {
@@ -281,8 +285,8 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The first part that looks like a message of `dialect` but cannot be read. Content outside
-    /// the context, on a branch or before a compaction, does not matter.
+    /// The first part of the record that should be a message of `dialect` but cannot be read.
+    /// Content outside the context, on another branch or before a compaction, is not examined.
     pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
         match self.presence {
             Some(Presence::Outside(why)) if why != Outside::NeverSent => None,

@@ -1,6 +1,6 @@
-//! The items of OpenAI Responses: messages, calls, results and reasoning, each an item of its own.
-//! The shapes are the input items of the Responses API reference, and those that Codex 0.169.0
-//! stores.
+//! The items of the OpenAI Responses API: messages, calls, results and reasoning are separate
+//! items. Their formats are those of the input items in the API reference, and those that Codex
+//! 0.169.0 stores.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,30 +14,30 @@ use crate::dialect::unread::has_text;
 use crate::log::compaction::LineText;
 use crate::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread, json};
 
-/// The kinds of items by their type, except messages.
+/// The kind of each type of item, except messages.
 static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
     LazyLock::new(|| serde_json::from_str(include_str!("items.json")).expect("a test reads it"));
 
-/// The kind of an item.
+/// What kind of item an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ItemType {
-    /// A message of the user, the model or the operator.
+    /// A message from the user, the model or the operator.
     Message,
-    /// A message of another agent.
+    /// A message from another agent.
     AgentMessage,
-    /// The model's reasoning, which is part of the reply that follows.
+    /// Reasoning of the model, which belongs to the reply that follows it.
     Reasoning,
-    /// A call whose result is another item.
+    /// A call whose result is a separate item.
     Call,
     /// The result of a call.
     Result,
-    /// Work of the server with its results, or content that only the server can read.
+    /// Work that the server did itself, with its results, or content that only the server can read.
     Server,
 }
 
 impl ItemType {
-    /// Returns the kind of `item`; `None` if it is not an item, or has an unknown type.
+    /// Returns the kind of `item`; `None` if it is not an item or its type is unknown.
     pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
         match &*kind_of(item) {
             "" => Self::of_role(item),
@@ -53,7 +53,7 @@ impl ItemType {
         item.get("content").map(|_| Self::Message)
     }
 
-    /// The role of `item`, an item of this kind.
+    /// The role of an item of this kind.
     fn role(self, item: &Object<'_>) -> Role {
         match self {
             Self::Message => role_of(item).unwrap_or(Role::Other),
@@ -68,7 +68,7 @@ fn is_user_or_model(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant)
 }
 
-/// Returns true if no other format has `item`.
+/// Returns true if `item` cannot belong to any other format.
 pub(crate) fn is_own(item: &Object<'_>) -> bool {
     let has = |key| item.get(key).is_some();
     match ItemType::of(item) {
@@ -77,20 +77,20 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
             let is_typed = has("type");
             blocks(item).iter().any(|block| match kind_of(block).as_ref() {
                 "input_text" | "output_text" | "input_image" | "input_file" => true,
-                // `chat` has this part as well, but its messages have no type.
+                // `chat` also has this kind of part, but its messages have no member `type`.
                 "refusal" => is_typed,
                 _ => false,
             })
         }
         Some(ItemType::Reasoning) => has("summary"),
         Some(ItemType::Call | ItemType::Result) => pair_id(item).is_some(),
-        // Agents also write readable records called `compaction`.
+        // Agents also write records of type `compaction` whose content is readable.
         Some(ItemType::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
         Some(ItemType::Server) => has("id"),
     }
 }
 
-/// The `items` that only the server can read.
+/// Counts the `items` that only the server can read.
 pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     let mut sealed = Sealed::default();
     for item in items {
@@ -102,8 +102,8 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     sealed
 }
 
-/// The outline of an item; see [`super::Dialect::outline`]. Each user message begins a turn here;
-/// the dialects correct this for messages that the agent wrote.
+/// The outline of an item; see [`super::Dialect::outline`]. Here every user message begins a turn.
+/// The dialects correct this for messages that were written by the agent.
 pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let kind = ItemType::of(item)?;
     let role = kind.role(item);
@@ -121,8 +121,8 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// The id that a call and its result share; `None` if the server made and answered the call. For
-/// all but two kinds, the member `id` only names the item.
+/// The id that a call shares with its result; `None` if the server itself answered the call. The
+/// member `id` pairs calls and results of only a few types; for all others, it only names the item.
 pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     let key = match kind_of(item).as_ref() {
         "mcp_approval_request" => "id",
@@ -133,13 +133,14 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     item.text_of(key)
 }
 
-/// The types of parts with media.
+/// The types of media parts.
 const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
 
-/// Members with the arguments of a call; each kind of call has one of them.
+/// The members that can hold the arguments of a call. A call has only one of them.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
 
-/// The parts of `item`, a value within `record`. An item of an unknown type is one part.
+/// The parts of `item`, which is a value within `record`. An item of an unknown type becomes one
+/// opaque part.
 pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>> {
     let whole = || vec![Part::Opaque(item.text().trim_ascii().into())];
     match ItemType::of(item) {
@@ -155,7 +156,7 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
     }
 }
 
-/// The message of an item, a value within `record`; `None` if the item is of an unknown type.
+/// The message that `item` is, a value within `record`; `None` if the type of the item is unknown.
 pub(crate) fn message_of<'a>(record: &Object<'a>, item: &Object<'a>) -> Option<Message<'a>> {
     let role = ItemType::of(item)?.role(item);
     Some(Message::new(role, parts(record, item)))
@@ -171,7 +172,8 @@ fn content(raw: Option<&str>) -> Vec<Part<'_>> {
     })
 }
 
-/// The parts of a reasoning item: readable texts, and content that only the server can read.
+/// The parts of a reasoning item: readable texts, and encrypted content that only the server can
+/// read.
 fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
     let lists = ["summary", "content"].into_iter();
     let elements = lists.flat_map(|key| item.elements_of(key).unwrap_or_default());
@@ -182,7 +184,7 @@ fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
 }
 
 fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
-    // The arguments of server tools are an object.
+    // The arguments of some calls are an object instead of a text.
     let raw = ARGUMENTS.into_iter().find_map(|key| item.get(key));
     let (arguments, slot) = text_or_json(record, raw);
     let kind = kind_of(item);
@@ -202,7 +204,7 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// The first unreadable part of an item in a record of `dialect`.
+/// The first part of an item that cannot be read. `dialect` is the name of the record's dialect.
 pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
     let kind = ItemType::of(item);
     if matches!(kind, None | Some(ItemType::Message)) {
@@ -221,12 +223,12 @@ pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
         },
         Some(ItemType::Reasoning) => in_list("summary").or_else(|| in_list("content")),
         Some(ItemType::Result) if is_of_text(&kind_of(item)) => in_list("output"),
-        // The arguments and results of server tools have their own forms.
+        // The arguments of calls and the results of server tools have formats of their own.
         Some(ItemType::Result | ItemType::Call | ItemType::Server) => None,
     }
 }
 
-/// Returns true if all of a part is read.
+/// Returns true if the whole content of the part can be read.
 fn is_read(part: &Object<'_>) -> bool {
     match &*kind_of(part) {
         "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
@@ -237,35 +239,35 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// Returns true if the result is text. Other results have their own forms, which a text cannot
-/// replace.
+/// Returns true if results of this type are texts. Other results have formats of their own, which a
+/// text cannot replace.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
 }
 
-/// A text part of that type.
+/// Writes a text part of the type `kind`.
 pub(crate) fn text(kind: &str, text: &str) -> String {
     LineText::of_type(kind).text("text", text).end()
 }
 
-/// A message with these parts.
+/// Writes a message item with these parts as its content.
 pub(crate) fn message(role: Role, content: &[String]) -> String {
     LineText::of_type("message").text("role", role.as_str()).list("content", content).end()
 }
 
-/// A user message with one text.
+/// Writes a message from the user with a single text.
 pub(crate) fn of_user(said: &str) -> String {
     message(Role::User, &[text("input_text", said)])
 }
 
-/// The item `agent_message` that Codex makes of `line`, in which it stores a message of another
-/// agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the content, a text
-/// says what it is.
+/// The item `agent_message` that Codex creates from `line`, in which it stored a message from
+/// another agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the
+/// content, Codex adds a text that describes the message.
 pub(crate) fn of_agent(line: &Object<'_>) -> String {
     let text_of = |key| line.text_of(key).unwrap_or_default();
     let sealed = line.get("encrypted_content").filter(|raw| json::text(raw).is_some());
     let content = if let Some(raw) = sealed {
-        // Codex puts a text before encrypted content.
+        // Codex puts a text before the encrypted content.
         let kind = if line.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
         let (task, sender) = (text_of("recipient"), text_of("author"));
         let head = format!("Message Type: {kind}\nTask name: {task}\nSender: {sender}\nPayload:\n");
@@ -282,6 +284,6 @@ pub(crate) fn of_agent(line: &Object<'_>) -> String {
     };
     let item = copy(LineText::of_type("agent_message"), &["id", "author", "recipient"]);
     let item = item.list("content", &content);
-    // The API's metadata has had two names.
+    // The API's metadata is stored under either of two names.
     copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
 }

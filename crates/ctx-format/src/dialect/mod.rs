@@ -1,12 +1,11 @@
-//! Dialects: the file formats of transcripts. A new one is a type that implements [`Dialect`] and
-//! an entry in `FORMATS`; no tool changes. A session that could be in several dialects is
-//! [`Plain`].
+//! Dialects: the file formats of sessions. To add a dialect, implement [`Dialect`] and add an entry
+//! to `FORMATS`; no tool has to change. A session that could be in several dialects is [`Plain`].
 //!
-//! An agent's own file is also a log: see [`crate::log`] for what a log adds.
+//! The file of an agent is also a log: [`crate::log`] explains what a log adds to a dialect.
 //!
-//! Code that selects messages treats the records of a reply as one exchange, whatever is between
-//! them. A view reports the problems of a log as flaws. The remedies of these flaws repair a copy;
-//! [`Dialect::repair`] is only for lists of messages.
+//! Code that selects messages treats all records of a reply as one exchange, whatever records are
+//! between them. The problems of a log are reported as flaws by its view, and the remedies of the
+//! flaws repair a copy. [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -35,12 +34,12 @@ pub use interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
 pub use responses::Responses;
 pub use summary::SUMMARY_MARK;
 
-/// The facts about a format that the rest of the crate needs.
+/// What the rest of the crate needs to know about a format.
 pub(crate) struct Format {
     pub(crate) dialect: &'static dyn Dialect,
-    /// The name of a session of this format in messages.
+    /// What messages call a session of this format.
     pub(crate) session: &'static str,
-    /// The shape of the messages within its records.
+    /// How the messages within records of this format are written.
     pub(crate) family: Family,
     /// Creates the writer that converts a session to this format.
     pub(crate) writer: fn() -> Box<dyn Target>,
@@ -79,14 +78,14 @@ impl Format {
         Self { dialect, session, family, writer }
     }
 
-    /// Returns the format of sessions in that dialect. A plain session is written as a chat.
+    /// Returns the format of sessions in `dialect`. A plain session has the format `chat`.
     pub(crate) fn of(dialect: &dyn Dialect) -> Self {
         let mut formats = FORMATS.into_iter();
         formats.find(|format| format.dialect.name() == dialect.name()).unwrap_or(CHAT)
     }
 }
 
-/// All dialects; the first one is the default if several are possible.
+/// All dialects. If a record fits several of them, the first one is the default.
 pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     let mut all = [FORMATS[0].dialect; FORMATS.len()];
     let mut at = 1;
@@ -114,7 +113,7 @@ mod tests {
         assert!(by_name("klingon").is_none());
     }
 
-    /// Our own first line marks a summary in every dialect of messages.
+    /// The first line of our summaries marks a summary in every dialect of messages.
     #[test]
     fn a_summary_of_each_dialect_is_known_in_every_other() {
         let plain: &dyn Dialect = &Plain;
@@ -148,7 +147,7 @@ mod tests {
         }
     }
 
-    /// A tool's output, or a reply of the model, that looks like a summary is not one.
+    /// A tool result or a reply of the model that looks like a summary is not a summary.
     #[test]
     fn only_who_could_have_written_it_has_written_a_summary() {
         let line = format!("{SUMMARY_LINE}\\n\\n- push to main");

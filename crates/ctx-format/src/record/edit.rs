@@ -1,44 +1,44 @@
-//! Changes a record: some values of its text are replaced, every other byte stays.
+//! Edits to a record: some JSON values are replaced, and every other byte stays.
 
 use crate::{Member, Object, json};
 use std::ops::Range;
 
-/// A place in a record that a text can replace: the content of a tool result, or the arguments of a
-/// call.
+/// A JSON value in a record that can be replaced: the content of a tool result, or the arguments of
+/// a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The range of the value in the text of the object.
+    /// The byte range of the value in [`Object::text`].
     pub range: Range<usize>,
-    /// Whether the text is JSON and is inserted as it is, rather than as a string.
+    /// Whether a replacement is inserted as raw JSON instead of being quoted as a string.
     is_json: bool,
 }
 
 impl Slot {
-    /// A slot for `raw`, a value within `object`. A text replaces it as a JSON string.
+    /// A slot for the value `raw` of `object`, which is replaced by a text as a JSON string.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: false }
     }
 
-    /// A slot for `raw`, a value within `object`, which only JSON can replace.
+    /// A slot for the value `raw` of `object`, which can only be replaced by other JSON.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: true }
     }
 }
 
-/// Replacements in the text of one record's object.
+/// Replacements to make in the JSON object of one record.
 #[derive(Clone, Debug, Default)]
 pub struct Edits {
-    /// The replacements in the order of their ranges, which do not overlap.
+    /// The replacements in the order of their ranges. The ranges do not overlap.
     replaced: Vec<(Range<usize>, String)>,
 }
 
 impl Edits {
-    /// No edits.
+    /// Creates an empty set of edits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether there are no edits.
+    /// Returns true if there is nothing to replace.
     pub fn is_empty(&self) -> bool {
         self.replaced.is_empty()
     }
@@ -47,7 +47,7 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// If the place overlaps one that is already replaced.
+    /// If `place` overlaps a range that is already replaced.
     pub fn replace(&mut self, place: Range<usize>, json: String) {
         let at = self.replaced.partition_point(|(other, _)| other.start < place.start);
         let free = |other: &(Range<usize>, String)| {
@@ -58,8 +58,8 @@ impl Edits {
         self.replaced.insert(at, (place, json));
     }
 
-    /// Sets the member `key` of `object`, which begins at `start`, to a raw value: replaces the
-    /// existing member, or inserts one before the others.
+    /// Sets the member `key` of `object`, which begins at byte `start`, to the raw value `json`. An
+    /// existing member is replaced; a new member is inserted before all others.
     ///
     /// # Panics
     ///
@@ -74,7 +74,7 @@ impl Edits {
         self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
     }
 
-    /// Returns true if something within `place` is replaced.
+    /// Returns true if `place` contains the whole range of a replacement.
     pub fn touch(&self, place: &Range<usize>) -> bool {
         let within =
             |(at, _): &(Range<usize>, String)| place.start <= at.start && at.end <= place.end;
@@ -90,7 +90,8 @@ impl Edits {
         self.replace(place, String::new());
     }
 
-    /// Replaces the slot by `text`, written in the slot's form.
+    /// Replaces the value in `slot` by `text`, which is quoted as a string or inserted as JSON, as
+    /// the slot requires.
     ///
     /// # Panics
     ///
@@ -100,7 +101,7 @@ impl Edits {
         self.replace(slot.range.clone(), json);
     }
 
-    /// Adds the edits of an object that begins at `start` in the text of this one.
+    /// Adds the edits of an inner object, which begins at byte `start` of the text of this one.
     ///
     /// # Panics
     ///
@@ -111,14 +112,15 @@ impl Edits {
         }
     }
 
-    /// The text of the object after the edits.
+    /// The text of `object` after the edits.
     pub fn of_object(&self, object: &Object<'_>) -> String {
         let text = self.apply(object.text().as_bytes(), 0);
-        // Edits replace JSON values, so they cannot split a character.
+        // Edits replace whole JSON values, so they cannot split a character.
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// The bytes of a record after the edits. The text of its object begins at `skipped`.
+    /// The bytes of a record after the edits. The text of the record's object begins at byte
+    /// `skipped`.
     pub(crate) fn apply(&self, bytes: &[u8], skipped: usize) -> Vec<u8> {
         let mut edited = Vec::with_capacity(bytes.len());
         let mut from = 0;
@@ -132,9 +134,9 @@ impl Edits {
     }
 }
 
-/// The ranges to cut from `text` to remove the `gone` items so that commas separate the others: in
-/// order, not overlapping. The items are all members of an object or all elements of an array, in
-/// order: their ranges, and whether each is removed.
+/// The ranges to cut from `text` to remove some items of an object or an array, along with the
+/// commas that would be left over. The ranges are in order and do not overlap. `items` yields, for
+/// every member or element in order, its range and whether it is removed.
 pub(crate) fn cuts(
     text: &str,
     items: impl Iterator<Item = (Range<usize>, bool)>,
@@ -146,21 +148,21 @@ pub(crate) fn cuts(
             trailing.push(place);
             continue;
         }
-        // A removed item before a kept one takes the following comma with it.
+        // The comma after a removed item is removed too if another item follows.
         cuts.extend(trailing.drain(..).map(|cut| {
             let comma = text[cut.end..].find(',');
             cut.start..cut.end + comma.map_or(0, |at| at + 1)
         }));
         kept_end = Some(place.end);
     }
-    // Removed items at the end take the preceding comma with them.
+    // When the last items are removed, the comma before them is removed too.
     if let (Some(first), Some(last)) = (trailing.first(), trailing.last()) {
         cuts.push(kept_end.unwrap_or(first.start)..last.end);
     }
     cuts
 }
 
-/// The ranges to cut from the text of `record` to remove members of `within`, a value in it.
+/// The ranges to cut from the text of `record` to remove members of `within`, an object inside it.
 pub(crate) fn cut_members(
     record: &Object<'_>,
     within: &Object<'_>,
@@ -181,14 +183,14 @@ mod tests {
         Origin::ALONE.record(text.as_bytes())
     }
 
-    /// The record with the content of each result replaced by its number.
+    /// The record with the content of each tool result replaced by the number of the result.
     fn numbered(dialect: &dyn Dialect, text: &str) -> String {
         let record = record(text);
         let object = record.whole_object().expect("an object");
         let message = dialect.message(object).expect("a message");
         let slots: Vec<_> = message.results().map(|result| &result.slot).collect();
         let mut edits = Edits::new();
-        // Their order does not matter.
+        // The slots are filled in reverse order to show that the order does not matter.
         for (number, slot) in slots.into_iter().enumerate().rev() {
             if let Some(slot) = slot {
                 edits.put(slot, &format!("\"{number}\""));
@@ -238,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The record without its reasoning.
+    /// The text of the record after its reasoning is cut.
     fn without_reasoning(name: &str, text: &str) -> String {
         let record = record(text);
         let dialect = dialect::by_name(name).expect("a dialect");

@@ -1,5 +1,5 @@
-//! Views into raw JSON values. `serde_json` does the lexing; a `RawValue` accepts any depth, any
-//! number and any escape, and keeps its bytes.
+//! Views into raw JSON values. `serde_json` does the lexing. A `RawValue` keeps the bytes of its
+//! value and accepts any depth of nesting, any number and any escape.
 
 use super::unescape::unescaped;
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let [b'"', .., b'"'] = raw.as_bytes() else { return None };
     let inner = &raw[1..raw.len() - 1];
-    // To call memchr takes longer than to look through a short text, such as a key.
+    // For a short text, such as a key, a loop is faster than a call of memchr.
     let is_plain = inner.len() < 16 && inner.bytes().all(|byte| byte != b'\\');
     if is_plain || memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
@@ -18,7 +18,7 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     unescaped(inner).map(Cow::Owned)
 }
 
-/// The elements of a JSON array, raw; `None` if the value is not an array.
+/// The elements of a JSON array as raw JSON; `None` if the value is not an array.
 pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
     if !raw.starts_with('[') {
         return None;
@@ -27,19 +27,19 @@ pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
     Some(values.into_iter().map(RawValue::get).collect())
 }
 
-/// The range of `part`, a slice of `whole`.
+/// The byte range of `part` in `whole`. `part` must be a slice of `whole`.
 pub(crate) fn place_in(whole: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()
 }
 
-/// `text` as a JSON string with its quotes.
+/// Encodes `text` as a JSON string in quotes.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns `json` with each string value (not keys) replaced by the result of `change`; `None` if
-/// nothing changes, or `json` is not JSON.
+/// Returns `json` with each string value (but no key) replaced by the result of `change`; `None` if
+/// nothing changes, or if `json` is not JSON.
 pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     let mut changed = String::new();
@@ -56,7 +56,7 @@ pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -
     (from > 0).then_some(changed)
 }
 
-/// The ranges of the strings in a JSON text that are values, not keys.
+/// The byte ranges of all strings in a JSON text except the keys.
 fn string_values(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ fn string_values(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns JSON on one line. Line ends can only occur between values.
+/// Puts JSON on one line. Raw line ends can occur only between values, so spaces replace them.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     let json = json.trim();
     if json.contains(['\n', '\r']) {

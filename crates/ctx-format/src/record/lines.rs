@@ -4,20 +4,21 @@ use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// The first size of the buffer: a short input should not touch much memory.
+/// The initial size of the buffer. It is small so that a short input touches little memory.
 const FIRST_BUFFER: usize = 16 << 10;
 
-/// The size of the buffer for a longer input. It grows to the longest line, at most [`MAX_LINE`].
+/// The size of the buffer for a longer input. The buffer grows to the size of the longest line, but
+/// not beyond [`MAX_LINE`].
 const BUFFER: usize = 256 << 10;
 
-/// Reads lines, and lends each until the next is read.
+/// Reads lines, and lends each one to the caller until the next one is read.
 pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
-    /// `buffer[start..end]` was read but not returned yet.
+    /// `buffer[start..end]` was read from the source but not returned yet.
     start: usize,
     end: usize,
-    /// `buffer[start..start + scanned]` has no `\n`.
+    /// `buffer[start..start + scanned]` contains no `\n`.
     scanned: usize,
     number: u64,
     offset: u64,
@@ -27,7 +28,7 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// Reads lines from `source`, which needs no buffer of its own.
+    /// Reads lines from `source`, which does not have to be buffered.
     pub(crate) fn new(source: R) -> Self {
         Self {
             source,
@@ -43,7 +44,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Returns the next line, or the next piece of one.
+    /// Returns the next line, or the next piece of a line that is too long.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
     pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
@@ -66,18 +67,19 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The bytes that were read but not returned yet.
+    /// The bytes that were read from the source but not returned yet.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// The bytes that were read but not returned yet, and the source of more.
+    /// The bytes that were read but not returned yet, and the source that the following bytes come
+    /// from.
     pub(crate) fn ahead_and_source(&mut self) -> (&[u8], &mut R) {
         (&self.buffer[self.start..self.end], &mut self.source)
     }
 
-    /// Reads more bytes into [`Self::ahead`]. Returns false at the end of the input, or if a line
-    /// of the maximum length is waiting.
+    /// Reads more bytes into [`Self::ahead`]. Returns false at the end of the input, or if the
+    /// waiting bytes already have the maximum length of a line.
     pub(crate) fn read_ahead(&mut self) -> io::Result<bool> {
         if self.at_end || self.end - self.start >= self.max_line {
             return Ok(false);
@@ -86,8 +88,8 @@ impl<R: Read> Lines<R> {
         Ok(!self.at_end)
     }
 
-    /// The line that begins `at` bytes ahead, without its end, or its beginning if it does not fit
-    /// into the buffer; `None` at the end of the input.
+    /// The line that begins `at` bytes after the next unread byte, without its line end. If the
+    /// line does not fit into the buffer, its beginning; `None` at the end of the input.
     pub(crate) fn peek(&mut self, at: usize) -> io::Result<Option<&[u8]>> {
         loop {
             let end = memchr::memchr(b'\n', self.ahead().get(at..).unwrap_or_default());
@@ -98,7 +100,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Replaces all that is ahead by `text`. Nothing may be left to read.
+    /// Replaces the waiting bytes by `text`. The whole source must have been read.
     pub(crate) fn replace_ahead(&mut self, text: Vec<u8>) {
         (self.start, self.end, self.scanned) = (0, text.len(), 0);
         self.buffer = text;
@@ -121,7 +123,7 @@ impl<R: Read> Lines<R> {
         origin.record(bytes)
     }
 
-    /// Makes room, then reads once.
+    /// Makes room in the buffer, then reads from the source once.
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 && (self.start == self.end || self.end == self.buffer.len()) {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -153,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{self, Read};
 
-    /// Returns its bytes a few at a time.
+    /// A reader that returns at most a given number of bytes per call.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {

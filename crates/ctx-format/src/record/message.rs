@@ -1,4 +1,4 @@
-//! A message as the model sees it: role and parts.
+//! A message as the model receives it: a role and parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,30 +15,30 @@ use strum::{EnumString, IntoStaticStr};
 #[serde(rename_all = "lowercase")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// Instructions of the operator.
+    /// Instructions from the operator of the application.
     System,
     /// The newer name of [`Role::System`] in the OpenAI API.
     Developer,
-    /// The user.
+    /// A message from the user.
     User,
-    /// The model.
+    /// A message from the model.
     Assistant,
-    /// A tool's result (`chat`).
+    /// The result of a tool call (`chat`).
     Tool,
-    /// A function's result (`chat`, deprecated).
+    /// The result of a function call (`chat`, deprecated).
     Function,
-    /// Any other word.
+    /// A role that none of the formats defines.
     #[default]
     Other,
 }
 
 impl Role {
-    /// Reads the role's name in a session file.
+    /// Parses the name of a role as session files write it.
     pub fn from_word(word: &str) -> Self {
         word.parse().unwrap_or(Self::Other)
     }
 
-    /// The role's name.
+    /// The name of the role as session files write it.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -79,33 +79,33 @@ impl From<SummaryRole> for Role {
 pub struct Outline<'a> {
     /// The role.
     pub role: Role,
-    /// Whether a turn begins here: a user message that has more than tool results, and is not a
-    /// summary of ours.
+    /// Whether a turn begins with this message: it is from the user, contains more than tool
+    /// results, and is not a summary that a tool wrote.
     pub begins_turn: bool,
-    /// The ids of calls that wait for a result in another record. An id is empty if the format has
-    /// none.
+    /// The ids of the calls whose results other records must have. An id is empty if the format has
+    /// no ids.
     pub calls: Vec<Cow<'a, str>>,
-    /// The ids of the calls in other records that are answered here.
+    /// The ids of the calls in other records whose results are in this one.
     pub results: Vec<Cow<'a, str>>,
-    /// Whether other content precedes a result that the API requires first.
+    /// Whether other content precedes a result, although the API requires results first.
     pub results_late: bool,
-    /// Whether there is content other than results.
+    /// Whether the message has content other than results.
     pub has_content: bool,
-    /// Whether it is a summary of ours. Whatever its role, it is summarized again together with
-    /// other messages of its age.
+    /// Whether the message is a summary that a tool wrote. A summary with any role is summarized
+    /// again together with other messages of its age.
     pub is_summary: bool,
-    /// The position in a message, if the view of the session knows it. A dialect leaves it empty:
-    /// it reads one record and does not know the session.
+    /// The part of the context message that this record is, if the view of the session knows it. A
+    /// dialect leaves it empty, because it reads only one record.
     pub fragment: Option<Fragment>,
 }
 
 impl Outline<'_> {
-    /// The outline of a record in an unknown format, which is only a line.
+    /// The outline of a line in an unknown format.
     pub fn of_line() -> Self {
         Self { has_content: true, ..Self::default() }
     }
 
-    /// Copies it without borrowing from the record.
+    /// A copy that does not borrow from the record.
     pub(crate) fn into_owned(self) -> Outline<'static> {
         Outline {
             role: self.role,
@@ -119,7 +119,7 @@ impl Outline<'_> {
         }
     }
 
-    /// Returns true if a message begins here; otherwise the record continues one.
+    /// Returns true if this record begins a message, and false if it continues one.
     pub fn begins_message(&self) -> bool {
         self.fragment.is_none_or(|fragment| fragment.begins)
     }
@@ -130,30 +130,30 @@ impl Outline<'_> {
 pub struct Message<'a> {
     /// The role.
     pub role: Role,
-    /// The participant's name, or the tool's name in a result.
+    /// The name of the participant, or in a tool result that of the tool.
     pub name: Option<Cow<'a, str>>,
-    /// The parts, in the order of the record.
+    /// The parts of the message, in the order of the record.
     pub parts: Vec<Part<'a>>,
-    /// The ranges to cut from the text of the object to remove the reasoning: in order, not
-    /// overlapping.
+    /// The byte ranges to cut from the text of the object to remove the reasoning. They are in
+    /// order and do not overlap.
     pub reasoning: Vec<Range<usize>>,
-    /// The number of characters of reasoning that only the API can read: signatures, which contain
-    /// what the text may leave out.
+    /// The number of characters of reasoning that only the API can read. It is stored in
+    /// signatures, which may contain more than the readable text.
     pub sealed: u64,
-    /// Whether it continues a message that another record begins. A dialect leaves it `false`, like
-    /// [`Outline::fragment`].
+    /// Whether this record continues a message that an earlier record begins. A dialect leaves it
+    /// `false`, like [`Outline::fragment`].
     pub continues: bool,
 }
 
-/// Whether a record says that the user denied a call. The result of a denied call has the user's
-/// words. Its text alone never proves a denial, because any tool can print the same text.
+/// Whether a record says that the user denied a call. In that case the result contains the user's
+/// words. The text of a result never proves a denial, because any tool can print it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Denial {
     /// The record reports no denial.
     #[default]
     None,
-    /// The record reports a denial as the call's error. A tool that prints text of others can forge
-    /// this.
+    /// The record reports the denial as an error of the call. A tool that prints text from
+    /// elsewhere can forge such a report.
     Reported,
     /// A field that only the agent itself writes marks the denial.
     Marked,
@@ -168,64 +168,65 @@ pub enum Part<'a> {
     Refusal(Cow<'a, str>),
     /// The model's reasoning.
     Reasoning(Cow<'a, str>),
-    /// A call of a tool.
+    /// A tool call.
     Call(Call<'a>),
-    /// The result of a tool.
+    /// The result of a tool call.
     Result(ToolResult<'a>),
-    /// An image, a sound, a file.
+    /// An image, a sound, or a file.
     Media(Media<'a>),
-    /// A part of an unknown kind, raw.
+    /// A part of an unknown kind, as raw JSON.
     Opaque(Cow<'a, str>),
 }
 
-/// An image, a sound, a file.
+/// An image, a sound, or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media<'a> {
-    /// The format's name for the type, such as `image_url`, `input_audio`, `document`.
+    /// The name of the type in the format, such as `image_url`, `input_audio` or `document`.
     pub kind: &'static str,
-    /// The JSON that it was read from. Each format keeps the data in another member.
+    /// The JSON of the part. Each format keeps the data in a different member.
     pub raw: Cow<'a, str>,
 }
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// The id; `None` for the deprecated `function_call`.
+    /// The id of the call; `None` for the deprecated `function_call`.
     pub id: Option<Cow<'a, str>>,
-    /// The tool's name.
+    /// The name of the tool.
     pub name: Cow<'a, str>,
-    /// The arguments as the model wrote them: JSON text, or free text.
+    /// The arguments as the model wrote them: JSON or free text.
     pub arguments: Cow<'a, str>,
-    /// The slot of the arguments; `None` for a call without arguments.
+    /// Where the arguments can be replaced; `None` for a call without arguments.
     pub slot: Option<Slot>,
 }
 
 /// A tool result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult<'a> {
-    /// The id of the call it answers.
+    /// The id of the call that this result answers.
     pub id: Option<Cow<'a, str>>,
-    /// The tool's name, if the record has it.
+    /// The name of the tool, if the record has it.
     pub name: Option<Cow<'a, str>>,
-    /// Whether the record marks it as an error.
+    /// Whether the record marks the result as an error.
     pub is_error: bool,
     /// Whether the record says that the user denied the call.
     pub denial: Denial,
-    /// The content: text, media, opaque parts.
+    /// The content of the result: text, media and opaque parts.
     pub parts: Vec<Part<'a>>,
-    /// The slot of the content; `None` if there is none, or a text cannot replace it.
+    /// Where the content can be replaced; `None` if there is no content, or if a text cannot
+    /// replace it.
     pub slot: Option<Slot>,
 }
 
 impl<'a> Part<'a> {
-    /// The media in `block`, if its type is one of `kinds`.
+    /// Reads `block` as media; `None` if its type is not one of `kinds`.
     pub(crate) fn media_of(block: &Object<'a>, kinds: &[&'static str]) -> Option<Self> {
         let own = block.text_of("type")?;
         let kind = kinds.iter().find(|kind| **kind == own)?;
         Some(Self::media(kind, block.text().trim()))
     }
 
-    /// The media of type `kind` in the JSON `raw`.
+    /// A media part of type `kind` with the JSON `raw`.
     pub fn media(kind: &'static str, raw: impl Into<Cow<'a, str>>) -> Self {
         let raw = raw.into();
         Self::Media(Media { kind, raw })
@@ -233,12 +234,12 @@ impl<'a> Part<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// A message that is not in a record.
+    /// Creates a message that does not come from a record.
     pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
         Self { role, name: None, parts, reasoning: Vec::new(), sealed: 0, continues: false }
     }
 
-    /// A copy that borrows nothing from its record, without positions in it.
+    /// A copy that borrows nothing from the record and has no byte ranges of it.
     pub fn into_owned(self) -> Message<'static> {
         Message {
             role: self.role,
@@ -250,14 +251,14 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Every readable text in it, results included, in order.
+    /// Every readable text of the message in order, including those of results.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         collect_texts(&self.parts, &mut texts);
         texts
     }
 
-    /// The calls in it.
+    /// The calls in the message.
     pub fn calls(&self) -> impl Iterator<Item = &Call<'a>> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call(call) => Some(call),
@@ -265,7 +266,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The results in it.
+    /// The results in the message.
     pub fn results(&self) -> impl Iterator<Item = &ToolResult<'a>> {
         self.parts.iter().filter_map(|part| match part {
             Part::Result(result) => Some(result),
@@ -273,8 +274,8 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Returns true if cutting [`Self::reasoning`] removes a part of the message. `object` is what
-    /// the message was read from. An opaque part may be reasoning that only the API can read.
+    /// Returns true if cutting [`Self::reasoning`] from `object`, which the message was read from,
+    /// removes `part`. An opaque part may be reasoning that only the API can read.
     pub fn is_cut_as_reasoning(&self, part: &Part<'_>, object: &Object<'_>) -> bool {
         match part {
             Part::Reasoning(_) => !self.reasoning.is_empty(),
@@ -288,8 +289,8 @@ impl<'a> Message<'a> {
 }
 
 impl ToolResult<'_> {
-    /// The whole content as text, several text parts as lines; `None` if it has anything else,
-    /// which a text cannot replace.
+    /// The content of the result as text, with a line end between text parts; `None` if there is
+    /// other content, which a text cannot replace.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         let texts = self.parts.iter().map(|part| match part {
             Part::Text(text) => Some(text.as_ref()),

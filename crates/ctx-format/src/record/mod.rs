@@ -1,4 +1,4 @@
-//! One record: a line of a session file, classified, with its bytes unchanged.
+//! A record: one line of a session file with its class and its unchanged bytes.
 
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -16,33 +16,35 @@ mod unescape;
 use self::presence::{Fragment, Portion, Presence};
 use crate::{Edits, Object, Splice, Tag};
 
-/// A record and its position.
+/// A line of a session, or a piece of a line, and its position.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// All its bytes with the line end, or a piece of a line that is too long.
+    /// The bytes of the whole line including the line end, or those of a piece of a line that is
+    /// too long.
     pub bytes: &'a [u8],
-    /// Its line in the source, from 1.
+    /// The number of the line in the source, from 1.
     pub line: u64,
-    /// Its offset in the source.
+    /// The byte offset of the record in the source.
     pub offset: u64,
-    /// Its class.
+    /// What kind of line the record is.
     pub class: Class,
-    /// Whether `bytes` is the whole line; otherwise other pieces follow or precede.
+    /// Whether `bytes` is the whole line; if not, which piece of the line it is.
     pub piece: Piece,
-    /// Whether it is in the context; `None` in a linear session, in which each record is a message
-    /// and is sent.
+    /// Whether the record is in the context; `None` in a linear session, in which every record is a
+    /// message that is sent.
     pub presence: Option<Presence>,
-    /// The part of the record that is in the context, if not the whole record.
+    /// The part of the record that is in the context; `None` if the whole record is.
     pub portion: Option<Portion>,
     object: Option<Object<'a>>,
-    /// The offset of the object in `bytes`, after a byte order mark.
+    /// The byte offset of the object in `bytes`. It is not 0 after a byte order mark.
     pub(crate) skipped: usize,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
-    /// A record with these bytes: those of the source, or others that replace them.
+    /// Creates a record at this position with `bytes`, which are those of the source or replace
+    /// them.
     pub fn record(self, bytes: &[u8]) -> Record<'_> {
         let mut record = Record {
             bytes,
@@ -73,7 +75,7 @@ impl Origin {
 }
 
 impl<'a> Record<'a> {
-    /// Everything known about the record apart from its bytes.
+    /// Where the record comes from: everything known about it apart from its bytes.
     pub fn origin(&self) -> Origin {
         Origin {
             line: self.line,
@@ -84,7 +86,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The object, and which part of a message it is; `None` if it is not in the context.
+    /// The object, and the part of the message that it holds; `None` if the record is not in the
+    /// context.
     pub(crate) fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
         let fragment = match self.presence {
             None => None,
@@ -99,24 +102,24 @@ impl<'a> Record<'a> {
         matches!(self.presence, Some(Presence::Outside(_)))
     }
 
-    /// The object, or the first of several.
+    /// The object of the record, or the first object if there are several.
     pub fn object(&self) -> Option<&Object<'a>> {
         self.object.as_ref()
     }
 
-    /// The object if it is the whole record, or the first of several that its agent reads: only
-    /// such a record can be a message.
+    /// The object, if the record can be a message: it is one object, or its agent reads the first
+    /// of several.
     pub fn whole_object(&self) -> Option<&Object<'a>> {
         let is_read = matches!(self.presence, Some(Presence::Inside(_)));
         self.object().filter(|_| self.class == Class::Object || is_read)
     }
 
-    /// The tag, if it has one.
+    /// The tag that a tool wrote into the record, if any.
     pub fn tag(&self) -> Option<Tag> {
         self.object()?.get(Tag::KEY).map(Tag::parse)
     }
 
-    /// The bytes without any tag: those of the source, even if a tag was inserted.
+    /// The bytes of the record without any tag: those of the source, even if a tag was inserted.
     pub fn untagged(&self) -> Cow<'a, [u8]> {
         match self.object() {
             Some(object) => tag::untagged(self.bytes, self.skipped, object),
@@ -124,9 +127,9 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The bytes without any tag, line end included, after the edits.
+    /// The bytes of the record after the edits, without any tag but with the line end.
     ///
-    /// The class of the record does not change: edits replace JSON by JSON.
+    /// The class of the record does not change, because edits replace JSON by JSON.
     pub fn edited(&self, edits: &Edits) -> Vec<u8> {
         if edits.is_empty() {
             return self.untagged().into_owned();
@@ -137,17 +140,17 @@ impl<'a> Record<'a> {
         edited.untagged().into_owned()
     }
 
-    /// The position of a tag in [`Self::untagged`]; `None` if the record cannot have one.
+    /// The position for a tag in [`Self::untagged`]; `None` if the record cannot have a tag.
     pub fn splice(&self) -> Option<Splice> {
         self.object().map(|object| Splice::of(object, self.skipped))
     }
 
-    /// The line end: empty, `\n` or `\r\n`.
+    /// The line end of the record: empty, `\n` or `\r\n`.
     pub fn line_end(&self) -> &'a [u8] {
         line_end(self.bytes)
     }
 
-    /// Describes the problem of a bad record, without its content.
+    /// Describes what is wrong with a bad record, without quoting the record.
     pub fn why_bad(&self) -> String {
         let why = match self.class {
             Class::Broken => {
@@ -168,7 +171,7 @@ impl<'a> Record<'a> {
         why.to_owned()
     }
 
-    /// Returns true if a last line without a line end seems to be unfinished.
+    /// Returns true if the record, a last line without a line end, seems to be unfinished.
     fn is_unfinished(&self) -> bool {
         match self.class {
             Class::Broken | Class::NotUtf8 | Class::Nul => true,
@@ -178,7 +181,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The line end of a line: empty, `\n` or `\r\n`.
+/// Returns the line end of `line`: empty, `\n` or `\r\n`.
 pub(crate) fn line_end(line: &[u8]) -> &[u8] {
     let length = if line.ends_with(b"\r\n") { 2 } else { usize::from(line.ends_with(b"\n")) };
     &line[line.len() - length..]
@@ -204,15 +207,15 @@ fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
     }
 }
 
-/// Returns true if the objects after the first one are complete.
+/// Returns true if everything after the first object is complete JSON.
 fn rest_is_json(object: &Object<'_>) -> bool {
     serde_json::Deserializer::from_str(object.rest())
         .into_iter::<&RawValue>()
         .all(|value| value.is_ok())
 }
 
-/// The class of a line. Only [`Class::Object`] and [`Class::Concatenated`] can have a tag; every
-/// line except objects and blank lines counts as bad.
+/// What kind of line a record is. Only [`Class::Object`] and [`Class::Concatenated`] can have a
+/// tag. Every line except an object, a blank line and a tail counts as bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Class {
@@ -238,8 +241,8 @@ pub enum Class {
 }
 
 impl Class {
-    /// Returns true if the line is reported as bad. A tail is not, because it is still being
-    /// written.
+    /// Returns true if the line is reported as bad. A tail is not reported, because it is still
+    /// being written.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Object | Self::Blank | Self::Tail)
     }
@@ -250,51 +253,51 @@ impl Class {
     }
 }
 
-/// The maximum length of a line. A longer one is returned in pieces and never parsed.
+/// The maximum length of a line in bytes. A longer line is returned in pieces and never parsed.
 pub const MAX_LINE: usize = 64 << 20;
 
-/// The part of a line that a record has.
+/// Whether a record is a whole line or a piece of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// The whole line.
     Whole,
-    /// The beginning of a line over [`MAX_LINE`].
+    /// The beginning of a line longer than [`MAX_LINE`].
     First,
-    /// A middle part of such a line.
+    /// A middle piece of a line longer than [`MAX_LINE`].
     Middle,
-    /// The end of such a line, which may be empty.
+    /// The end of a line longer than [`MAX_LINE`]; may be empty.
     Last,
 }
 
 impl Piece {
-    /// Returns true if the line begins here.
+    /// Returns true if the record includes the beginning of its line.
     pub fn begins(self) -> bool {
         matches!(self, Self::Whole | Self::First)
     }
 
-    /// Returns true if the line ends here.
+    /// Returns true if the record includes the end of its line.
     pub fn ends(self) -> bool {
         matches!(self, Self::Whole | Self::Last)
     }
 }
 
-/// Everything known about a record apart from its bytes.
+/// Where a record comes from: everything known about it apart from its bytes.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// Its line in the source, from 1.
+    /// The number of the line in the source, from 1.
     pub line: u64,
-    /// Its offset in the source.
+    /// The byte offset of the record in the source.
     pub offset: u64,
-    /// Whether it is all of a line.
+    /// Whether the record is a whole line or a piece of one.
     pub piece: Piece,
-    /// Whether it is in the context; `None` in a linear session.
+    /// Whether the record is in the context; `None` in a linear session.
     pub presence: Option<Presence>,
-    /// The part of the record that is in the context, if not the whole record.
+    /// The part of the record that is in the context; `None` if the whole record is.
     pub portion: Option<Portion>,
 }
 
 impl Origin {
-    /// The origin of a record that is all of its source.
+    /// The origin of a record that is the only one in its source.
     pub const ALONE: Self =
         Self { line: 1, offset: 0, piece: Piece::Whole, presence: None, portion: None };
 }

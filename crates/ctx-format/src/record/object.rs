@@ -1,4 +1,4 @@
-//! The members of a JSON object, with their ranges.
+//! JSON objects: their members and the byte ranges of these.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,26 +9,26 @@ use chrono::{DateTime, Utc};
 use crate::scan::{self, Span};
 use crate::{Portion, json};
 
-/// The error of a text that does not begin with a JSON object.
+/// The error for a text that does not begin with a JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotObject;
 
 /// One member of an object.
 #[derive(Clone, Debug)]
 pub struct Member<'a> {
-    /// The key, decoded.
+    /// The decoded key.
     pub key: Cow<'a, str>,
-    /// The value, raw.
+    /// The value as raw JSON.
     pub value: &'a str,
-    /// The range of key and value in [`Object::text`].
+    /// The byte range of the key and the value in [`Object::text`].
     pub place: Range<usize>,
-    /// The value, or each element if it is an array, with the members of what is an object. They
-    /// are cached once they were used: dialects ask for the message in a line of a log, and for the
-    /// calls of a reply, several times.
+    /// The range and the members of the value, or of each element if the value is an array. They
+    /// are cached on first use, because a dialect reads the message in a log line and the calls of
+    /// a reply several times.
     inside: OnceLock<Vec<Inner>>,
 }
 
-/// The range of a value within another one, and its members if it is an object.
+/// The range of a value inside a member's value, and the value's own members if it is an object.
 type Inner = (Range<usize>, Option<Vec<Span>>);
 
 impl<'a> Member<'a> {
@@ -39,7 +39,7 @@ impl<'a> Member<'a> {
         Some(Self { key, value, place, inside: OnceLock::new() })
     }
 
-    /// The objects in the value, `None` for what is not an object.
+    /// The value or its elements as objects, with `None` for anything that is not an object.
     fn objects(&self) -> impl Iterator<Item = Option<Object<'a>>> {
         let inner = |raw| (json::place_in(self.value, raw), scan::members::<true>(raw));
         let inside = self.inside.get_or_init(|| {
@@ -52,44 +52,45 @@ impl<'a> Member<'a> {
     }
 }
 
-/// A view of one JSON object: its top-level members, in their order, including repeated keys.
-/// Values are checked to be JSON, but not decoded.
+/// A view of one JSON object: its top-level members in order, including repeated keys. Values are
+/// checked to be JSON, but not decoded.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
-    /// The messages of a list that are in the context, if not all are. A dialect reads no others.
+    /// Which messages of a list are in the context; `None` if all are. A dialect reads only these.
     pub(crate) portion: Option<Portion>,
 }
 
 impl<'a> Object<'a> {
-    /// Reads the object at the beginning of `text`, after leading blanks. [`Self::rest`] is the
-    /// text after it.
+    /// Parses the object at the beginning of `text`, which may follow blanks. [`Self::rest`] is the
+    /// text after the object.
     pub fn parse(text: &'a str) -> Result<Self, NotObject> {
         let members = scan::members::<false>(text).ok_or(NotObject)?;
         Self::of(text, &members).ok_or(NotObject)
     }
 
-    /// A copy that limits dialects to some of its messages.
+    /// A copy in which dialects see only the messages of `portion`.
     #[must_use]
     pub fn only(&self, portion: Portion) -> Self {
         Self { portion: Some(portion), ..self.clone() }
     }
 
-    /// A copy with all messages, in the context or not.
+    /// A copy in which dialects see all messages, even those outside the context.
     #[must_use]
     pub fn whole(&self) -> Self {
         Self { portion: None, ..self.clone() }
     }
 
-    /// Reads an object that is a value within a parsed one, so that it need not be checked again;
-    /// `None` if the value is not an object.
+    /// Reads an object inside a parsed one, whose JSON is not checked again; `None` if the value is
+    /// not an object.
     pub fn within(raw: &'a str) -> Option<Self> {
         Self::of(raw, &scan::members::<true>(raw)?)
     }
 
     fn of(text: &'a str, spans: &[Span]) -> Option<Self> {
-        // An iterator does not know the number of members in advance.
+        // The members are pushed in a loop, because an iterator would not know their number in
+        // advance.
         let mut members = Vec::with_capacity(spans.len());
         for span in spans {
             members.push(Member::at(text, span)?);
@@ -97,12 +98,12 @@ impl<'a> Object<'a> {
         Some(Self { text, members, portion: None })
     }
 
-    /// The whole text that it was read from.
+    /// The text that the object was parsed from.
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The offset directly after the opening brace; only blanks precede the brace.
+    /// The byte offset right after the opening brace, which only blanks can precede.
     pub fn inside(&self) -> usize {
         self.text.find('{').map_or(0, |brace| brace + 1)
     }
@@ -114,12 +115,13 @@ impl<'a> Object<'a> {
         behind.split_once('}').map_or("", |(_, rest)| rest)
     }
 
-    /// All members in their order.
+    /// All members in the order of the text.
     pub fn members(&self) -> &[Member<'a>] {
         &self.members
     }
 
-    /// The raw value of `key`. If the key repeats, the last one counts, as for other JSON readers.
+    /// The raw value of `key`. If a key occurs several times, the last value counts, as in other
+    /// JSON readers.
     pub fn get(&self, key: &str) -> Option<&'a str> {
         self.member(key).map(|member| member.value)
     }
@@ -129,36 +131,36 @@ impl<'a> Object<'a> {
         members.find(|member| member.key == key)
     }
 
-    /// The range of a slice of the text, such as a raw value.
+    /// The byte range of `part`, a slice of the text such as a raw value.
     pub fn place_of(&self, part: &str) -> Range<usize> {
         json::place_in(self.text, part)
     }
 
-    /// The value of `key` as text, if it is a string.
+    /// The decoded value of `key`; `None` if it is not a string.
     pub fn text_of(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key).and_then(json::text)
     }
 
-    /// The time in the member `timestamp`, where agents write it.
+    /// The time in the member `timestamp`, in which agents write it.
     pub fn time(&self) -> Option<DateTime<Utc>> {
         let time = DateTime::parse_from_rfc3339(&self.text_of("timestamp")?).ok()?;
         Some(time.to_utc())
     }
 
-    /// The value of `key` as an object.
+    /// The value of `key` as an object; `None` if it is not an object.
     pub fn object_of(&self, key: &str) -> Option<Object<'a>> {
         let member = self.member(key).filter(|member| member.value.starts_with('{'))?;
         member.objects().next()?
     }
 
-    /// The elements of the array at `key` as objects, `None` for those that are not; `None` if the
-    /// value is not an array.
+    /// The elements of the array at `key`, with `None` for each element that is not an object;
+    /// `None` if the value is not an array.
     pub(crate) fn objects_of(&self, key: &str) -> Option<impl Iterator<Item = Option<Object<'a>>>> {
         let member = self.member(key).filter(|member| member.value.starts_with('['))?;
         Some(member.objects())
     }
 
-    /// The elements of the array at `key`, raw.
+    /// The elements of the array at `key`, as raw JSON.
     pub fn elements_of(&self, key: &str) -> Option<Vec<&'a str>> {
         self.get(key).and_then(scan::elements)
     }

@@ -1,4 +1,4 @@
-//! Whether a record is in the context that its agent would send, and which part of it.
+//! Whether a record is in the context that the agent would send to the model, and which part of it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use super::Record;
 /// Whether a record is in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is a message in the context, or a fragment of one.
+    /// The record is a message in the context, or a fragment of a message.
     Inside(Fragment),
-    /// It is not in the context.
+    /// The record is not in the context.
     Outside(Outside),
 }
 
@@ -28,22 +28,23 @@ pub struct Fragment {
 /// Why a record is not in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outside {
-    /// It is never sent to a model: progress, settings, a header.
+    /// The record is never sent to a model, such as progress, settings or a header.
     NeverSent,
-    /// It is in the context of a subagent.
+    /// The record is in the context of a subagent.
     OtherAgent,
-    /// It is on an abandoned branch.
+    /// The record is on an abandoned branch of the conversation.
     DeadBranch,
-    /// A compaction replaced it.
+    /// The record was replaced by a compaction.
     BeforeCompaction,
-    /// A later record replaced it.
+    /// The record was replaced by a later record.
     Superseded,
 }
 
-/// The part of a record that is in the context: some of its messages, because later records undid
-/// or replaced the others, or its one message with another content.
+/// The part of a record that is in the context. Either it is some of the record's messages, because
+/// later records undid or replaced the others, or it is the record's only message with different
+/// content.
 ///
-/// A record has several messages if it is a compaction, or if an agent wrote all messages at the
+/// A record holds several messages if it is a compaction, or if an agent wrote all messages at the
 /// beginning of a session into one record. The messages are numbered from 0, in the order in which
 /// a dialect reads them from the whole record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,13 +55,13 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// A portion of the messages with these numbers, wherever they are in the context.
+    /// A portion of the messages with these numbers. Their numbers in the context are all set to 0.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }
 
-    /// A portion of these messages. `reasons` says why each message of the record is outside, if it
-    /// is.
+    /// A portion of the messages `inside`. `reasons` has an entry for every message of the record;
+    /// it says why the message is outside the context unless `inside` contains it.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();
@@ -68,33 +69,35 @@ impl Portion {
         Self { inside: inside.into(), outside, content: None }
     }
 
-    /// The one message of a record, which the agent sends with another content, raw.
+    /// A portion for a record with only one message, which the agent sends with `content` (raw
+    /// JSON).
     pub(crate) fn with_content(content: &str) -> Self {
         Self { inside: Arc::default(), outside: Arc::default(), content: Some(content.into()) }
     }
 
-    /// The content that replaces the record's own, raw.
+    /// The raw JSON that replaces the content of the message, if any.
     pub(crate) fn content(&self) -> Option<&str> {
         self.content.as_deref()
     }
 
-    /// The messages in the context: the number of each in the record, and in the context.
+    /// The messages in the context: for each, its number in the record and its number in the
+    /// context.
     pub fn inside(&self) -> &[(usize, u64)] {
         &self.inside
     }
 
-    /// The other messages, and why they are not in the context.
+    /// The messages that are not in the context, and why.
     pub fn outside(&self) -> &[(usize, Outside)] {
         &self.outside
     }
 
-    /// Removes the messages outside the context from a list of all messages.
+    /// Removes all messages that are outside the context from `messages`, the list of all messages.
     pub(crate) fn retain<T>(&self, messages: &mut Vec<T>) {
         let mut numbers = 0..;
         messages.retain(|_| numbers.next().is_some_and(|number| self.holds(number)));
     }
 
-    /// Whether the message of that number is in the context.
+    /// Returns true if the message with that number is in the context.
     pub fn holds(&self, number: usize) -> bool {
         has(&self.inside, number)
     }
@@ -104,8 +107,8 @@ fn has(sorted: &[(usize, u64)], number: usize) -> bool {
     sorted.binary_search_by_key(&number, |(own, _)| *own).is_ok()
 }
 
-/// The presences of waiting records, by their order in the spool. It uses no memory if the session
-/// is linear.
+/// The presence of each waiting record, in the order of the spool. In a linear session, no memory
+/// is used.
 #[derive(Clone, Debug, Default)]
 pub struct Presences {
     records: Vec<Presence>,
@@ -113,7 +116,7 @@ pub struct Presences {
 }
 
 impl Presences {
-    /// Adds the next record that waits.
+    /// Adds the presence of a record that was appended to the spool.
     pub fn push(&mut self, record: &Record<'_>) {
         if let Some(portion) = &record.portion {
             self.portions.insert(self.records.len(), portion.clone());
@@ -126,7 +129,8 @@ impl Presences {
         self.records.get(number).copied()
     }
 
-    /// The part of a record that is in the context, if not the whole record.
+    /// The part of the record with that number that is in the context; `None` if the whole record
+    /// is.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }

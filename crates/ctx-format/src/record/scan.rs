@@ -1,17 +1,17 @@
-//! Finds values in JSON and checks it. A value within a checked one is not checked again.
+//! Finds values in JSON and checks it. A value inside checked JSON is not checked again.
 
 use std::ops::Range;
 use wide::u8x32;
 
-/// The ranges of an object's member.
+/// The byte ranges of the key and the value of a member.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     pub(crate) key: Range<usize>,
     pub(crate) value: Range<usize>,
 }
 
-/// The members of the object at the beginning of `text`; `None` if there is no object. `IS_CHECKED`
-/// asserts that the text is known to be JSON; otherwise the result is unspecified.
+/// The members of the object at the beginning of `text`; `None` if there is no object. With
+/// `IS_CHECKED`, the caller asserts that `text` is JSON; if it is not, the result is unspecified.
 pub(crate) fn members<const IS_CHECKED: bool>(text: &str) -> Option<Vec<Span>> {
     let mut walk = Walk::of(text);
     if walk.next()? != b'{' {
@@ -33,7 +33,7 @@ pub(crate) fn members<const IS_CHECKED: bool>(text: &str) -> Option<Vec<Span>> {
     }
 }
 
-/// The raw elements of a checked array; `None` if the value is not one.
+/// The raw elements of an array that was already checked; `None` if the value is not an array.
 pub fn elements(raw: &str) -> Option<Vec<&str>> {
     let mut walk = Walk::of(raw);
     let mut elements = Vec::new();
@@ -54,7 +54,7 @@ pub fn elements(raw: &str) -> Option<Vec<&str>> {
 struct Walk<'a> {
     text: &'a [u8],
     at: usize,
-    /// The closing brackets of the open containers.
+    /// The closing brackets that the open arrays and objects still need.
     open: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Walk<'a> {
         Self { text: text.as_bytes(), at: 0, open: Vec::new() }
     }
 
-    /// The next byte after blanks.
+    /// The next byte that is not a blank.
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.text.get(self.at)? {
@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
         Some(byte)
     }
 
-    /// Reads a key and its colon.
+    /// Reads a key and the colon after it.
     fn key(&mut self) -> Option<Range<usize>> {
         if self.next()? != b'"' {
             return None;
@@ -90,7 +90,7 @@ impl<'a> Walk<'a> {
         (self.next()? == b':').then_some(key)
     }
 
-    /// The range of the next value.
+    /// Moves to the end of the next value and returns its range.
     fn value<const IS_CHECKED: bool>(&mut self) -> Option<Range<usize>> {
         self.peek()?;
         let start = self.at;
@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Moves to the end of a value that is known to be JSON, at any depth of nesting.
+    /// Moves to the end of a value that is known to be JSON. Any depth of nesting is allowed.
     fn pass_over(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         self.at += rest.iter().position(ends).unwrap_or(rest.len());
     }
 
-    /// Moves to the end of a value if it is JSON, at any depth of nesting.
+    /// Moves to the end of a value, checking that it is JSON. Any depth of nesting is allowed.
     fn check(&mut self) -> Option<()> {
         self.open.clear();
         loop {
@@ -200,7 +200,7 @@ impl<'a> Walk<'a> {
         is_it.then_some(())
     }
 
-    /// Reads the rest of a number.
+    /// Reads the rest of a number that begins with the byte `first`.
     fn number(&mut self, mut first: u8) -> Option<()> {
         if first == b'-' {
             first = *self.text.get(self.at)?;
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The number of bytes in the escape at the beginning of `text`; `None` if JSON has no such escape.
+/// The number of bytes of the escape at the beginning of `text`; `None` if JSON has no such escape.
 fn escape_length(text: &[u8]) -> Option<usize> {
     let letter = *text.get(1)?;
     if letter == b'u' {
@@ -247,11 +247,12 @@ fn escape_length(text: &[u8]) -> Option<usize> {
     matches!(letter, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't').then_some(2)
 }
 
-/// The number of bytes of a string that are examined at once.
+/// The number of bytes that are examined at once.
 pub(super) const BLOCK: usize = 32;
 
-/// A bit per byte of the next [`BLOCK`] bytes of a string, set for a byte that needs attention: a
-/// quote, a backslash or a control character. A shorter text ends with a NUL.
+/// Examines the next [`BLOCK`] bytes of a string and returns one bit for each. The bit is set if
+/// the byte needs attention: a quote, a backslash or a control character. A shorter text is padded
+/// with NULs.
 #[inline]
 pub(super) fn special(text: &[u8]) -> u32 {
     let block = if let Some(bytes) = text.first_chunk() {

@@ -1,46 +1,46 @@
-//! A queue of waiting records: in memory up to a limit, beyond it all of them in a temporary file
-//! without a name.
+//! A queue of waiting records. It is kept in memory up to a limit; beyond the limit, all records
+//! move to a temporary file without a name.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-/// The bytes held in memory before a file is used.
+/// The number of bytes that are held in memory before a file is used.
 const IN_MEMORY: usize = 16 << 20;
 
-/// A queue of bytes. The caller knows the lengths of the items.
+/// A queue of bytes. The caller keeps track of the lengths of the items.
 pub struct Spool {
     memory: Vec<u8>,
-    /// The number of bytes of `memory` that were already taken.
+    /// The number of bytes of `memory` that were already consumed.
     taken: usize,
     limit: usize,
     dir: PathBuf,
     overflow: Option<Overflow>,
 }
 
-/// Everything that waits once the memory is full, until all of it is taken.
+/// The waiting bytes once the memory limit is exceeded, until all of them are consumed.
 struct Overflow {
     file: File,
     read: u64,
     written: u64,
-    /// Bytes that are written to `file` in blocks.
+    /// Bytes that are not in `file` yet, because it is written in blocks.
     pending: Vec<u8>,
 }
 
 const BLOCK: usize = 256 << 10;
 
 impl Spool {
-    /// A spool whose file, if it needs one, is in `dir`.
+    /// Creates a spool. If it needs a file, the file is created in `dir`.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self::with_limit(dir, IN_MEMORY)
     }
 
-    /// Like [`Self::new`], with another memory limit.
+    /// Like [`Self::new`], with a different memory limit in bytes.
     pub fn with_limit(dir: impl Into<PathBuf>, limit: usize) -> Self {
         Self { memory: Vec::new(), taken: 0, limit, dir: dir.into(), overflow: None }
     }
 
-    /// Appends bytes.
+    /// Appends `bytes` to the end of the queue.
     pub fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.overflow.is_none() {
             if self.memory.len() - self.taken + bytes.len() <= self.limit {
@@ -50,7 +50,7 @@ impl Spool {
             }
             let file = tempfile::tempfile_in(&self.dir)?;
             let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
-            // The file may be needed until the end, and the memory would stay as long.
+            // The file may be used until the end of the run, so the memory is freed now.
             overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
             self.taken = 0;
             self.overflow = Some(overflow);
@@ -61,7 +61,7 @@ impl Spool {
         }
     }
 
-    /// Takes the next `length` bytes and writes them to `out`.
+    /// Removes the next `length` bytes from the queue and writes them to `out`.
     pub fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.copy_to(0, length, out)?;
         let here = length.min(self.memory.len() - self.taken);
@@ -75,8 +75,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes `length` bytes to `out`, beginning `start` bytes after the next one, without
-    /// consuming them.
+    /// Writes `length` bytes to `out` without consuming them. The first `start` bytes of the queue
+    /// are skipped.
     pub fn copy_to(
         &mut self,
         start: usize,
@@ -95,14 +95,14 @@ impl Spool {
         }
     }
 
-    /// Takes the next `length` bytes.
+    /// Removes the next `length` bytes from the queue and returns them.
     pub fn pop(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(length);
         self.pop_to(length, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Writes the rest to `out`.
+    /// Writes all bytes that were not consumed to `out`.
     pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.memory[self.taken..])?;
         match &mut self.overflow {
@@ -111,7 +111,7 @@ impl Spool {
         }
     }
 
-    /// Moves the rest to the front once half of the memory is taken.
+    /// Moves the remaining bytes to the front of the memory once half of it is consumed.
     fn make_room(&mut self) {
         if self.taken > 0 && self.taken >= self.memory.len() / 2 {
             self.memory.drain(..self.taken);
@@ -137,7 +137,8 @@ impl Overflow {
             self.pending.extend_from_slice(bytes);
             return Ok(());
         }
-        // Long records bypass `pending`, whose buffer would keep their size.
+        // Long records bypass `pending`, because the buffer would stay as large as the longest of
+        // them.
         self.write_pending()?;
         self.file.write_all(bytes)?;
         self.written += bytes.len() as u64;
@@ -152,7 +153,7 @@ impl Overflow {
         Ok(())
     }
 
-    /// Writes `length` bytes to `out`, beginning `start` bytes after the next one.
+    /// Writes `length` bytes of the file to `out`, after skipping `start` unread bytes.
     fn copy_to(
         &mut self,
         start: u64,
@@ -167,7 +168,7 @@ impl Overflow {
         Ok(())
     }
 
-    /// The number of bytes that are not taken yet.
+    /// The number of bytes that are not consumed yet.
     fn left(&self) -> u64 {
         self.written + self.pending.len() as u64 - self.read
     }

@@ -1,4 +1,5 @@
-//! The tag: a tool's decision about a record, passed on inside the record as its member `_ctx`.
+//! The tag: the decision of a tool about a record, passed on inside the record as the member
+//! `_ctx`.
 
 use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};
@@ -10,7 +11,7 @@ use std::io::{self, Write};
 use strum::{EnumString, IntoStaticStr};
 use thiserror::Error;
 
-/// The decision of a selection about a record.
+/// What `ctx-split` decided about a record.
 #[derive(DeserializeFromStr, Serialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
@@ -26,45 +27,45 @@ pub enum Zone {
 }
 
 impl Zone {
-    /// Its name in a tag.
+    /// The name of the zone in a tag.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The members of `_ctx`. Unknown members are kept.
+/// The members of `_ctx`. Members that this version does not know are kept.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tag {
     /// The zone of the record.
     pub zone: Option<Zone>,
-    /// For a batch record, the zone of each of its messages.
+    /// For a batch record, the zone of each of its messages in order.
     pub zones: Option<Vec<Zone>>,
-    /// The line in the source, from 1.
+    /// The line number in the source, from 1.
     pub line: Option<u64>,
-    /// The exchange: the number of its first record among all records, from 1.
+    /// The exchange that the record belongs to, as the number of its first record, from 1.
     pub group: Option<u64>,
-    /// The selector or the rule that pins the record.
+    /// The selector or rule that pins the record.
     pub pin: Option<String>,
-    /// The length of the untagged record, without its line end.
+    /// The length of the record in bytes, without the tag and the line end.
     pub bytes: Option<u64>,
-    /// The number of tokens, which is valid while `bytes` still matches.
+    /// The number of tokens of the record, valid only if the record's length is still `bytes`.
     pub tokens: Option<u64>,
-    /// The encoding of `tokens`.
+    /// The encoding with which `tokens` was counted.
     pub encoding: Option<String>,
-    /// The number of records. Only the last record that can have a tag has it.
+    /// The number of records in the stream. Only the last record that can have a tag has it.
     pub end: Option<u64>,
-    /// Unknown members, raw: `"key":value`.
+    /// Members that this version does not know, each as raw JSON `"key":value`.
     #[serde(skip)]
     pub others: Vec<String>,
 }
 
 impl Tag {
-    /// The member's key.
+    /// The key of the tag in a record.
     pub const KEY: &'static str = "_ctx";
 
-    /// Reads the value of a record's `_ctx`. Anything unknown in it becomes an unknown member; a
-    /// value that is not an object is dropped.
+    /// Parses the value of `_ctx`. A member that cannot be read is kept as an unknown member. A
+    /// value that is not an object yields an empty tag.
     pub(crate) fn parse(raw: &str) -> Self {
         let mut tag = Self::default();
         let Ok(object) = Object::parse(raw) else { return tag };
@@ -76,7 +77,7 @@ impl Tag {
         tag
     }
 
-    /// Sets one of our members; returns false for any other.
+    /// Sets the member `key` if this version knows it; otherwise returns false.
     fn take(&mut self, key: &str, value: &str) -> bool {
         match key {
             "zone" => set(&mut self.zone, value),
@@ -92,7 +93,7 @@ impl Tag {
         }
     }
 
-    /// The value of `_ctx`: `{"zone":"old",…}`.
+    /// The tag as JSON, the value of `_ctx`: `{"zone":"old",…}`.
     pub(crate) fn write(&self) -> String {
         let mut text = serde_json::to_string(self).expect("words and numbers can be written");
         text.pop();
@@ -106,35 +107,35 @@ impl Tag {
         text
     }
 
-    /// The number of tokens, if they were counted with `encoding` and the record still has the same
-    /// length.
+    /// The number of tokens of a record, if it was counted with `encoding` and the record still has
+    /// the same `length`.
     pub fn valid_tokens(&self, encoding: &str, length: u64) -> Option<u64> {
         let valid = self.bytes == Some(length) && self.encoding.as_deref() == Some(encoding);
         self.tokens.filter(|_| valid)
     }
 }
 
-/// Sets a member; returns false if the value has the wrong type.
+/// Parses `value` and sets `member`; returns false if the value has the wrong type.
 fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
     serde_json::from_str(value).map(|read| *member = Some(read)).is_ok()
 }
 
-/// The position for a tag in an untagged record: directly after `{`.
+/// Where a tag is inserted into an untagged record: directly after `{`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splice {
     at: usize,
-    /// Whether members follow, so that the tag needs a comma.
+    /// Whether other members follow the tag, so that it needs a comma.
     comma: bool,
 }
 
 impl Splice {
-    /// The position in an object whose text begins `skipped` bytes into the record.
+    /// The position for a tag in `object`, whose text begins `skipped` bytes into the record.
     pub(crate) fn of(object: &Object<'_>, skipped: usize) -> Self {
         let comma = object.members().iter().any(|member| member.key != Tag::KEY);
         Self { at: skipped + object.inside(), comma }
     }
 
-    /// Writes the untagged record with `tag` inserted.
+    /// Writes the record with `tag` inserted to `out`.
     pub fn write(
         self,
         untagged: &[u8],
@@ -148,7 +149,7 @@ impl Splice {
     }
 }
 
-/// Removes the `_ctx` members, each with one comma, wherever they are between the other members.
+/// Removes every member `_ctx` together with one comma, wherever it is among the other members.
 /// This is the inverse of [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
@@ -158,8 +159,9 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
     if edits.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned(edits.apply(bytes, skipped)) }
 }
 
-/// Reads zones, and compares the number of records with the `end` that the writer announced:
-/// otherwise a crashed upstream would look like a short file.
+/// Reads the zones of a stream, and compares the number of records with the number `end` that the
+/// writer announced. Without this check, the output of a crashed program would look like a short
+/// file.
 #[derive(Debug, Default)]
 pub struct ZoneReader {
     /// The zone of the previous record; `None` before the first tag.
@@ -169,29 +171,31 @@ pub struct ZoneReader {
     end: Option<u64>,
 }
 
-/// The error of a stream that ends before its writer was done.
+/// The error for a stream that ended before its writer was done.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum EarlyEnd {
-    /// No record has the number of records.
-    #[error("upstream ended early: {records} records came, and none is marked as the last")]
+    /// No record has the member `end`, which the last record of a complete stream has.
+    #[error(
+        "upstream ended early: received {records} records, none of which is marked as the last"
+    )]
     NoEnd {
-        /// The number of records that came.
+        /// The number of records that were read.
         records: u64,
     },
-    /// The last record announces another number.
-    #[error("upstream ended early: {records} records came, {announced} were announced")]
+    /// The number of records differs from the number in the member `end`.
+    #[error("upstream ended early: received {records} records, but {announced} were announced")]
     OtherCount {
-        /// The number of records that came.
+        /// The number of records that were read.
         records: u64,
-        /// The number of records that were announced.
+        /// The number of records in the member `end`.
         announced: u64,
     },
 }
 
 impl ZoneReader {
-    /// The zone of the next record. A record without a tag is in the zone of the previous record,
-    /// the first one in `system`. An object with a tag but without a zone is kept, and so is a
-    /// tail.
+    /// The zone of the next record. A record that cannot have a tag is in the zone of the previous
+    /// record, or in `system` if it is the first. An object whose tag is missing or has no zone is
+    /// kept, and so is a tail.
     pub fn read(&mut self, record: &Record<'_>) -> Zone {
         self.records += u64::from(record.piece.begins());
         if record.class == Class::Tail {
@@ -208,17 +212,17 @@ impl ZoneReader {
         zone
     }
 
-    /// Returns true if any record so far had a zone; otherwise the session was not split.
+    /// Returns true if any record so far had a zone. If not, `ctx-split` did not write the session.
     pub fn zoned(&self) -> bool {
         self.zoned
     }
 
-    /// The number of records so far.
+    /// The number of records read so far.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Checks at the end of the input that the whole stream came.
+    /// Checks at the end of the input that the stream is complete.
     pub fn finish(&self) -> Result<(), EarlyEnd> {
         let records = self.records;
         match self.end {

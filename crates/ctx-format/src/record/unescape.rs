@@ -1,20 +1,20 @@
-//! Decodes JSON strings block by block: code in JSON has an escape every 20 bytes.
+//! Decodes JSON strings in blocks of bytes. Code in JSON has an escape about every 20 bytes.
 
 use std::cell::RefCell;
 
 use super::scan::{BLOCK, special};
 
 thread_local! {
-    /// The buffer into which each string is decoded, before it is copied at its length. A new buffer
-    /// for each string would have to be filled with zeros first.
+    /// The buffer into which each string is decoded before it is copied to a string of the right
+    /// size. A new buffer for each string would first have to be filled with zeros.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A buffer that grew larger than this is freed.
+/// A buffer that has grown beyond this many bytes is freed.
 const MAX_KEPT: usize = 1 << 20;
 
-/// Decodes the inside of a JSON string; `None` if it is not JSON. Lone surrogates (`\ud800`), which
-/// are legal in JSON but not in UTF-8, become U+FFFD.
+/// Decodes the text between the quotes of a JSON string; `None` if it is not valid JSON. Lone
+/// surrogates (`\ud800`), which are legal in JSON but not in UTF-8, become U+FFFD.
 pub(crate) fn unescaped(inside: &str) -> Option<String> {
     let source = inside.as_bytes();
     let mut decoded = Decoded { bytes: BUFFER.take(), length: 0 };
@@ -29,7 +29,7 @@ pub(crate) fn unescaped(inside: &str) -> Option<String> {
         let mut escapes = special(&source[block..]);
         while escapes != 0 {
             let at = block + escapes.trailing_zeros() as usize;
-            // Zeros fill the last block.
+            // Bits past the end of the string belong to the zeros that pad the last block.
             if at >= end {
                 break;
             }
@@ -62,21 +62,22 @@ fn unit(source: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Copies less than a block. Within [`Decoded::copy`], both copies would become one call.
+/// Copies less than a block. If this were inlined, the compiler would merge it with the copy of a
+/// whole block into one call of memcpy.
 #[inline(never)]
 fn copy_end(source: &[u8], room: &mut [u8]) {
     room[..source.len()].copy_from_slice(source);
 }
 
-/// The text so far. There is always room for a block behind it.
+/// The text decoded so far. There is always room for another block after it.
 struct Decoded {
     bytes: Vec<u8>,
     length: usize,
 }
 
 impl Decoded {
-    /// Appends the first `length` bytes of `source`, at most a block. A whole block is copied,
-    /// which is faster; the next bytes overwrite what is too much.
+    /// Appends the first `length` bytes of `source`, at most a block. A whole block is copied
+    /// because that is faster; the next copy overwrites the excess bytes.
     #[inline]
     fn copy(&mut self, source: &[u8], length: usize) {
         let room = &mut self.bytes[self.length..];
@@ -87,7 +88,7 @@ impl Decoded {
         self.length += length;
     }
 
-    /// Decodes the escape at the beginning of `source`, and returns its length.
+    /// Decodes the escape at the beginning of `source` and returns the length of the escape.
     #[inline]
     fn escape(&mut self, source: &[u8]) -> Option<usize> {
         let byte = match *source {
@@ -104,8 +105,8 @@ impl Decoded {
         Some(2)
     }
 
-    /// Decodes a code unit, or two that are one character. A lone surrogate becomes three bytes that
-    /// are not UTF-8, as many as it would have.
+    /// Decodes one code unit, or a pair that encodes one character. A lone surrogate becomes three
+    /// bytes that are not UTF-8, because its encoding would have three bytes.
     fn unicode(&mut self, source: &[u8]) -> Option<usize> {
         let first = unit(source)?;
         let second = source.get(6..).and_then(unit);
@@ -145,7 +146,7 @@ mod tests {
         }
     }
 
-    /// The string as bytes: as text, serde refuses lone surrogates.
+    /// Decodes the string with serde as bytes, because serde refuses lone surrogates in text.
     fn bytes(json: &str) -> Vec<u8> {
         struct Bytes;
         impl serde::de::Visitor<'_> for Bytes {

@@ -26,13 +26,13 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// The members of an object, formatted.
+/// The members that the scanner finds in the object, as pairs of key and value.
 fn found<const IS_CHECKED: bool>(text: &str) -> Option<Vec<(String, String)>> {
     let member = |span: Span| (text[span.key].to_owned(), text[span.value].to_owned());
     Some(members::<IS_CHECKED>(text)?.into_iter().map(member).collect())
 }
 
-/// The members that `serde_json` reads from the object, ignoring the text after it.
+/// The members that `serde_json` reads from the object. Text after the object is ignored.
 fn read(text: &str) -> Option<Vec<(String, String)>> {
     struct All(Vec<(String, String)>);
     impl<'a> serde::de::Visitor<'a> for All {
@@ -63,8 +63,8 @@ proptest! {
         prop_assert_eq!(all, elements(&text));
     }
 
-    /// A text with one byte added, removed or changed is JSON for `serde_json` if and only if it is
-    /// JSON here.
+    /// A text in which one byte was added, removed or changed is JSON for the scanner if and only
+    /// if it is JSON for `serde_json`.
     #[test]
     fn what_is_no_json_is_none(
         text in json(), at in any::<prop::sample::Index>(), how in 0..3,
@@ -83,7 +83,7 @@ proptest! {
         prop_assert_eq!(Object::parse(&text).is_ok(), members.is_some());
     }
 
-    /// Callers should not scan unchecked text this way, but it does no harm.
+    /// Callers should not scan unchecked text as if it were checked, but doing so does no harm.
     #[test]
     fn nothing_panics(text in "[{}\\[\\]\",:a\\\\ é]{0,30}") {
         let _ = (Object::within(&text), elements(&text));
