@@ -33,7 +33,7 @@ fn lines_that_ran_together_are_named_and_told_apart() {
         .code(1)
         .stdout(concat!(
             "s.jsonl:2: bad-line: more than one object on the line: Claude Code reads the first object of the line and not the rest: a message is lost\n",
-            "s.jsonl:3: missing-parent: its parent is not in the file: Claude Code stops here and does not send the 2 lines before this line\n",
+            "s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code stops here and does not send the 2 lines before this line\n",
         ))
         .run();
     let done = check()
@@ -81,7 +81,7 @@ fn a_compaction_that_the_agent_does_not_go_on_from_is_a_warning() {
         line("sum", "k", 2),
         line("c", "b", 3),
     ];
-    let said = "boundary-off-path: this compaction is off the active path: Claude Code resumes from a line that is not below it, and sends the messages before it";
+    let said = "boundary-off-path: this compaction is off the active path: Claude Code resumes from a line that is not below the compaction, and sends the messages before it";
     check()
         .file("s.jsonl", file(&lines))
         .args(["s.jsonl"])
@@ -108,7 +108,7 @@ fn a_parent_that_the_agent_finds_is_a_remark() {
     case().args(["s.jsonl"]).run();
     case()
         .args(["-v", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:3: missing-parent: its parent is not in the file: Claude Code continues from line 2, the nearest within five seconds\n")
+        .stderr("ctx-check: s.jsonl:3: missing-parent: the parent of this line is not in the file: Claude Code continues from line 2, the nearest within five seconds\n")
         .run();
 }
 

@@ -37,8 +37,8 @@ impl Dialect for Responses {
     }
 
     fn is_linked(&self) -> bool {
-        // The API refuses a reasoning item without the item that follows it, and the other way
-        // round.
+        // The API refuses a reasoning item without the item that follows it, and refuses that item
+        // without the reasoning.
         true
     }
 

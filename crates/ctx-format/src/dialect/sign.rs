@@ -1,4 +1,4 @@
-//! Signs: rules, as data, that recognize a record by its members.
+//! Signs: conditions, stored as data, that recognize a record by its members.
 
 use serde::Deserialize;
 
@@ -9,27 +9,27 @@ use crate::dialect::interface::Sniff;
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Sign {
-    /// All of these members exist.
+    /// The object has all of these members.
     Has(Vec<String>),
-    /// This member does not exist.
+    /// The object does not have this member.
     Lacks(String),
-    /// The member is `null`.
+    /// The value of the member is `null`.
     Null(String),
-    /// All of these members are texts.
+    /// The values of all these members are strings.
     Text(Vec<String>),
-    /// The member is `true` or `false`.
+    /// The value of the member is `true` or `false`.
     Flag(String),
-    /// The member is an object.
+    /// The value of the member is an object.
     Object(String),
-    /// The member is a list.
+    /// The value of the member is an array.
     List(String),
-    /// The member is an object that matches the sign.
+    /// The value of the member is an object that matches the sign.
     In(String, Box<Self>),
-    /// The member is a list of objects that all match the sign.
+    /// The value of the member is an array of objects, and all of them match the sign.
     Each(String, Box<Self>),
-    /// The member is a list with an object that matches the sign.
+    /// The value of the member is an array, and at least one object in it matches the sign.
     Within(String, Box<Self>),
-    /// The member is one of these words.
+    /// The value of the member is one of these words.
     Word(String, Vec<String>),
     All(Vec<Self>),
     Any(Vec<Self>),
@@ -37,7 +37,7 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
-    /// Reads the sign of a format, which identifies each of its records.
+    /// Parses the sign of a format, which all records of the format match.
     pub(crate) fn read(json: &str) -> Self {
         serde_json::from_str(json).expect("a test reads each sign")
     }

@@ -1,42 +1,43 @@
-//! Content that looks like a message but cannot be read.
+//! Content that should be a message but cannot be read.
 //!
-//! A message with an unknown role or part may hold a call or a result. Removing or summarizing it
-//! could separate the two unnoticed. The check does not decode any text; it reports what it finds.
+//! A message with an unknown role or an unknown part may hold a call or a result. If it were
+//! removed or summarized, calls could be separated from their results without notice. The check
+//! reports such content without decoding any text.
 
 use std::fmt;
 
 use crate::{Object, json, scan};
 
-/// The kind of unread content.
+/// What kind of content could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum UnreadRule {
-    /// An unknown role.
+    /// The role of a message is unknown.
     #[strum(serialize = "unknown-role")]
     Role,
-    /// An unknown record.
+    /// The type of a record is unknown.
     #[strum(serialize = "unknown-item")]
     Item,
-    /// An unknown part of a message.
+    /// The type of a part is unknown, or its content has an unknown format.
     #[strum(serialize = "unread-part")]
     Part,
-    /// A summary that the vendor's server wrote.
+    /// The vendor's server wrote a summary that only it can read.
     VendorSummary,
 }
 
 impl UnreadRule {
-    /// Its name in reports.
+    /// The name of the rule in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The first unreadable thing in a record.
+/// The first thing in a record that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// The kind of unread content.
+    /// What kind of content could not be read.
     pub rule: UnreadRule,
-    /// The description of the content, for a message.
+    /// A description of the content, for use in a message.
     pub why: String,
 }
 
@@ -46,11 +47,11 @@ impl fmt::Display for Unread {
     }
 }
 
-/// The maximum number of characters that a message quotes from the file.
+/// The maximum number of characters of a word from the file that a message quotes.
 const QUOTED: usize = 40;
 
 impl Unread {
-    /// A role, raw, that `dialect` does not have.
+    /// Reports a role that `dialect` does not have. `role` is raw JSON.
     pub(crate) fn role(dialect: &str, role: &str) -> Self {
         Self {
             rule: UnreadRule::Role,
@@ -58,30 +59,33 @@ impl Unread {
         }
     }
 
-    /// A record that is not a message of `dialect`.
+    /// Reports a record that is not a message of `dialect`.
     pub(crate) fn item(dialect: &str, item: &Object<'_>) -> Self {
         let what = match item.get("type") {
             Some(kind) => format!("a record of the type {}", quoted(kind)),
             None => "a record without a role".to_owned(),
         };
-        Self { rule: UnreadRule::Item, why: format!("{what} is no message of {dialect}") }
+        Self {
+            rule: UnreadRule::Item,
+            why: format!("{what} is not a message in the format {dialect}"),
+        }
     }
 
-    /// An unknown part, raw.
+    /// Reports a part of an unknown type. `raw` is its JSON.
     pub(crate) fn part(raw: &str) -> Self {
         let part = Object::within(raw);
         let what = match part.as_ref().map(|part| (part.get("type"), part.members())) {
             Some((Some(kind), _)) => format!("a part of the type {}", quoted(kind)),
             Some((None, [first, ..])) => {
                 let key = shortened(&first.key);
-                format!("a part without a type, with {key:?}")
+                format!("a part with {key:?} but without a type")
             }
             _ => "a part without a type".to_owned(),
         };
         Self::within_message(&what)
     }
 
-    /// A summary that the vendor's server wrote.
+    /// Reports a summary that the vendor's server wrote.
     pub fn vendor_summary() -> Self {
         Self {
             rule: UnreadRule::VendorSummary,
@@ -89,13 +93,13 @@ impl Unread {
         }
     }
 
-    /// Another problem in a message.
+    /// Reports another problem in a message, which `what` describes.
     pub(crate) fn within_message(what: &str) -> Self {
         Self { rule: UnreadRule::Part, why: format!("{what} is not read") }
     }
 
-    /// The first part of `content` that `is_read` rejects. Texts are always read, alone or in a
-    /// list.
+    /// The first part of `content` that `is_read` rejects. A text, alone or in a list, can always
+    /// be read.
     pub(crate) fn in_content(
         content: Option<&str>,
         is_read: fn(&Object<'_>) -> bool,
@@ -105,7 +109,7 @@ impl Unread {
             return None;
         }
         let Some(parts) = scan::elements(content) else {
-            return Some(Self::within_message("a content that is neither a text nor a list"));
+            return Some(Self::within_message("content that is neither a text nor a list"));
         };
         let is_unread = |raw: &&&str| match Object::within(raw) {
             Some(part) => !is_read(&part),
@@ -119,12 +123,12 @@ impl Unread {
     }
 }
 
-/// Returns true if a part has a text at `key`.
+/// Returns true if the member `key` of a part is a string.
 pub(crate) fn has_text(part: &Object<'_>, key: &str) -> bool {
     part.get(key).is_some_and(|raw| raw.starts_with('"'))
 }
 
-/// Quotes a raw value of the file in a message.
+/// Quotes a raw value from the file, shortened if it is long.
 fn quoted(raw: &str) -> String {
     let word = json::text(raw).unwrap_or(raw.into());
     format!("{:?}", shortened(&word))
@@ -157,10 +161,10 @@ mod tests {
                 r#"[{"text":"a"},{"type":"smell"},{"type":"taste"}]"#,
                 r#"a part of the type "smell" is not read"#,
             ),
-            (r#"[{"toolUse":{}}]"#, r#"a part without a type, with "toolUse" is not read"#),
+            (r#"[{"toolUse":{}}]"#, r#"a part with "toolUse" but without a type is not read"#),
             ("[7]", "a part without a type is not read"),
             (r#"[{"type":7}]"#, r#"a part of the type "7" is not read"#),
-            ("{}", "a content that is neither a text nor a list is not read"),
+            ("{}", "content that is neither a text nor a list is not read"),
         ] {
             assert_eq!(found(unread).as_deref(), Some(what), "{unread}");
         }

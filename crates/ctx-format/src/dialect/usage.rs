@@ -1,40 +1,41 @@
-//! The token counts that agents record.
+//! The numbers of tokens that agents record for each request to the model.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use crate::{Edits, Object};
 
-/// The token counts that an agent recorded for one request.
+/// The numbers of tokens that an agent recorded for one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The whole prompt, including what was read from a cache or written to one.
+    /// The tokens of the whole prompt, including those that were read from a cache or written to
+    /// it.
     pub prompt: u64,
     /// The tokens that the model wrote, including reasoning. While a reply is being written, agents
     /// record a preliminary number, which may be as small as 1.
     pub output: u64,
-    /// The model's context window, if the record names it.
+    /// The size of the model's context window in tokens, if the record has it.
     pub window: Option<u64>,
     /// The reply that the numbers belong to.
     pub of: UsageOf,
-    /// Whether the reply came from another agent, which has a context of its own.
+    /// Whether the reply came from a subagent, which has a context of its own.
     pub is_of_helper: bool,
 }
 
 /// The reply that the numbers belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UsageOf {
-    /// The record itself, which is the whole reply.
+    /// The record itself, because it is the whole reply.
     #[default]
     Record,
-    /// The reply with that id; the record is a fragment of it. The other fragments have numbers,
-    /// too, and those of the last one count.
+    /// The reply with this id. The record is one fragment of it. Other fragments have numbers too,
+    /// and only those of the last fragment count.
     Reply(ReplyId),
-    /// The last reply before the record, which is not a reply itself. A repeated count replaces the
-    /// earlier one.
+    /// The last reply before the record, which itself is not a reply. If the count is repeated, the
+    /// later one replaces the earlier one.
     Before,
 }
 
-/// An id that all fragments of a reply share. It is only compared.
+/// An id that all fragments of a reply share. It can only be compared with other ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
 
@@ -46,12 +47,13 @@ impl ReplyId {
 }
 
 impl Usage {
-    /// Creates a usage; `None` without a prompt, because then the agent does not have real numbers.
+    /// Creates a usage; `None` if `prompt` is 0, because then the agent did not record real
+    /// numbers.
     pub(crate) fn new(prompt: u64, output: u64) -> Option<Self> {
         (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
 
-    /// The prompt and the reply: the size of the context afterwards.
+    /// The tokens of prompt and reply together: the size of the context after the reply.
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.output)
     }
@@ -63,8 +65,8 @@ pub(crate) fn sum(object: &Object<'_>, keys: &[&str]) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-/// Lowers the numbers at `keys` of `within`, an object in the text of `record`, one after the
-/// other, until their sum is lower by the requested amount.
+/// Lowers the numbers at `keys` of `within`, an object in the text of `record`, until their sum is
+/// lower by `by`. Each number is lowered as far as possible before the next one.
 pub(crate) fn lessen(
     edits: &mut Edits,
     record: &Object<'_>,
@@ -116,7 +118,7 @@ mod tests {
         assert_eq!(numbers(&Pi, pi), Some((453, 7)));
     }
 
-    /// OpenAI and Google include the cached tokens in the input.
+    /// OpenAI and Google include cached tokens in the number of input tokens.
     #[test]
     fn the_cache_is_not_counted_twice() {
         let codex = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":900,"output_tokens":90},"last_token_usage":{"input_tokens":453,"cached_input_tokens":400,"output_tokens":7,"reasoning_output_tokens":2,"total_tokens":460},"model_context_window":258400}}}"#;
@@ -141,7 +143,7 @@ mod tests {
         assert_eq!(read.of, UsageOf::Record);
     }
 
-    /// Lowers the recorded prompt of the record to `prompt` tokens.
+    /// The text of the record after its recorded prompt is lowered to `prompt` tokens.
     fn lessened(dialect: &dyn Dialect, record: &str, prompt: u64) -> String {
         let object = Object::parse(record).expect("an object");
         let new = dialect.log().expect("a log").lessened(&object, prompt).of_object(&object);
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(lessened(&Codex, &expected, 200), expected);
     }
 
-    /// The client uses the sum, while we read the last request.
+    /// The client uses the sum of all requests, while we read only the last request.
     #[test]
     fn of_several_requests_the_sum_gets_smaller_too() {
         let with = |read: u64, last: u64| {
@@ -191,7 +193,7 @@ mod tests {
         assert_eq!(lessened(&ClaudeCode, &with(933, 34), 20), with(17, 20));
     }
 
-    /// The Gemini CLI estimates its history itself.
+    /// The Gemini CLI estimates the size of its history itself.
     #[test]
     fn what_the_gemini_cli_does_not_go_by_stays() {
         let line = r#"{"id":"m","timestamp":"t","type":"gemini","content":"x","tokens":{"input":440,"output":5,"total":445}}"#;

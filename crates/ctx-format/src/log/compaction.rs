@@ -1,7 +1,8 @@
-//! A compaction in the format of an agent: the lines that are appended to its session file so that
-//! the agent resumes from a summary and from the messages that stay. No old line changes.
+//! A compaction in the format of an agent: lines that are appended to the session file, so that the
+//! agent resumes from a summary and the messages that stay. No earlier line changes.
 //!
-//! Each agent's folder says which lines these are; `docs/agents.md` has the rules of its loader.
+//! The folder of each agent defines these lines; `docs/agents.md` describes how the agent loads
+//! them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,63 +13,64 @@ use crate::{Dialect, Edits, HeldMessage, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
-/// The result of a compaction.
+/// What a compaction decided, from which the lines to append are written.
 #[derive(Clone, Debug)]
 pub struct Compaction<'a> {
-    /// The summary of everything that was removed.
+    /// The summary of all messages that were removed.
     pub summary: &'a str,
     /// The records that stay, in the order in which the model receives them.
     pub kept: Vec<Kept<'a>>,
-    /// The number of records before the summary, if the format allows any.
+    /// The number of records in `kept` that precede the summary. It is 0 if the format does not
+    /// allow any.
     pub kept_before: usize,
-    /// Whether they are the end of the context, so that nothing between them is removed.
+    /// Whether the kept records are the end of the context, with nothing removed between them.
     pub is_end: bool,
-    /// The text of the last record of the context.
+    /// The text of the last record in the context.
     pub last: &'a str,
-    /// The number of tokens in the context before and after.
+    /// The number of tokens in the context before and after the compaction.
     pub tokens: (u64, u64),
-    /// Whether the compaction ran without a request by the user.
+    /// Whether the compaction ran without a request from the user.
     pub is_automatic: bool,
     /// The time of the compaction.
     pub now: DateTime<Utc>,
-    /// The latest time in the session.
+    /// The latest time that a record of the session has.
     pub newest: Option<DateTime<Utc>>,
-    /// A hash of the session, from which new ids are derived: the same session always gets the same
-    /// ids.
+    /// A hash of the session from which new ids are derived, so that the same session always gets
+    /// the same ids.
     pub seed: Vec<u8>,
 }
 
-/// A record that stays.
+/// A record that stays in the context after a compaction.
 #[derive(Clone, Debug)]
 pub struct Kept<'a> {
-    /// The text of its object, with its changes.
+    /// The text of the record's object, including any changes.
     pub text: &'a str,
-    /// The numbers, from 0, of the messages in the record that stay; `None` for all.
+    /// The numbers, from 0, of the messages that stay; `None` if all messages of the record do.
     pub messages: Option<Vec<usize>>,
-    /// Whether it differs from the record in the session.
+    /// Whether the text differs from that of the record in the session.
     pub is_changed: bool,
 }
 
-/// Why a session cannot be compacted in its agent's format.
+/// Why a compaction cannot be written in the format of the session's agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionError {
-    /// No line has a member that the agent requires in each line.
-    #[error("no line has {0}, which its agent requires in each line")]
+    /// No line has this member, which the agent requires in every line.
+    #[error("no line has {0}, which the agent requires in every line")]
     Missing(&'static str),
     /// The file has no header, without which the agent reads nothing.
-    #[error("it has no header, without which its agent reads nothing")]
+    #[error("the file has no header, without which the agent reads nothing")]
     NoHeader,
-    /// The format cannot read a record that stays.
-    #[error("a record that stays does not have the form that its agent writes")]
+    /// A record that stays cannot be read in the format.
+    #[error("a record that must stay is not in the format that the agent writes")]
     Unreadable,
 }
 
-/// Writes the lines of a compaction, after it has seen all records of the session.
+/// Writes the lines of a compaction after it has received all records of the session.
 pub trait CompactionWriter {
-    /// Adds the object of the next record that has one.
+    /// Adds the next record that is an object.
     fn push(&mut self, object: &Object<'_>);
 
-    /// The lines to append, without line ends.
+    /// The lines to append to the session file, without line ends.
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError>;
 }
 
@@ -77,7 +79,7 @@ impl<'a> Kept<'a> {
         Object::parse(self.text).map_err(|_| CompactionError::Unreadable)
     }
 
-    /// The raw messages that stay, of a record that may hold several. `all` reads all of them.
+    /// The raw messages that stay in this record, which may hold several. `all` reads all of them.
     pub(crate) fn raw_messages(
         &self,
         dialect: &dyn Dialect,
@@ -92,9 +94,9 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The changes that make a copy of a record in a tree: the new texts of its members, if it has
-/// them, and `no_usage` in place of the usage of a reply. The reply's own usage counts the old
-/// context, and the agent would compact again at once.
+/// The edits that turn a record of a tree into its copy after a compaction. Each member in `texts`
+/// that the record has gets the new text, and `no_usage` replaces the usage of a reply. The
+/// original usage counts the old context, so the agent would compact again at once.
 pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &str) -> Edits {
     let mut edits = Edits::new();
     for (key, new) in texts {
@@ -109,8 +111,8 @@ pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &
     edits
 }
 
-/// The ids and the times of the lines that a compaction adds. The times increase, and come after
-/// all times of the session, because an agent may sort by time.
+/// The ids and the times of the lines that a compaction adds. Each time is later than all times
+/// before it, including those of the session, because an agent may sort lines by time.
 pub(crate) struct NewLines {
     pub(crate) ids: Ids,
     next: DateTime<Utc>,
@@ -123,7 +125,7 @@ impl NewLines {
         Self { ids: Ids::new(&compaction.seed), next }
     }
 
-    /// The time of the next line, as agents write it: UTC, with milliseconds.
+    /// The time of the next line as agents write it, in UTC with milliseconds.
     pub(crate) fn time(&mut self) -> String {
         let time = self.next.to_rfc3339_opts(SecondsFormat::Millis, true);
         self.next += TimeDelta::milliseconds(1);
@@ -131,7 +133,7 @@ impl NewLines {
     }
 }
 
-/// A sequence of new ids.
+/// A pseudorandom sequence of new ids.
 #[derive(Clone, Debug)]
 pub struct Ids {
     state: u64,
@@ -139,14 +141,14 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Creates a sequence from a hash. The same hash gives the same ids.
+    /// Creates a sequence of ids from a hash. The same hash always yields the same ids.
     pub fn new(seed: &[u8]) -> Self {
         let mut words = seed.as_chunks().0.iter();
         let mut word = || words.next().map_or(0, |word| u64::from_le_bytes(*word));
         Self { state: word(), salt: word() }
     }
 
-    /// The next 64 bits (`SplitMix64`, Steele and others 2014).
+    /// The next 64 pseudorandom bits (`SplitMix64`, Steele and others 2014).
     fn word(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.state ^ self.salt;
@@ -155,7 +157,7 @@ impl Ids {
         word ^ (word >> 31)
     }
 
-    /// A UUID of version 4 (RFC 9562).
+    /// Creates a UUID of version 4 (RFC 9562).
     pub fn uuid(&mut self) -> String {
         let (high, low) = (self.word(), self.word());
         let high = high & !0xf000 | 0x4000;
@@ -165,39 +167,39 @@ impl Ids {
         format!("{time:08x}-{mid:04x}-{version:04x}-{clock:04x}-{node:012x}")
     }
 
-    /// Eight hex digits.
+    /// Creates an id of eight hex digits.
     pub fn short(&mut self) -> String {
         format!("{:08x}", self.word() >> 32)
     }
 }
 
-/// Writes a list of JSON values.
+/// Writes a JSON array of values that are already JSON.
 pub fn list(values: &[String]) -> String {
     format!("[{}]", values.join(","))
 }
 
-/// Writes an object, member by member.
+/// Writes a JSON object on one line, member by member.
 #[derive(Clone, Debug, Default)]
 pub struct LineText(String);
 
 impl LineText {
-    /// An object without members.
+    /// Begins an object without members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An object with that `type`.
+    /// Begins an object whose first member is `type`.
     pub fn of_type(kind: &str) -> Self {
         Self::new().text("type", kind)
     }
 
-    /// Continues `object`, which must have a member.
+    /// Continues the JSON text `object`, which must have at least one member.
     pub(crate) fn of_object(mut object: String) -> Self {
         object.pop();
         Self(object)
     }
 
-    /// Adds members that are JSON already, after at least one other member.
+    /// Adds members that are already JSON. The object must have another member before them.
     #[must_use]
     pub(crate) fn members(mut self, json: &str) -> Self {
         self.0.push(',');
@@ -205,7 +207,7 @@ impl LineText {
         self
     }
 
-    /// Adds a member whose value is JSON already.
+    /// Adds a member whose value is already JSON.
     #[must_use]
     pub fn json(mut self, key: &str, json: &str) -> Self {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });
@@ -215,19 +217,19 @@ impl LineText {
         self
     }
 
-    /// Adds a text.
+    /// Adds a member whose value is the string `text`.
     #[must_use]
     pub fn text(self, key: &str, text: &str) -> Self {
         self.json(key, &json::quoted(text))
     }
 
-    /// Adds a list of JSON values.
+    /// Adds a member whose value is an array of JSON values.
     #[must_use]
     pub fn list(self, key: &str, values: &[String]) -> Self {
         self.json(key, &list(values))
     }
 
-    /// Adds a text, unless it is missing or empty.
+    /// Adds a member whose value is the string `text`, unless it is missing or empty.
     #[must_use]
     pub fn some_text(self, key: &str, text: Option<&str>) -> Self {
         match text {
@@ -236,27 +238,28 @@ impl LineText {
         }
     }
 
-    /// Adds a list of JSON values, unless it is empty.
+    /// Adds a member whose value is an array of JSON values, unless there are no values.
     #[must_use]
     pub fn some_list(self, key: &str, values: &[String]) -> Self {
         if values.is_empty() { self } else { self.list(key, values) }
     }
 
-    /// Adds the value `true` if `yes` is true.
+    /// Adds a member with the value `true` if `yes` is true.
     #[must_use]
     pub fn is(self, key: &str, yes: bool) -> Self {
         if yes { self.json(key, "true") } else { self }
     }
 
-    /// The whole object.
+    /// Ends the object and returns its JSON text.
     pub fn end(self) -> String {
         if self.0.is_empty() { "{}".to_owned() } else { self.0 + "}" }
     }
 }
 
-/// The text of `record`, which holds `message`, with the changes that were made to the message in
-/// another dialect. `before` are the messages of that dialect, and `after` the same messages with
-/// other results, other arguments of calls, or without reasoning. `None` if nothing changed.
+/// The text of `record` after changes that were made to its message in another dialect. `message`
+/// is the message in the record, `before` are the messages of the other dialect that it became, and
+/// `after` are the same messages with changed results, changed arguments, or without reasoning.
+/// `None` if nothing changed.
 pub fn with_changes(
     record: &Object<'_>,
     message: &Message<'_>,
@@ -266,7 +269,7 @@ pub fn with_changes(
     let mut edits = Edits::new();
     let (old, new) = (texts(before), texts(after));
     for (key, _, slot) in results_and_calls(std::slice::from_ref(message)) {
-        // A result that was not a text, and now is one, has changed.
+        // A result that is a text now but was not before has changed.
         if let (Some(slot), Some(text)) = (slot, new.get(&key))
             && old.get(&key) != Some(text)
         {
@@ -281,11 +284,11 @@ pub fn with_changes(
     (!edits.is_empty()).then(|| edits.of_object(record))
 }
 
-/// The identity of a result or a call: whether it is a call, and its id. If the id is missing, its
-/// index among the results or calls identifies it.
+/// Identifies a result or a call: whether it is a call, its id, and, only if there is no id, its
+/// index among the results or calls.
 type Key<'m> = (bool, Option<&'m str>, usize);
 
-/// The results and the calls of messages, each with its slot, and its text if it is only text.
+/// The results and calls in messages. Each has its text, if it has only text, and its slot.
 fn results_and_calls<'m>(
     messages: &'m [Message<'_>],
 ) -> impl Iterator<Item = (Key<'m>, Option<Cow<'m, str>>, Option<&'m Slot>)> {

@@ -1,8 +1,8 @@
-//! The links between the lines of a log: the ids of lines, and the ids that they name.
+//! The links between the lines of a log: the id of each line, and the ids of other lines in it.
 //!
-//! A tool that removes a line needs them: the children of the line get its parent, and some lines
-//! cannot be removed at all. A link is the range of a value, so that a line whose parent was
-//! removed changes in that value and in no other byte.
+//! A tool that removes a line needs the links: the children of the line must name its parent
+//! instead, and some lines cannot be removed at all. The link is stored as the byte range of a
+//! value, so that a line whose parent was removed changes only in that value.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,76 +13,75 @@ use super::{Effect, Flaw, Remedy};
 use crate::record::edit::cut_members;
 use crate::{Edits, Object, counted, json};
 
-/// The links of one line.
+/// The links of one line of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Links<'a> {
-    /// The id by which other lines name it.
+    /// The id by which other lines refer to this line.
     pub id: Option<Cow<'a, str>>,
-    /// The lines that it names, in the order of their ranges.
+    /// The references to other lines, in the order of their byte ranges.
     pub names: Vec<Link<'a>>,
-    /// The range of a text that names its session.
+    /// The byte range of the text that names the session.
     pub session: Option<Range<usize>>,
-    /// Its use, if it is never sent to a model.
+    /// What the line is used for, if it is never sent to a model.
     pub good_for: Option<GoodFor>,
-    /// Whether the session is lost without it.
+    /// Whether the session is lost if the line is removed.
     pub stays: bool,
-    /// Whether the agent ignores everything before it once it is in the context.
+    /// Whether the line, if it is in the context, makes the agent ignore everything before it.
     pub replaces_all: bool,
-    /// Why no line of the session may be removed.
+    /// Why no line of the session may be removed; `None` if lines may be removed.
     pub keeps_all: Option<&'static str>,
 }
 
 /// A reference to another line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// The id of that line; `None` if the value says that there is none.
+    /// The id of the other line; `None` if the value says that there is no such line.
     pub to: Option<Cow<'a, str>>,
-    /// The range of the value in the text of the object.
+    /// The byte range of the value in the text of the object.
     pub place: Range<usize>,
-    /// The line's dependence on it.
+    /// How the line depends on the other line.
     pub bond: Bond,
 }
 
-/// How a line depends on a line that it names.
+/// How a line depends on another line that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bond {
-    /// The parent: if it is removed, its own parent replaces it.
+    /// The other line is the parent. If it is removed, its own parent replaces it here.
     Parent,
-    /// A mention: if the line is removed, its parent replaces it.
+    /// The other line is only mentioned. If it is removed, its parent replaces it here.
     Mention,
-    /// A requirement: the line cannot be removed.
+    /// The other line is required, so it cannot be removed.
     Needs,
 }
 
-/// The use of a line that is never sent to a model.
+/// What a line that is never sent to a model is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoodFor {
-    /// It shows the progress of a tool.
+    /// The line shows the progress of a tool.
     Progress,
-    /// It holds the state of files, so that they can be restored.
+    /// The line holds the state of files, so that they can be restored.
     FileHistory,
-    /// It describes its parent.
+    /// The line describes its parent.
     ItsParent,
 }
 
-/// A second copy of results, in the same line.
+/// A second copy of tool results in the same line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondCopy {
-    /// The range that contains the copied results.
+    /// The byte range of the results that are copied.
     pub of: Range<usize>,
-    /// The range to cut to remove the copy.
+    /// The byte range to cut to remove the second copy.
     pub cut: Range<usize>,
 }
 
 impl<'a> Links<'a> {
-    /// The links of a line whose id is the member `id`.
+    /// The links of a line whose own id is in the member `id`.
     pub(crate) fn of(object: &Object<'a>, id: &str) -> Self {
         let id = object.text_of(id).filter(|id| !id.is_empty());
         Self { id, ..Self::default() }
     }
 
-    /// Adds the lines that the members `keys` of `within` name. `within` is the object or a value in
-    /// it.
+    /// Adds links from the members `keys` of `within`, which is `object` or a value in it.
     pub(crate) fn name(
         &mut self,
         object: &Object<'a>,
@@ -95,25 +94,25 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Adds the line that the value `raw` names.
+    /// Adds a link from the value `raw`, which contains the id of another line.
     pub(crate) fn name_at(&mut self, object: &Object<'a>, raw: &'a str, bond: Bond) {
         self.names.push(Link { to: json::text(raw), place: object.place_of(raw), bond });
     }
 
-    /// Notes that the member `key` of `within`, a value within `object`, names the session.
+    /// Records that the session is named in the member `key` of `within`, a value in `object`.
     pub(crate) fn belongs(&mut self, object: &Object<'a>, within: &Object<'a>, key: &str) {
         let raw = within.get(key).filter(|raw| json::text(raw).is_some());
         self.session = raw.map(|raw| object.place_of(raw));
     }
 
-    /// The id of the parent.
+    /// The id of the line's parent, if it has one.
     pub fn parent(&self) -> Option<&str> {
         let parent = self.names.iter().rev().find(|it| it.bond == Bond::Parent);
         parent?.to.as_deref()
     }
 
-    /// Replaces links to removed lines. For the id of a removed line and the bond, `moved` returns
-    /// the new id, or `Some(None)` if the line has no ancestor left.
+    /// Edits the links to removed lines. `moved` returns the new id for the id of a removed line
+    /// and the bond, or `Some(None)` if no ancestor is left.
     pub fn moved<'m>(
         &self,
         moved: impl Fn(&str, Bond) -> Option<Option<&'m str>>,
@@ -132,7 +131,8 @@ impl<'a> Links<'a> {
 }
 
 impl SecondCopy {
-    /// A copy of the member `of`: the member `key` of `within`, a value within `object`.
+    /// The copy in the member `key` of `within`, a value in `object`. The copied results are in its
+    /// member `of`.
     pub(crate) fn at(
         object: &Object<'_>,
         within: &Object<'_>,
@@ -142,17 +142,17 @@ impl SecondCopy {
         within.get(key)?;
         let mut cuts = cut_members(object, within, |member| member.key == key).into_iter();
         let cut = cuts.next()?;
-        // Agents never write the key twice.
+        // Agents never write the same key twice, so such a line is not changed.
         let is_one = cuts.next().is_none();
         is_one.then_some(Self { of: object.place_of(within.get(of)?), cut })
     }
 }
 
-/// The hash of a line's id. A long log has many ids, and they are only compared.
+/// A hash of the id of a line. A long log has many ids, and they are only compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct LineId(u64);
 
-/// A map by ids, which are already hashes.
+/// A map whose keys are ids of lines, which are already hashes.
 pub(crate) type ById<T> = HashMap<LineId, T, foldhash::fast::RandomState>;
 
 impl LineId {
@@ -160,31 +160,31 @@ impl LineId {
         Self(BuildHasherDefault::<DefaultHasher>::default().hash_one(id))
     }
 
-    /// The id in the member `key`.
+    /// The id in the member `key` of `object`.
     pub(crate) fn at(object: &Object<'_>, key: &str) -> Option<Self> {
         object.text_of(key).map(|id| Self::of(&id))
     }
 
-    /// The id in the member `key`, unless it is empty.
+    /// The id in the member `key` of `object`, unless the id is empty.
     pub(crate) fn at_filled(object: &Object<'_>, key: &str) -> Option<Self> {
         let id = object.text_of(key)?;
         (!id.is_empty()).then(|| Self::of(&id))
     }
 
-    /// An id for a record of a log that identifies its records by their numbers.
+    /// The id of a record in a log that identifies its records by their numbers.
     pub(crate) fn of_number(number: usize) -> Self {
         Self(number as u64)
     }
 }
 
-/// A line of a tree, reduced to what matters for its path.
+/// The facts about a line of a tree that determine the path.
 #[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
 pub(crate) struct TreeLine {
-    /// The number of its record.
+    /// The number of the record that is the line.
     pub(crate) record: usize,
-    /// Whether it names a parent, which may be missing.
+    /// Whether the line names a parent. The parent may be missing.
     pub(crate) names_parent: bool,
-    /// Whether it is a compaction at which the context begins.
+    /// Whether the line is a compaction with which the context begins.
     pub(crate) is_boundary: bool,
     /// Whether the agent sends the line if it is in the context.
     pub(crate) is_sent: bool,
@@ -192,45 +192,46 @@ pub(crate) struct TreeLine {
     pub(crate) may_be_parent: bool,
 }
 
-/// An agent whose lines name their parents.
+/// An agent in whose log each line names its parent.
 pub(crate) struct TreeAgent {
     pub(crate) name: &'static str,
-    /// The agent's word for a line, without and with its article.
+    /// What the agent calls a line, without an article and with one.
     pub(crate) line: &'static str,
     pub(crate) a_line: &'static str,
-    /// The members with the parent's id and with the line's own id.
+    /// The member that contains the id of the parent, and the member that contains the line's own
+    /// id.
     pub(crate) parent: &'static str,
     pub(crate) id: &'static str,
-    /// The agent's reaction to a line that is its own ancestor, unless it just stops there.
+    /// What the agent does if a line is its own ancestor; `None` if it just stops there.
     pub(crate) on_loop: Option<&'static str>,
 }
 
-/// Lines that name their parents. A line is identified by its index.
+/// Lines that name their parents. Each line is identified by its index.
 pub(crate) trait Tree {
     const AGENT: TreeAgent;
 
-    /// The index of the parent, if the parent is in the file.
+    /// The index of the line's parent; `None` if the parent is not in the file.
     fn parent(&self, place: usize) -> Option<usize>;
 
-    /// The line at an index.
+    /// The facts about the line with this index.
     fn line(&self, place: usize) -> TreeLine;
 
-    /// A line and its ancestors, up to where a loop would repeat one.
+    /// A line and its ancestors. In a loop, each line is returned only once.
     fn ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
         let mut seen = HashSet::new();
         std::iter::successors(Some(place), |place| self.parent(*place))
             .take_while(move |place| seen.insert(*place))
     }
 
-    /// Why the ancestors end at a line that names a parent: the rule, and in words.
+    /// Why the ancestors end at a line that names a parent: the name of a rule, and a description.
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
         match self.parent(place) {
-            None => ("missing-parent", "its parent is not in the file"),
-            Some(_) => ("parent-loop", "its parent is below it"),
+            None => ("missing-parent", "the parent of this line is not in the file"),
+            Some(_) => ("parent-loop", "the parent of this line is below it"),
         }
     }
 
-    /// The flaw of a line that is its own ancestor, unless the agent just stops there.
+    /// The flaw of a line that is its own ancestor; `None` if the agent just stops there.
     fn endless(&self, place: usize) -> Option<Flaw> {
         let then = Self::AGENT.on_loop?;
         let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
@@ -238,18 +239,20 @@ pub(crate) trait Tree {
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
     }
 
-    /// The flaw of the newest compaction, if the context begins at another line: an agent was
-    /// running when another program appended the compaction, and continued from its own last line.
+    /// The flaw of the newest compaction if the context does not begin with it. This happens if
+    /// another program appends the compaction while the agent is running, and the agent then
+    /// continues from its own last line.
     fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
         let TreeAgent { name, a_line, .. } = Self::AGENT;
         let what = format!(
-            "this compaction is off the active path: {name} resumes from {a_line} that is not below it, and sends the messages before it"
+            "this compaction is off the active path: {name} resumes from {a_line} that is not below the compaction, and sends the messages before it"
         );
         Some(Flaw::new(self.line(newest).record, "boundary-off-path", Effect::Ignored, what))
     }
 
-    /// The points where the ancestors of the end of `path` stop although the file has more lines.
+    /// The flaws of lines at which the ancestors of the end of `path` stop although there are lines
+    /// before them.
     fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
         let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
         let seen = path.iter().copied().collect();
@@ -263,7 +266,7 @@ pub(crate) trait Tree {
             } else if unsent == 0 {
                 break;
             } else if !names_parent {
-                // The user may have gone back to the beginning.
+                // The user may have gone back to the beginning of the conversation.
                 let what = format!(
                     "the conversation begins here, and {before_it} before this line are on another path"
                 );
@@ -285,20 +288,21 @@ pub(crate) trait Tree {
     }
 }
 
-/// A line at which the ancestors stop.
+/// A line at which the chain of ancestors stops.
 struct Break {
     place: usize,
-    /// The last earlier line of the file that is on no path yet.
+    /// The last line before the break that is not on a path yet.
     before: Option<usize>,
-    /// The number of lines, among `before` and its ancestors, that the agent would send.
+    /// The number of lines, among `before` and its ancestors, that the agent would have sent.
     unsent: usize,
 }
 
-/// Finds the breaks one by one, as if each were repaired by the line before it.
+/// Finds one break after the other, as if each were repaired by making the line before it the
+/// parent.
 struct Breaks<'t, T: ?Sized> {
     tree: &'t T,
     seen: HashSet<usize>,
-    /// The next break only examines lines below this index, so that all breaks together read the
+    /// The next break examines only lines below this index, so that all breaks together read the
     /// file once.
     below: usize,
     top: Option<usize>,
@@ -318,8 +322,8 @@ impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
 }
 
 impl<T: Tree + ?Sized> Breaks<'_, T> {
-    /// Follows the ancestors of `before` to the last one, unless a compaction ends the context:
-    /// nothing above a compaction is sent.
+    /// Follows the ancestors of `before` up to the last one, and returns the number of those that
+    /// the agent would send. It stops at a compaction, because nothing before a compaction is sent.
     fn ascend(&mut self, before: usize) -> usize {
         let (mut unsent, mut top) = (0, before);
         let mut next = Some(before);

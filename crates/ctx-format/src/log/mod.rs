@@ -1,29 +1,31 @@
-//! The session files of agents: logs that hold more than the model receives.
+//! The session files of agents, which are logs that hold more than the model receives.
 //!
 //! # How an agent's log plugs in
 //!
-//! An agent is a folder here and an entry in `FORMATS`; no tool knows its name. Its type implements
-//! [`crate::Dialect`], which reads and writes records, and [`Log`], which describes how the agent reads
-//! the file:
+//! To add an agent, create a folder here and an entry in `FORMATS`; no tool knows an agent by name.
+//! The agent's type implements [`crate::Dialect`], which reads and writes records, and [`Log`],
+//! which describes how the agent reads its file:
 //!
 //! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`crate::Dialect::outline`] and
-//!   [`crate::Dialect::message`] read the object within; slots and cuts are ranges in the text of the whole
-//!   record. A copy of a result for the agent's screen is not part of the message. A record that
-//!   replaces everything before it and has several messages is one message with all their parts; if
-//!   its object knows which of them are in the context ([`Object::only`]), it reads no others.
-//! - **Not all of the file is in the context**: there are branches, compactions that leave old
-//!   records in the file, records that are written again, replies that take several lines. The
-//!   builder of [`Log::view_builder`] sees each record once and decides at the end which records are
-//!   sent, as which message, and what is wrong with the file. `outline` and `message` of the dialect
-//!   ignore that: `Record::outline` and `Record::message` return nothing for a record outside the
-//!   context.
+//!   [`crate::Dialect::message`] read the object inside the record; slots and cuts are byte ranges in
+//!   the text of the whole record. A copy of a result that is only shown on the agent's screen is not
+//!   part of the message. A record that replaces everything before it and holds several messages counts
+//!   as one message with all their parts. If only some of them are in the context, the object is
+//!   limited to these ([`Object::only`]), and no others are read.
+//! - **Some of the file is not in the context**: there are branches, compactions that leave old
+//!   records in the file, records that are written again, and replies that take several lines. The
+//!   builder from [`Log::view_builder`] receives each record once. At the end, it decides which records
+//!   are sent, as which message, and what is wrong with the file. `outline` and `message` of the
+//!   dialect do not take this into account; `Record::outline` and `Record::message` do, and return
+//!   nothing for a record outside the context.
 //! - **Compactions** are lines that [`Log::compaction_writer`] appends. [`crate::Dialect::summary_text`]
-//!   recognizes their summaries.
-//! - **Calls and results pair in their own way**: [`crate::Dialect::rules`]. A call and its result in one
-//!   record are in no outline, since nothing can separate them.
+//!   recognizes the summaries in them.
+//! - **Each agent pairs calls and results in its own way**, which [`crate::Dialect::rules`] describes.
+//!   If a call and its result are in the same record, neither is in its outline, because nothing can
+//!   separate them.
 //!
-//! A flaw names what repairs a copy of the file; [`Log::repaired`] makes the changes that only the
-//! agent's folder can make.
+//! A flaw contains the remedy that repairs a copy of the file. [`Log::repaired`] makes those
+//! changes for which only the agent's folder has the code.
 
 pub(crate) mod claude_code;
 pub(crate) mod codex;
@@ -39,68 +41,70 @@ use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
 use crate::{Class, Edits, Object, json, problems};
 
-/// An agent's way of reading its own file, beyond the records themselves.
+/// How an agent reads its own file, apart from the format of the records.
 pub trait Log: Sync {
-    /// Creates the builder of a view, which finds the records in the context.
+    /// Creates the builder of a view, which determines the records that are in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
 
-    /// Writes a compaction as the agent does; `None` if the agent has none, so that a compaction
-    /// rewrites the whole session.
+    /// Creates a writer of compactions in the agent's own format. `None` if the agent has no such
+    /// format, so that compacting rewrites the whole session.
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         None
     }
 
-    /// Why lines may only be removed if a later line replaces everything before it; `None` if the
-    /// children of a line can be linked to its parent.
+    /// The reason why lines may be removed only if a later line replaces everything before it.
+    /// `None` if the children of a removed line can be linked to its parent.
     fn why_by_position(&self) -> Option<&'static str> {
         None
     }
 
-    /// The edits that lower a recorded prompt to at most `prompt` tokens: only these numbers
-    /// change, and none grows. There are no edits if the agent does not decide by these numbers.
+    /// The edits that lower a recorded prompt to at most `prompt` tokens. Only numbers of tokens
+    /// change, and none of them becomes larger. If the agent does not base any decision on these
+    /// numbers, there are no edits.
     fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
         Edits::new()
     }
 
-    /// The record's facts about the session.
+    /// What the record reveals about the session, such as its id.
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
 
-    /// The changes of a record that repair a flaw with the remedy [`Remedy::Change`] and its
-    /// numbers.
+    /// The edits to a record that repair a flaw whose remedy is [`Remedy::Change`]. `numbers` are
+    /// those of the remedy.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
-    /// The agent's handling of a line of that class; `None` if it skips the line.
+    /// How the agent handles a damaged line of this class; `None` if it skips the line.
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
 }
 
-/// An agent's facts about a session. Each record has few of them, or none.
+/// What an agent says about a session. A single record contains few of these facts, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
-    /// The session's id.
+    /// The id of the session.
     pub session: Option<Cow<'a, str>>,
-    /// The name that the user gave it.
+    /// The name that the user gave the session.
     pub name: Option<Cow<'a, str>>,
-    /// The title that the agent gave it.
+    /// The title that the agent gave the session.
     pub title: Option<Cow<'a, str>>,
-    /// The agent's working folder.
+    /// The folder in which the agent works.
     pub folder: Option<Cow<'a, str>>,
 }
 
-/// The effect of a flaw on the session when its agent loads it.
+/// What a flaw does to the session when the agent loads it.
 ///
-/// Flaws are places where the agent reads something else than was written. Only the format of the
-/// log can find them, since its lines refer to each other and each agent reads them in its own way.
+/// A flaw is a place where the agent reads something other than what was written. Only the format
+/// of the log can find flaws, because lines refer to each other and every agent reads them in its
+/// own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// The agent loads nothing from the file, or its API refuses the request.
+    /// The agent loads nothing from the file, or the API refuses the request.
     Refused,
     /// Messages that belong in the context are not sent.
     Lost,
-    /// The line does not change the context as it should.
+    /// The line does not change the context although it should.
     Ignored,
-    /// None yet: a call at the end may still get its result.
+    /// The flaw has no effect yet: a call at the end may still get its result.
     Waits,
-    /// None: the agent recovers by itself.
+    /// The flaw has no effect: the agent recovers from it.
     Harmless,
 }
 
@@ -111,40 +115,40 @@ impl Effect {
     }
 }
 
-/// A flaw of a log.
+/// A place where the agent reads something other than what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
-    /// The number of the record, from 0.
+    /// The number of the record that has the flaw, from 0.
     pub record: usize,
-    /// The name of the rule, for programs.
+    /// The name of the rule that the record breaks, for use by programs.
     pub rule: &'static str,
-    /// The effect on the session.
+    /// What the flaw does to the session.
     pub effect: Effect,
-    /// A description of the problem and of the agent's reaction.
+    /// A description of the problem and of what the agent does about it.
     pub message: String,
-    /// The id of the tool call, if the flaw is about one.
+    /// The id of the tool call that the flaw is about, if any.
     pub id: Option<String>,
-    /// How to repair it in a copy; `None` if nothing can.
+    /// How to repair the flaw in a copy of the file; `None` if it cannot be repaired.
     pub remedy: Option<Remedy>,
 }
 
-/// How to repair a copy.
+/// How to repair a flaw in a copy of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Insert a line before the record.
+    /// Insert this line before the record that has the flaw.
     Before(String),
-    /// Insert a copy of another record before the record.
+    /// Insert a copy of the record with this number before the record that has the flaw.
     CopyBefore(usize),
-    /// Give the member `key` the value that `of` has in record `to`.
+    /// Set the member `key` of the record to the value of the member `of` in record `to`.
     Link {
-        /// The member that names the parent.
+        /// The member that contains the id of the parent.
         key: &'static str,
-        /// The record that becomes the parent.
+        /// The number of the record that becomes the parent.
         to: usize,
-        /// The member of that record.
+        /// The member of record `to` that contains its id.
         of: &'static str,
     },
-    /// Change the line by [`Log::repaired`], with numbers that only the agent's code interprets.
+    /// Edit the record with [`Log::repaired`], which alone interprets the numbers.
     Change(Vec<usize>),
 }
 
@@ -162,7 +166,7 @@ impl Flaw {
     }
 }
 
-/// What the lines of a session without a header say about it, for a new header.
+/// What the lines of a session that has no header reveal about it, to write a new header.
 #[derive(Default)]
 pub(crate) struct HeaderFacts {
     pub(crate) id: Option<String>,
@@ -171,7 +175,7 @@ pub(crate) struct HeaderFacts {
 }
 
 impl HeaderFacts {
-    /// The id, the time and the folder as JSON.
+    /// The id, the time and the folder, each as a JSON string.
     pub(crate) fn quoted(&self) -> [String; 3] {
         let time = self.time.as_deref().unwrap_or(NO_TIME);
         let id = self.id.clone().unwrap_or_else(|| session_id(time));
@@ -179,11 +183,11 @@ impl HeaderFacts {
     }
 }
 
-/// The time in a new header if the session has no time at all.
+/// The time to write if the session does not contain any time.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
-/// An id for a session that lost its own: a UUID made of the digits of a time, so that the same
-/// session gets the same id.
+/// Creates an id for a session whose own id is lost. It is a UUID made of the digits of a time, so
+/// that the same session always gets the same id.
 fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);
     let digits: String = digits.chain("0".repeat(20).chars()).take(20).collect();

@@ -1,8 +1,8 @@
 //! The view of a log: which of its records are in the context that the agent would send, in which
-//! order, and which of them form one message.
+//! order, and which of them belong to the same message.
 //!
-//! A [`ViewBuilder`] sees each record of the session once, and answers only at the end: a later
-//! record may remove earlier ones from the context, or reorder them.
+//! A [`ViewBuilder`] receives each record of the session once. Its view is complete only at the
+//! end, because a later record may remove earlier records from the context or reorder them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,67 +12,69 @@ use crate::record::presence::Portion;
 
 pub use crate::record::presence::{Fragment, Outside, Presence};
 
-/// Reads the records of a session, in their order, and decides which of them are in the context.
+/// Receives the records of a session in order, and decides which of them are in the context.
 pub trait ViewBuilder {
-    /// Adds the object of record number `record`, from 0. Blank lines have numbers, too.
+    /// Adds the object of the record with the number `record`, from 0. Blank lines are numbered
+    /// too.
     fn push(&mut self, record: usize, object: &Object<'_>);
 
-    /// Announces that the records are the messages of one document, whose other members are not
-    /// shown.
+    /// Announces that the records are the messages of one document. Other members of the document
+    /// are not passed to the builder.
     fn begin_document(&mut self) {}
 
-    /// Adds a bad line, which most agents skip.
+    /// Adds a bad line. Most agents skip such a line.
     fn push_bad(&mut self, _record: usize) {}
 
-    /// Adds the object of a line that is not UTF-8, with U+FFFD in place of the invalid bytes.
+    /// Adds the object of a line that is not UTF-8. U+FFFD replaces each invalid sequence of bytes.
     fn push_replaced(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
 
-    /// Adds the first object of a line that has several. Most agents skip such a line.
+    /// Adds the first object of a line that has several objects. Most agents skip such a line.
     fn push_first_of(&mut self, record: usize, _object: &Object<'_>) {
         self.push_bad(record);
     }
 
-    /// The view of all records so far. More records may follow, then another view.
+    /// The view of all records so far. More records may be added later, after which the view
+    /// changes.
     fn view(&self) -> View;
 }
 
-/// The records of a session that are in the context, and their messages.
+/// Which records of a session are in the context, and which messages they form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     records: Vec<Presence>,
-    /// For each record with several messages: why each of them is outside the context.
+    /// For each record with several messages, why each of these messages is outside the context.
     lists: HashMap<usize, Vec<Outside>>,
     messages: u64,
     portions: HashMap<usize, Portion>,
-    /// The problems that the agent has with the session when it loads it.
+    /// The problems that the agent has when it loads the session.
     pub flaws: Vec<Flaw>,
 }
 
-/// A message of the context, in a record that may hold several.
+/// A message in the context. The record that contains it may hold several messages.
 pub(crate) struct ContextMessage {
-    /// The number of its record.
+    /// The number of the record that contains the message.
     pub(crate) record: usize,
-    /// Its number in the record.
+    /// The index of the message among those of the record.
     pub(crate) number: usize,
-    /// Messages of one group become one message. Groups are numbered in the order in which they
-    /// begin.
+    /// The number of a group of messages that the model receives as one message. Groups are
+    /// numbered in the order in which they begin.
     pub(crate) group: usize,
 }
 
 impl View {
-    /// Sets why a record is outside the context. The default is that it is never sent.
+    /// Records why a record is outside the context. Without a reason, it counts as never sent.
     pub fn leave(&mut self, record: usize, why: Outside) {
         self.set(record, Presence::Outside(why));
     }
 
-    /// Sets the number of messages in a record.
+    /// Records how many messages a record has.
     pub(crate) fn hold(&mut self, record: usize, messages: usize) {
         self.lists.insert(record, vec![Outside::NeverSent; messages]);
     }
 
-    /// Sets why a message of a record is outside the context.
+    /// Records why one message of a record is outside the context.
     pub(crate) fn leave_message(&mut self, record: usize, number: usize, why: Outside) {
         self.leave(record, why);
         if let Some(list) = self.lists.get_mut(&record) {
@@ -80,15 +82,15 @@ impl View {
         }
     }
 
-    /// Appends a message to the context: the numbers of its records, from 0, in the order of the
-    /// file.
+    /// Appends a message to the context. `records` are the numbers, from 0, of the records that
+    /// hold it, in the order of the file.
     pub fn add_message(&mut self, records: &[usize]) {
         self.put(self.messages, records);
         self.messages += 1;
     }
 
-    /// Appends messages to the context. The records of a group come in the order of the file. A
-    /// group that others interrupt has the position of its beginning.
+    /// Appends messages to the context. The records of a group are in the order of the file. If
+    /// messages of other groups interrupt a group, its position is that of its first message.
     pub(crate) fn add_messages(&mut self, messages: &[ContextMessage]) {
         let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
         let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
@@ -109,7 +111,7 @@ impl View {
         }
         for (record, inside) in portions {
             let Presence::Inside(fragment) = self.of(record) else { continue };
-            // If all messages of a record are in the context, it needs no portion.
+            // A record whose messages are all in the context, as one message, needs no portion.
             let reasons = self.lists.get(&record).map_or(&[][..], Vec::as_slice);
             let is_together = inside.iter().all(|(_, place)| *place == fragment.message);
             if !is_together || inside.len() < reasons.len() {
@@ -118,7 +120,7 @@ impl View {
         }
     }
 
-    /// Sets the content, raw, that the agent sends for the message in a record.
+    /// Records the content that the agent sends instead of the content in the record, as raw JSON.
     pub(crate) fn replace_content(&mut self, record: usize, content: &str) {
         self.portions.insert(record, Portion::with_content(content));
     }
@@ -143,7 +145,7 @@ impl View {
         self.records.get(number).copied().unwrap_or(Presence::Outside(Outside::NeverSent))
     }
 
-    /// The part of a record that is in the context, if not the whole record.
+    /// The part of the record that is in the context; `None` if the whole record is.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(portion.outside(), [(1, Outside::Superseded)]);
         assert!(portion.holds(0) && !portion.holds(1));
         assert_eq!(view.portion(1), None);
-        // The next record is another message.
+        // The next record that is added is another message.
         view.add_message(&[1]);
         assert!(matches!(view.of(1), Presence::Inside(it) if it.message == 3));
     }

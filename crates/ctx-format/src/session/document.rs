@@ -1,6 +1,6 @@
 //! Documents: a whole session as one JSON value, an array of messages or `{"messages":[…]}`, on one
-//! line or pretty-printed. They are split into records: each element loses its line breaks and
-//! indentation, nothing else.
+//! or several lines. A document is split into records. Each element becomes a record without its
+//! line breaks and indentation, and is otherwise unchanged.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,20 +12,20 @@ use std::sync::Arc;
 use crate::dialect::{self, Detector, Dialect, Sniff};
 use crate::{Object, Record, json};
 
-/// A session that came as one JSON value.
+/// A session that was read as one JSON value.
 pub(crate) struct Document {
-    /// Its records, one per line.
+    /// The records of the document, one per line.
     pub(crate) text: Vec<u8>,
-    /// The line and the offset in the source of each record that [`Self::locate`] has not reached
-    /// yet.
+    /// The line number and the byte offset in the source of each record that [`Self::locate`] has
+    /// not reached yet.
     places: std::vec::IntoIter<(u64, u64)>,
-    /// The number of members other than `messages`.
+    /// The number of members of the document other than `messages`.
     pub(crate) members_beside: usize,
 }
 
 impl Document {
-    /// Returns true if input with this beginning could be a document. Then more of it must be read
-    /// before it is split into lines.
+    /// Returns true if an input that begins with `head` could be a document, so that more of it
+    /// must be read before it can be split into lines.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else { return false };
         match head[first] {
@@ -33,7 +33,7 @@ impl Document {
             b'{' => {
                 let mut lines = head[first..].split(|b| *b == b'\n');
                 let line = std::str::from_utf8(lines.next().unwrap_or_default());
-                // `{"messages":[…]}` on one line is a document if nothing follows.
+                // `{"messages":[…]}` on one line is a document only if nothing follows the line.
                 let is_conversation = |object: Object<'_>| {
                     object.get("messages").is_some() && object.get("role").is_none()
                 };
@@ -43,8 +43,8 @@ impl Document {
         }
     }
 
-    /// Parses an input as one document; `None` if it is not a single JSON value, or not a list of
-    /// objects that begins with a message.
+    /// Parses an input as one document; `None` if it is not a single JSON value, or if it does not
+    /// contain a list of objects that begins with a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let source = std::str::from_utf8(input).ok()?;
         let (_, elements, members_beside) = list_of(source)?;
@@ -59,7 +59,8 @@ impl Document {
         Some(Self { text: lines_of(elements), places: places.into_iter(), members_beside })
     }
 
-    /// Sets the position in the source of the next record of [`Self::text`].
+    /// Sets the line number and the offset of the next record of [`Self::text`] to those in the
+    /// source.
     pub(crate) fn locate(&mut self, record: &mut Record<'_>) {
         if let Some(place) = self.places.next() {
             (record.line, record.offset) = place;
@@ -67,7 +68,7 @@ impl Document {
     }
 }
 
-/// The list of messages of a document, its elements, and the number of other members.
+/// The list of messages in a document as raw JSON, its elements, and the number of other members.
 pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
     let trimmed = text.trim_ascii();
     let (list, members_beside) = if trimmed.starts_with('{') {
@@ -85,14 +86,14 @@ pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
     Some((list, elements, members_beside))
 }
 
-/// Returns true if it has a role, or is a record that only one dialect has.
+/// Returns true if the object has a role, or if it is a record that only one dialect has.
 fn is_message(object: &Object<'_>) -> bool {
     let mut all = dialect::ALL.into_iter();
     object.text_of("role").is_some() || all.any(|it| it.sniff(object) == Sniff::Yes)
 }
 
-/// Writes JSON values, one per line. A JSON string contains no raw line break, so each line break
-/// is layout, and the blanks after it are indentation.
+/// Writes each JSON value on one line. A JSON string cannot contain a raw line break, so every line
+/// break is layout and the blanks after it are indentation.
 fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = Vec::new();
     for element in elements {
@@ -106,20 +107,20 @@ fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     out
 }
 
-/// The messages inside a batch record, raw, and the position of their list.
+/// The messages inside a batch record as raw JSON, and the position of their list.
 #[derive(Clone, Debug)]
 pub struct Conversation<'a> {
-    /// The list of messages, raw, brackets included.
+    /// The list of messages as raw JSON, including the brackets.
     pub list: &'a str,
-    /// The offset of the list in the object's text.
+    /// The byte offset of the list in the text of the object.
     pub start: usize,
-    /// The messages.
+    /// The messages in the list.
     pub messages: Vec<Object<'a>>,
 }
 
 impl<'a> Conversation<'a> {
-    /// The conversation in `object`; `None` if it has no list `messages`, or an element of the list
-    /// is not an object.
+    /// The conversation in `object`; `None` if `object` has no list `messages`, or if an element of
+    /// that list is not an object.
     pub fn of(object: &Object<'a>) -> Option<Self> {
         let list = object.get("messages")?;
         let messages: Option<Vec<_>> =
@@ -127,23 +128,23 @@ impl<'a> Conversation<'a> {
         Some(Self { list, start: object.place_of(list).start, messages: messages? })
     }
 
-    /// The range of a message of this conversation in [`Self::list`].
+    /// The byte range in [`Self::list`] of the message with this index.
     pub fn place(&self, index: usize) -> std::ops::Range<usize> {
         json::place_in(self.list, self.messages[index].text())
     }
 }
 
-/// A JSON value that holds messages, and their positions.
+/// A JSON value that contains messages, with the position of each message.
 pub struct Frame {
     source: String,
-    /// The offset of the list, including its bracket.
+    /// The byte offset of the opening bracket of the list.
     list: usize,
     messages: Vec<Range<usize>>,
 }
 
 impl Frame {
-    /// The frame of a document: an array of messages, or an object with a list `messages`. `None`
-    /// if it is neither.
+    /// Creates the frame of a document, which is an array of messages or an object with a list
+    /// `messages`. Returns `None` for any other text.
     pub fn of_document(source: Vec<u8>) -> Option<Self> {
         let source = String::from_utf8(source).ok()?;
         let (list, elements, _) = list_of(&source)?;
@@ -153,7 +154,7 @@ impl Frame {
         Some(Self { source, list, messages })
     }
 
-    /// The frame of a conversation in a batch record.
+    /// Creates the frame of a conversation in a batch record.
     pub fn of_conversation(object: &Object<'_>, conversation: &Conversation<'_>) -> Self {
         let messages = conversation.messages.iter();
         Self {
@@ -163,13 +164,13 @@ impl Frame {
         }
     }
 
-    /// Its messages, one per line.
+    /// The messages in the frame, one per line.
     pub fn lines(&self) -> Vec<u8> {
         lines_of(self.messages.iter().map(|place| &self.source[place.clone()]))
     }
 
-    /// Returns the same value with other messages, one per line. Messages that were already in it
-    /// keep their bytes and the text before them.
+    /// Returns the JSON value with its messages replaced by those in `lines`, one per line. A
+    /// message that was already in the value keeps its bytes and the layout before it.
     pub fn with(&self, lines: &[u8]) -> Vec<u8> {
         let own = self.lines();
         let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
@@ -180,7 +181,8 @@ impl Frame {
         let begin = self.messages.first().map_or(self.list + 1, |first| first.start);
         let mut out = source[..begin].to_vec();
         let mut next = 0;
-        // The index of the message that was written last.
+        // The index in the source of the message that was written last; the inner `None` is a new
+        // message.
         let mut before: Option<Option<usize>> = None;
         for line in whole_lines(lines) {
             let found = places.get(line).and_then(|numbers| {
@@ -204,8 +206,8 @@ impl Frame {
         out
     }
 
-    /// The text between two messages: what precedes the second one in the source, or else what
-    /// follows the first one.
+    /// The text to write between two messages: what precedes the second message in the source, or,
+    /// if the second message is new, what follows the first message there.
     fn between(&self, before: Option<usize>, after: Option<usize>) -> &[u8] {
         let gap = |number: usize| {
             let (one, next) = (self.messages.get(number)?, self.messages.get(number + 1)?);
@@ -220,24 +222,25 @@ fn whole_lines(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// The maximum number of lines to read: an agent identifies itself early.
+/// The maximum number of lines to read from the beginning. An agent identifies itself early.
 const LINES: usize = 64;
 
-/// The maximum number of bytes to read. The first line of Codex may contain all its instructions.
+/// The maximum number of bytes to read from the beginning. The first line of a Codex file may
+/// contain all instructions to the model.
 const BYTES: u64 = 1 << 20;
 
-/// The facts in the first lines of a session file. They stay the same for a file that only grows.
+/// What the first lines of a session file reveal. It stays true as long as the file only grows.
 #[derive(Clone, Default)]
 pub struct Head {
-    /// The dialect, if a line can only belong to that one.
+    /// The dialect, if one of the lines can belong to only one dialect.
     pub dialect: Option<&'static dyn Dialect>,
-    /// The session's id, if the agent wrote it there.
+    /// The id of the session, if the agent wrote it into the first lines.
     pub session: Option<String>,
 }
 
 impl Head {
-    /// Reads no further than necessary. A document that is one JSON value has no lines, so nothing
-    /// is found in it.
+    /// Reads the first lines, but no further than necessary. In a document that spans several
+    /// lines, nothing is found.
     pub fn read(source: impl Read) -> io::Result<Self> {
         let mut source = BufReader::new(source.take(BYTES));
         let mut detector = Detector::default();
@@ -254,7 +257,8 @@ impl Head {
             }
             lines.push(line);
             if let Some(dialect) = head.dialect {
-                // Lines before the deciding one count as well.
+                // The lines before the one that decided the dialect may also contain the id of the
+                // session.
                 let mut told = lines.drain(..);
                 head.session = told.find_map(|line| {
                     let session = dialect.log()?.about(&object_of(&line)?).session?;
@@ -274,21 +278,21 @@ fn object_of(line: &[u8]) -> Option<Object<'_>> {
     Object::parse(text.trim_start_matches('\u{feff}')).ok()
 }
 
-/// A file that does not change. The bytes of a short one are also in memory, since a session is
-/// read several times.
+/// A file that does not change. A short file is also held in memory, because a session is read
+/// several times.
 pub struct FixedFile {
-    /// The file.
+    /// The file itself.
     pub file: File,
     memory: Option<Arc<Vec<u8>>>,
 }
 
 impl FixedFile {
-    /// Creates it from the file and, if they are known, its bytes.
+    /// Creates a fixed file from `file` and, if they were read before, its bytes.
     pub fn new(file: File, memory: Option<Arc<Vec<u8>>>) -> Self {
         Self { file, memory }
     }
 
-    /// Returns a reader of all bytes.
+    /// Returns a reader that starts at the first byte of the file.
     pub fn reader(&self) -> io::Result<FromStart> {
         let (file, memory) = (self.file.try_clone()?, self.memory.clone());
         Ok(FromStart { memory, ..FromStart::new(file) })
@@ -301,7 +305,7 @@ impl From<File> for FixedFile {
     }
 }
 
-/// Reads a file from its start without moving the position that all its handles share.
+/// Reads a file from its start, without moving the position that other handles of the file share.
 pub struct FromStart {
     file: File,
     memory: Option<Arc<Vec<u8>>>,
@@ -309,7 +313,7 @@ pub struct FromStart {
 }
 
 impl FromStart {
-    /// Starts at the beginning of the file.
+    /// Creates a reader at the beginning of the file.
     pub fn new(file: File) -> Self {
         Self { file, memory: None, at: 0 }
     }
@@ -418,7 +422,7 @@ mod frame_tests {
 
     const PRETTY: &str = "\n{\n  \"model\": \"m\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"a\"\n    },\n    {\"role\": \"assistant\"},\n\n    {\"role\": \"user\"}\n  ],\n  \"n\": 1.0\n}\n";
 
-    /// Messages that a document keeps retain their bytes and their layout.
+    /// Messages that stay in the document keep their bytes and their layout.
     #[test]
     fn messages_that_stay_keep_their_layout() {
         let last = "{\"role\": \"assistant\"}\n{\"role\": \"user\"}\n";
@@ -470,8 +474,8 @@ mod frame_tests {
     }
 
     proptest! {
-        /// Inserting a document's own messages gives its own bytes, and any inserted messages can
-        /// be read back.
+        /// Inserting a document's own messages yields the same bytes, and any other messages that
+        /// are inserted can be read back.
         #[test]
         fn what_is_put_in_comes_out(
             messages in prop::collection::vec(message(), 1..6),
@@ -519,13 +523,14 @@ mod head_tests {
         let gemini = r#"{"sessionId":"g-1","projectHash":"h","startTime":"t"}"#;
         for (text, dialect, session) in [
             (main.clone(), "claude-code", Some("s-1")),
-            // The id of a subagent's file is not that of its main session.
+            // The id of a subagent's file differs from the id of the main session.
             (helper, "claude-code", Some("s-1.a1")),
             (old_helper.clone(), "claude-code", None),
             (format!("{old_helper}\n{main}"), "claude-code", Some("s-1")),
             (format!("{summary}\r\n\n{main}\n"), "claude-code", Some("s-1")),
             (format!("\u{feff}{main}\n"), "claude-code", Some("s-1")),
-            // Lines copied from its parent session follow its own.
+            // In a Codex file, the lines copied from the parent session follow the first line of
+            // the session.
             (format!("{codex}\n{parent}\n"), "codex", Some("c-1")),
             (old_codex.to_owned(), "codex", Some("c-2")),
             (pi.to_owned(), "pi", Some("p-1")),
@@ -543,13 +548,13 @@ mod head_tests {
             "\0\0\0",
             r#"{"role":"user","content":"hi","sessionId":"s","id":"x"}"#,
             r#"{"sessionId":"s"}"#,
-            // A document.
+            // This is a document that spans several lines.
             "{\n  \"sessionId\": \"g\",\n  \"projectHash\": \"h\",\n  \"messages\": []\n}",
         ] {
             assert_eq!(told(text), (None, None), "{text}");
         }
         assert_eq!(read(b"\xff\xfe\n{}\n"), (None, None));
-        // A document on one line grows.
+        // A document on one line is read like a line, because more lines may follow.
         let document = r#"{"sessionId":"g","projectHash":"h","messages":[{"id":"1","type":"user","timestamp":"t","content":"x"}]}"#;
         assert_eq!(told(document), (Some("gemini"), None));
         for id in ["7", "null", "{}"] {

@@ -1,4 +1,4 @@
-//! Reads a session file as records: splits documents and finds the dialect.
+//! Reads a session file as records: splits documents, detects the dialect, and finds the context.
 
 pub(crate) mod document;
 pub(crate) mod reread;
@@ -18,55 +18,56 @@ use crate::dialect::{Detector, Dialect, foreign};
 use crate::record::lines::Lines;
 use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
 
-/// The options for reading a session.
+/// How to read a session.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// The dialect, if it is known.
+    /// The dialect, if the caller knows it.
     pub dialect: Option<&'static dyn Dialect>,
-    /// Whether each line is a conversation; then documents are not recognized.
+    /// Whether each line is a conversation. In that case, documents are not recognized.
     pub batch: bool,
-    /// Whether to read lines without recognizing documents or a dialect.
+    /// Whether to read lines without recognizing documents or detecting the dialect.
     pub raw: bool,
-    /// Whether to return the records of a log at once, without their presence, because the caller
-    /// shows them to the dialect's view. Then nothing waits.
+    /// Whether to return the records of a log immediately and without their presence. The caller
+    /// shows the records to the dialect's view, so they do not have to wait for the end of the
+    /// session.
     pub unseen: bool,
-    /// The folder for waiting records that exceed the memory limit, if the session must be read
-    /// before its dialect or its context is known. Without a folder all of them wait in memory, and
-    /// only the first megabytes decide the dialect.
+    /// The folder for records that have to wait and exceed the memory limit. Records wait if the
+    /// session must be read before its dialect or its context is known. Without a folder, all of
+    /// them wait in memory, and only the first megabytes decide the dialect.
     pub temp: Option<PathBuf>,
 }
 
-/// Reads records, and lends each until the next is read.
+/// Reads records, and lends each one to the caller until the next one is read.
 pub struct Records<R> {
     lines: Lines<Again<R>>,
-    /// The document that `lines` came from, if the input was one JSON value.
+    /// The document that the records in `lines` came from, if the input was one JSON value.
     document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
     foreign: Option<Foreign>,
     is_other_document: bool,
     unreadable: Option<Foreign>,
-    /// The second reading of `lines`, if the dialect is not linear.
+    /// The second reading of the session, if it is an agent's log.
     second: Option<SecondReading>,
 }
 
-/// A message must be among this many first records.
+/// The number of records at the beginning, one of which must be a message.
 const DETECT_IN: usize = 64;
 
-/// The read size when a source is read again.
+/// The number of bytes per read when a source is read again.
 const READ_AHEAD: usize = 256 << 10;
 
 /// The maximum number of bytes to examine if there is no folder for waiting records.
 const LOOK_AT: usize = 16 << 20;
 
 impl<R: Read> Records<R> {
-    /// Opens a session and reads until the dialect is known. Usually its beginning is enough, but a
-    /// session of plain texts, or one that is not linear, is read to the end.
+    /// Opens a session and reads until the dialect is known. Usually the beginning of the session
+    /// is enough, but a session of plain texts or an agent's log is read to the end.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
         Self::open_twice(source, None, options)
     }
 
-    /// Like [`Self::open`], but `again` reads the same bytes again, so that no records of a
-    /// nonlinear session have to wait.
+    /// Like [`Self::open`]. `again` reads the same bytes once more, so that the records of an
+    /// agent's log do not have to be stored until the context is known.
     pub fn open_twice(
         source: R,
         again: Option<Box<dyn Read + Send>>,
@@ -98,11 +99,12 @@ impl<R: Read> Records<R> {
             records.foreign = detector.foreign().or_else(|| Foreign::of_file(ahead));
             records.is_other_document = records.document.is_none() && foreign::is_document(ahead);
         }
-        // A line of a batch is a conversation, which is linear whichever agent wrote it.
+        // A line of a batch holds a plain list of messages, even if an agent wrote the line.
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
         if let Some(mut view) = log.map(Log::view_builder) {
-            // The records of a document differ from its bytes.
+            // The records of a document do not have the same bytes as the source, so they are
+            // stored.
             let again = again.filter(|_| records.document.is_none());
             let mut second = SecondReading::new(match again {
                 Some(source) => Source::Reader(BufReader::with_capacity(READ_AHEAD, source)),
@@ -119,44 +121,46 @@ impl<R: Read> Records<R> {
         Ok(records)
     }
 
-    /// The dialect; `None` if the format is unknown.
+    /// The dialect of the session; `None` if its format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.dialect
     }
 
-    /// For a document, the number of members other than the messages, which are not in the records.
+    /// The number of members of the document other than `messages`, which no record contains;
+    /// `None` if the input is not a document.
     pub fn document_members_beside(&self) -> Option<usize> {
         self.document.as_ref().map(|it| it.members_beside)
     }
 
-    /// Returns true if the input is one document, whose messages are the records.
+    /// Returns true if the input is one JSON document. Its messages are the records.
     pub fn is_document(&self) -> bool {
         self.document.is_some()
     }
 
-    /// The probable format of an input that is in none of our dialects, or not in the named one.
+    /// The probable format of an input that is not in a dialect that we read, or not in the one
+    /// that was named.
     pub fn foreign(&self) -> Option<Foreign> {
         self.unreadable.or(self.foreign)
     }
 
-    /// The format of an input without readable lines: compressed, in another encoding, or a batch
-    /// whose conversations take several lines each.
+    /// The format of an input that has no readable lines: it is compressed, in another encoding, or
+    /// a batch in which a conversation takes up several lines.
     pub fn unreadable(&self) -> Option<Foreign> {
         self.unreadable
     }
 
-    /// Returns true if the input is one JSON value over several lines but not a session, so that
-    /// its single lines mean nothing.
+    /// Returns true if the input is one JSON value that spans several lines but is not a session,
+    /// so that its lines cannot be read one by one.
     pub fn is_other_document(&self) -> bool {
         self.is_other_document
     }
 
-    /// The problems that the agent has with the log when it loads it, by line.
+    /// The problems that the agent has when it loads the log, each with its line number.
     pub fn flaws(&self) -> &[(u64, Flaw)] {
         self.second.as_ref().map_or(&[], |second| &second.flaws)
     }
 
-    /// Returns the next record, or the next piece of one that is too long.
+    /// Returns the next record, or the next piece of a line that is too long.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
     pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         if let Some(second) = &mut self.second {
@@ -179,10 +183,10 @@ impl Options {
     }
 }
 
-/// Replaces the lines of a document by its records. A document is read whole, up to the maximum
-/// length of a line.
+/// Replaces the lines of a document by its records. The whole document is read into memory, unless
+/// it is longer than the maximum length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
-    // The first line, or enough of it to see that it is not a complete object.
+    // Reads the first line, or enough of it to see whether a document may begin here.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     if !Document::may_begin(lines.ahead()) {
         return Ok(None);
@@ -198,7 +202,7 @@ fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>
     Ok(document)
 }
 
-/// The format of an input without readable lines.
+/// The format of an input that has no readable lines; `None` if the lines can be read.
 fn unreadable<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<Foreign>> {
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     let mut first = lines.ahead().trim_ascii_start().split(|b| *b == b'\n');
@@ -214,8 +218,8 @@ fn has_line(ahead: &[u8]) -> bool {
     memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
 }
 
-/// Examines the lines ahead, reading on until one is certain. Without a message among the first
-/// records, the input is in none of our formats.
+/// Examines the waiting lines, and reads more lines until one of them decides the dialect. If none
+/// of the first records is a message, the input is not in a format that we read.
 fn detect<R: Read>(
     detector: &mut Detector,
     lines: &mut Lines<Again<R>>,
@@ -238,8 +242,8 @@ fn detect<R: Read>(
     Ok(())
 }
 
-/// Finds the dialect of a session of lines by reading it until one is certain. The caller can read
-/// the source again.
+/// Detects the dialect of a session by reading lines until one of them decides it. The caller must
+/// be able to read the source again.
 pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dialect>> {
     let mut detector = Detector::default();
     look_on(&mut detector, source, false)?;
@@ -256,7 +260,7 @@ fn look_on(detector: &mut Detector, source: impl Read, batch: bool) -> io::Resul
     Ok(())
 }
 
-/// Returns true once the dialect is certain.
+/// Examines a record. Returns true once the dialect is certain.
 fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     let Some(object) = record.object() else { return false };
     if !batch {
@@ -267,42 +271,42 @@ fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     messages.any(|message| detector.look_at(&message))
 }
 
-/// The lines of a session, counted.
+/// How many messages and bad lines a session has.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// The dialect of the lines, if it is known.
+    /// The name of the session's dialect, if it is known.
     pub dialect: Option<String>,
     /// The number of messages; 0 if the dialect is unknown.
     pub messages: u64,
-    /// The number of lines that are not a JSON object.
+    /// The number of lines that are bad: neither an object nor blank, nor still being written.
     pub bad_lines: u64,
-    /// The first 100 of them.
+    /// The first 100 bad lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<BadLine>,
 }
 
-/// A line that is not a JSON object, without its text.
+/// A bad line, described without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadLine {
-    /// Its line number, from 1.
+    /// The line number, from 1.
     pub line: u64,
-    /// The offset of its first byte in the session.
+    /// The offset of the first byte of the line in the session.
     pub offset: u64,
-    /// The problem: `broken`, `nul`.
+    /// What is wrong with the line, such as `broken` or `nul`.
     pub class: String,
 }
 
-/// The number of bad lines that are recorded. The others are only counted.
+/// The maximum number of bad lines that are listed. Others are only counted.
 const NAMED: usize = 100;
 
 impl Tally {
-    /// Begins to count a session in this dialect.
+    /// Creates an empty tally for a session in `dialect`.
     pub fn of(dialect: Option<&dyn Dialect>) -> Self {
         Self { dialect: dialect.map(|dialect| dialect.name().to_owned()), ..Self::default() }
     }
 
-    /// Counts the next record.
+    /// Counts the next record of the session.
     pub fn add(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         if !record.class.is_bad() {
             let begins = dialect.is_some_and(|dialect| record.begins_message(dialect));
@@ -320,43 +324,44 @@ impl Tally {
     }
 }
 
-/// Receives the progress of a run, from any thread and often, so it must be fast.
+/// Receives the progress of a run. The methods are called often and from any thread, so they must
+/// be fast.
 pub trait Observer: Send + Sync {
-    /// Another part of the work begins.
+    /// Another part of the work begins, which `what` names.
     fn stage(&self, what: &str);
-    /// That many bytes will be read from their beginning, possibly once more.
+    /// `bytes` bytes will be read from the beginning. They may have been read before.
     fn reading(&self, bytes: u64);
-    /// That many more of these bytes were read.
+    /// `bytes` more bytes of the announced ones were read.
     fn read(&self, bytes: u64);
-    /// A model is asked; how long the answer takes is unknown.
+    /// A model is asked. How long the answer will take is unknown.
     fn asking(&self, what: &str);
 }
 
-/// An optional observer of a run.
+/// An observer of a run, or none.
 #[derive(Clone, Default)]
 pub struct Watch(Option<Arc<dyn Observer>>);
 
 impl Watch {
-    /// Notifies `observer`.
+    /// Creates a watch that notifies `observer`.
     pub fn of(observer: Arc<dyn Observer>) -> Self {
         Self(Some(observer))
     }
 
-    /// Another part of the work begins.
+    /// Reports that another part of the work begins.
     pub fn stage(&self, what: &str) {
         if let Some(observer) = &self.0 {
             observer.stage(what);
         }
     }
 
-    /// A model is asked.
+    /// Reports that a model is asked. `what` is called only if there is an observer.
     pub fn asking(&self, what: impl FnOnce() -> String) {
         if let Some(observer) = &self.0 {
             observer.asking(&what());
         }
     }
 
-    /// A reader of this many bytes that reports its progress.
+    /// Wraps a reader of this many bytes so that its progress is reported.
     pub fn over<R: Read>(&self, reader: R, bytes: u64) -> Watched<R> {
         if let Some(observer) = &self.0 {
             observer.reading(bytes);
@@ -371,7 +376,7 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// A reader with an observer.
+/// A reader that reports to an observer how much was read.
 pub struct Watched<R> {
     reader: R,
     watch: Watch,
@@ -476,7 +481,7 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error.to_string(), "it became shorter while it was read");
+        assert_eq!(error.to_string(), "the session became shorter while it was read");
     }
 
     #[test]
@@ -490,7 +495,7 @@ mod tests {
         assert!(record.presence.is_some());
     }
 
-    /// A block that only one format has decides, however late it comes.
+    /// A block that only one format has decides the dialect, however late in the session it is.
     #[test]
     fn a_late_block_decides_and_no_byte_is_lost() {
         let plain = "{\"role\":\"user\",\"content\":\"a\"}\n";
@@ -534,7 +539,7 @@ mod tests {
             assert_eq!(unreadable(input.as_bytes(), true), Some(name));
             assert_eq!(unreadable(input.as_bytes(), false), None);
         }
-        // Lines of a batch may be broken, including the first one.
+        // Any line of a batch may be broken, including the first one.
         let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
         for batch in ["{\"messages\":[{\n".to_owned() + line, line.to_owned(), String::new()] {
             assert_eq!(unreadable(batch.as_bytes(), true), None);
@@ -557,14 +562,15 @@ mod tests {
         let batch = Options { batch: true, ..Options::default() };
         let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
         assert_eq!(open(&conversation, &batch), (None, named));
-        // A single strange message does not outweigh a certain one, nor do many before it.
+        // A single record in an unsupported format does not outweigh a certain record, even if it
+        // comes first.
         let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
         assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
         let late = text.repeat(64) + bedrock;
         assert_eq!(open(&late, &options).0, Some("chat"));
     }
 
-    /// A late conversation of a batch decides, too.
+    /// A late conversation of a batch can also decide the dialect.
     #[test]
     fn a_late_conversation_decides() {
         let plain = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
@@ -617,7 +623,7 @@ mod watch_tests {
         text
     }
 
-    /// Reading is reported, and returns the same bytes with and without an observer.
+    /// Reading is reported, and it returns the same bytes with and without an observer.
     #[test]
     fn what_is_read_is_told() {
         let told = Arc::new(Told::default());

@@ -1,39 +1,39 @@
-//! Reads a session a second time, now that it is known which of its records are in the context.
+//! Reads a log a second time, after the first reading has shown which records are in the context.
 
 use crate::view::ViewBuilder;
 use crate::{Class, Flaw, Object, Origin, Record, Spool};
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
 
-/// The source of the second reading.
+/// Where the second reading gets the bytes from.
 pub(crate) enum Source {
-    /// The bytes wait in a spool.
+    /// The bytes of the first reading were stored in a spool.
     Spool(Spool),
-    /// A reader returns the same bytes again.
+    /// A reader returns the same bytes once more.
     Reader(BufReader<Box<dyn Read + Send>>),
 }
 
-/// The result of the first reading: the presence of each record in the context.
+/// What the first reading found out about each record, to be returned with the record's bytes.
 pub(crate) struct SecondReading {
     source: Source,
-    /// Each record with its length.
+    /// The origin and the length of each record that was not returned yet.
     waiting: VecDeque<(Origin, usize)>,
-    /// The number of records. A line that is too long comes in pieces but counts once.
+    /// The number of records. The pieces of a line that is too long count as one record.
     records: usize,
     /// The bytes of the record that was returned last.
     bytes: Vec<u8>,
-    /// The problems of the session, by line.
+    /// The problems of the session, each with its line number.
     pub(crate) flaws: Vec<(u64, Flaw)>,
 }
 
 impl SecondReading {
-    /// Starts before the first record.
+    /// Creates a second reading without records.
     pub(crate) fn new(source: Source) -> Self {
         let (waiting, bytes, flaws) = Default::default();
         Self { source, waiting, records: 0, bytes, flaws }
     }
 
-    /// Adds the next record of the first reading.
+    /// Adds the next record of the first reading and shows it to `view`.
     pub(crate) fn push(
         &mut self,
         record: &Record<'_>,
@@ -51,7 +51,7 @@ impl SecondReading {
         Ok(())
     }
 
-    /// Ends the first reading. The view says which records are in the context.
+    /// Ends the first reading: asks the view which records are in the context.
     pub(crate) fn finish(mut self, view: &dyn ViewBuilder) -> Self {
         let mut view = view.view();
         view.flaws.sort_by_key(|flaw| flaw.record);
@@ -79,7 +79,10 @@ impl SecondReading {
                 let read = source.take(length as u64).read_to_end(&mut self.bytes)?;
                 if read < length {
                     let kind = io::ErrorKind::UnexpectedEof;
-                    return Err(io::Error::new(kind, "it became shorter while it was read"));
+                    return Err(io::Error::new(
+                        kind,
+                        "the session became shorter while it was read",
+                    ));
                 }
             }
         }
@@ -87,7 +90,7 @@ impl SecondReading {
     }
 }
 
-/// Shows a record, or the first piece of one, to a view.
+/// Shows a record to a view. Of a line that is too long, only the first piece must be shown.
 pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     match record.object() {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),
@@ -97,7 +100,7 @@ pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// Shows a bad line, because some agents read a part of it.
+/// Shows a bad line to a view, because some agents read a part of such a line.
 fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     let text = String::from_utf8_lossy(record.bytes.get(record.skipped..).unwrap_or_default());
     let is_read = matches!(record.class, Class::Broken | Class::Nul | Class::NotUtf8);
@@ -112,18 +115,19 @@ fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// Returns the examined bytes again, then the rest of the source.
+/// A source of which some bytes were examined. It returns these bytes again, then all further
+/// bytes.
 pub(crate) struct Again<R> {
     looked_at: Spool,
-    /// The number of bytes that wait in `spool`.
+    /// The number of bytes that wait in `looked_at`.
     waiting: usize,
     rest: R,
 }
 
-/// The source while it is examined.
+/// Reads the source to examine it.
 pub(crate) struct Look<'a, R> {
     again: &'a mut Again<R>,
-    /// The number of bytes that may still wait.
+    /// The number of bytes that may still be read before the limit is reached.
     room: usize,
 }
 
@@ -132,7 +136,8 @@ impl<R: Read> Again<R> {
         Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
     }
 
-    /// Reads ahead. The bytes wait in `spool`, up to `most`; there, the input seems to end.
+    /// Returns a reader that looks ahead. What it reads waits in `spool`. After `most` bytes, it
+    /// behaves as if the input ended there.
     pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
         self.looked_at = spool;
         Look { again: self, room: most }

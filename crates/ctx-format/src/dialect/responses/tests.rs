@@ -10,7 +10,7 @@ fn object(text: &str) -> Object<'_> {
     Object::parse(text).expect("an object")
 }
 
-/// The kind of each part, and its content.
+/// The kind and the content of each part.
 fn parts(text: &str) -> Vec<(&'static str, String)> {
     let object = object(text);
     let message = Responses.message(&object).expect("a message");
@@ -56,7 +56,7 @@ fn items_are_told_from_records_of_other_formats() {
     ] {
         assert_eq!(Responses.sniff(&object(text)), Sniff::No, "{text}");
     }
-    // Texts before the call decide nothing.
+    // Texts before the call do not decide the dialect.
     let session = format!("{{\"role\":\"user\",\"content\":\"hi\"}}\n{CALL}\n");
     let records = Records::open(session.as_bytes(), &Options::default()).expect("from memory");
     assert_eq!(records.dialect().map(Dialect::name), Some("responses"));
@@ -110,7 +110,7 @@ fn calls_and_results_pair_by_their_own_id() {
         (own(outline.calls), own(outline.results))
     };
     let pair = |call: &str, result: &str| (call.to_owned(), result.to_owned());
-    // `id` only names the item; `call_id` pairs it.
+    // `id` only names the item; `call_id` pairs it with its result.
     assert_eq!(ids(CALL), pair("c", ""));
     assert_eq!(ids(OUTPUT), pair("", "c"));
     let approval = r#"{"type":"mcp_approval_request","id":"a","name":"n","arguments":"{}"}"#;
@@ -119,7 +119,7 @@ fn calls_and_results_pair_by_their_own_id() {
     assert_eq!(ids(approved), pair("", "a"));
     let shell = r#"{"type":"local_shell_call_output","id":"s","output":"x"}"#;
     assert_eq!(ids(shell), pair("", "s"));
-    // The server made and answered the call.
+    // The server made and answered this call itself.
     let search = r#"{"type":"tool_search_call","call_id":null,"execution":"server"}"#;
     assert_eq!(ids(search), pair("", ""));
     let done = r#"{"type":"mcp_call","id":"m","name":"n","output":"x"}"#;

@@ -208,12 +208,13 @@ impl Log for ClaudeCode {
             Class::Concatenated => {
                 (Effect::Lost, "Claude Code reads the first object of the line and not the rest")
             }
-            Class::NotUtf8 => {
-                (Effect::Harmless, "Claude Code reads other characters in their place")
-            }
+            Class::NotUtf8 => (
+                Effect::Harmless,
+                "Claude Code reads replacement characters in place of the invalid bytes",
+            ),
             Class::Tail => (
                 Effect::Harmless,
-                "Claude Code appends its next line to it, and does not read that either",
+                "Claude Code appends its next line to this one, and then reads neither",
             ),
             _ => return None,
         })

@@ -127,7 +127,7 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let preserved = node.boundary.as_ref()?.preserved.as_ref()?;
     let flaw = |what| Flaw::new(node.record, "kept-lines-missing", Effect::Lost, what);
     if preserved.is_chain {
-        let what = "the first of the lines that it keeps is not above the last one";
+        let what = "the first line that the compaction keeps is not above the last one";
         let flaw = flaw(format!("{what}: Claude Code keeps none of them"));
         return tree.preserved(preserved).is_none().then_some(flaw);
     }
@@ -135,7 +135,7 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let missing = ids.filter(|(_, id)| tree.lines.place(Some(**id)).is_none());
     let missing: Vec<usize> = missing.map(|(number, _)| number).collect();
     let what = format!(
-        "{} of the {} lines that it keeps are not in the file: Claude Code keeps none of them",
+        "{} of the {} lines that the compaction keeps are not in the file: Claude Code keeps none of them",
         missing.len(),
         preserved.ids.len()
     );

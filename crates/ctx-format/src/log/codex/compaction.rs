@@ -1,24 +1,26 @@
 //! A compaction in the format of Codex: a line with the items that replace everything before it.
 //!
-//! The event after it has the number of tokens in the context. The client uses the last such event;
-//! without it, it would compact again at once. If the client writes turns, both lines form a turn
-//! of their own, because a rollback of a turn also undoes a compaction in it.
+//! The compaction is followed by an event with the number of tokens in the context. The client uses
+//! the last such event, and without a new one it would compact again at once. If the session has
+//! turns, the compaction and the event form a turn of their own, because a rollback of a turn also
+//! undoes a compaction in it.
 
 use super::entry::{Entry, compacted};
 use super::{Codex, is_paginated, items, kind_of};
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 use crate::{Edits, Object};
 
-/// Collects facts from the lines of a session.
+/// Collects what the lines of a session reveal about the format in which the client writes them.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Whether each line has a number, and the highest one.
+    /// Whether every line has a number, and the highest number so far.
     is_numbered: bool,
     ordinal: u64,
-    /// The payload of the last event with token counts.
+    /// The payload of the last event with token counts, as raw JSON.
     count: Option<String>,
     has_envelopes: bool,
-    /// The context window of the last turn in tokens, raw.
+    /// The context window of the last turn in tokens, as raw JSON; `None` if the session has no
+    /// turns.
     window: Option<String>,
 }
 
@@ -81,7 +83,7 @@ impl Writer {
     }
 }
 
-/// Returns the payload `count` with another number of tokens.
+/// Returns `count`, the payload of an event, with its numbers of tokens replaced by `tokens`.
 fn counted(count: &str, tokens: u64) -> Option<String> {
     let payload = Object::parse(count).ok()?;
     let usage = format!(
@@ -97,7 +99,7 @@ fn last_usage<'a>(payload: &Object<'a>) -> Option<&'a str> {
     (usage != "null").then_some(usage)
 }
 
-/// The raw items of a record.
+/// The raw items that the client sends from a record.
 fn raw_items(object: &Object<'_>) -> Option<Vec<String>> {
     let entry = Entry::of(object)?;
     if let Entry::Agent(agent) = &entry {

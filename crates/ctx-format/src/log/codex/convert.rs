@@ -1,4 +1,4 @@
-//! Writes session files of Codex. Verified against what the client 0.169.0 loads.
+//! Writes session files of Codex. The client 0.169.0 was used to verify that it loads them.
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;
@@ -10,7 +10,8 @@ use crate::{Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The items before a summary that follows later; the line of the summary includes them.
+    /// The items before a summary that has not been written yet. The line with the summary includes
+    /// them.
     before: Vec<String>,
 }
 
@@ -19,8 +20,8 @@ fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
     Line::new(json.end(), origins)
 }
 
-/// Writes the copy of a message for the screen. The client only lists sessions that have a user
-/// request in such a copy.
+/// Writes the copy of a message that Codex shows on its screen. The client lists only sessions that
+/// have a user request in such a copy.
 fn event(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
     let (kind, lists): (_, &[&str]) = match said.role {
         Role::User => ("user_message", &["images", "local_images", "text_elements"]),

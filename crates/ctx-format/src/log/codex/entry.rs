@@ -1,4 +1,4 @@
-//! The content that a line has for the model.
+//! Reads the part of a line that the model may receive.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,8 +16,8 @@ use crate::{Message, Object, Outline, Part, Role, json, scan};
 /// The part of a line that the client may send to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
-    /// A message of another agent, which some versions write in a line of its own. The client sends
-    /// the item that [`items::of_agent`] makes of it; newer versions write that item.
+    /// A message from another agent. Some versions write it in a separate type of line, for which
+    /// the client sends the item that [`items::of_agent`] creates. Newer versions write that item.
     Agent(Object<'a>),
     Compacted(Compacted<'a>),
 }
@@ -34,8 +34,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The items of the line that are in the context, as they are written; `None` if an element of
-    /// a compaction is not an object.
+    /// The items of the line that are in the context, in the order of the line; `None` if an
+    /// element of a compaction is not an object.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
         match self {
             Self::Item(item) => Some(vec![item.clone()]),
@@ -45,19 +45,20 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Writes the payload of a line `compacted` with the summary `text`.
+/// Writes the payload of a line `compacted`. `text` is the summary, and `items` replace the
+/// context.
 pub(super) fn compacted(text: &str, items: &[String]) -> String {
     LineText::new().text("message", text).list("replacement_history", items).end()
 }
 
 /// The payload of a line `compacted`.
 pub(super) struct Compacted<'a> {
-    /// The raw summary; empty if only the server can read the replaced content.
+    /// The summary as raw JSON; an empty string if only the server can read it.
     message: &'a str,
-    /// The raw items that replace the context. Files of 2025 have none: there, the summary and the
-    /// user's messages before it are the context.
+    /// The items that replace the context, as raw JSON. Files from 2025 have no such items; there,
+    /// the context is the summary and the user's messages before it.
     replacement: Option<&'a str>,
-    /// The items that are in the context, if not all of them are.
+    /// Which of the items are in the context; `None` if all of them are.
     portion: Option<Portion>,
 }
 
@@ -68,12 +69,13 @@ impl<'a> Compacted<'a> {
         Some(Self { message, replacement, portion: line.portion.clone() })
     }
 
-    /// Returns true if items replace everything before the line, rather than only a summary.
+    /// Returns true if the line has items that replace everything before it, and not only a
+    /// summary.
     pub(super) fn replaces_all(&self) -> bool {
         self.replacement.is_some()
     }
 
-    /// The items in the context; `None` if an element is not an object.
+    /// The items that are in the context; `None` if an element is not an object.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
         let mut raw = self.replacement.map_or(Some(Vec::new()), scan::elements)?;
         if let Some(portion) = &self.portion {
@@ -82,8 +84,8 @@ impl<'a> Compacted<'a> {
         raw.into_iter().map(Object::within).collect()
     }
 
-    /// The outline: the items are one user message. A call with its result among them is not part
-    /// of the sequence; a call whose result comes later waits for it like any other.
+    /// The outline of the compaction, whose items count as one user message. A call is left out if
+    /// its result is also among the items. Any other call waits for a result in a later record.
     pub(super) fn outline(&self) -> Outline<'a> {
         let items = self.items().unwrap_or_default();
         let outlines: Vec<Outline<'_>> = items.iter().filter_map(item::outline).collect();
@@ -92,7 +94,8 @@ impl<'a> Compacted<'a> {
         let is_summary = self.summary().is_some();
         Outline {
             role: Role::User,
-            // Without the summary, the items are ordinary content and may include a request.
+            // If the summary is not in the context, the items are ordinary content and may include
+            // a request.
             begins_turn: !is_summary && outlines.iter().any(|it| it.begins_turn),
             is_summary,
             calls: calls.cloned().collect(),
@@ -100,7 +103,7 @@ impl<'a> Compacted<'a> {
         }
     }
 
-    /// The message, with positions in `record`.
+    /// The message that the compaction is. Its byte ranges refer to the text of `record`.
     pub(super) fn message(&self, record: &Object<'a>) -> Message<'a> {
         let items = self.items().unwrap_or_default();
         let mut parts: Vec<Part<'a>> =
@@ -117,14 +120,15 @@ impl<'a> Compacted<'a> {
         Message { reasoning: edit::cuts(record.text(), places), ..Message::new(Role::User, parts) }
     }
 
-    /// The messages one by one; a single message without parts if none is left.
+    /// The messages of the compaction one by one. If no item is left in the context, there is a
+    /// single message without parts.
     pub(super) fn held(&self, record: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let items = self.items().unwrap_or_default();
         if items.is_empty() {
             return HeldMessage::alone(&Codex, record, record.text().trim().into());
         }
         let held = items.iter().map(|item| {
-            // The client sends the item even if it is of another type.
+            // The client sends every item of a compaction, even if the item is not a message.
             let other = || Message::new(Role::Other, items::parts(record, item));
             HeldMessage {
                 message: items::message_of(record, item).unwrap_or_else(other),
@@ -136,8 +140,8 @@ impl<'a> Compacted<'a> {
         held.collect()
     }
 
-    /// The text of `item` if it is the summary: either the client's own, or one that the line
-    /// repeats, as other programs write it.
+    /// The text of `item` if the item is the summary. Either it is a summary by the client, or, as
+    /// other programs write it, a user message with the same text as the line's summary.
     fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
         let text = self.text();
         let repeats_it = role_of(item) == Some(Role::User) && item::texts(item) == [&*text];
@@ -155,8 +159,8 @@ impl<'a> Compacted<'a> {
         Wrapped { sent, copies: vec![self.message] }
     }
 
-    /// The summary, which is among the items if the line itself does not repeat it. `None` if it
-    /// was rolled back.
+    /// The text of the summary; `None` if a rollback undid it. If the line itself has no summary,
+    /// the summary is among the items.
     pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
         let items = || self.items().unwrap_or_default();
         if self.portion.is_some() {
@@ -169,7 +173,7 @@ impl<'a> Compacted<'a> {
         Some(items().iter().rev().find_map(item::summary).unwrap_or(text))
     }
 
-    /// The summary in the line itself.
+    /// The summary that the line itself contains.
     pub(super) fn text(&self) -> Cow<'a, str> {
         json::text(self.message).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! The problems that the client 0.169.0 has with a session, each tested with the client, and the
-//! lines that a repair writes.
+//! The problems that the client 0.169.0 has with a session, each of which was tested with the
+//! client, and the lines that a repair writes.
 
 use std::borrow::Cow;
 
@@ -13,29 +13,29 @@ use crate::{Edits, Object, counted, json};
 
 pub(super) const LOADS_NOTHING: &str = "Codex loads nothing from the file";
 
-/// Collects the problems line by line.
+/// Collects the problems of a session line by line.
 #[derive(Default)]
 pub(super) struct Flaws {
-    /// The first line that is not blank, and whether it is a header.
+    /// The index of the first line that is not blank, and whether that line is a header.
     first: Option<(usize, bool)>,
-    /// The first header.
+    /// The index of the first header.
     header: Option<usize>,
-    /// Whether the file is paginated. Then the client needs a number in the last line.
+    /// Whether the file is paginated. If it is, the client requires a number in the last line.
     is_paginated: bool,
-    /// The last line that the client loads, and whether it has a number.
+    /// The index of the last line that the client loads, and whether that line has a number.
     last: Option<(usize, bool)>,
     ordinal: usize,
-    /// Items without an envelope.
+    /// The indexes of items that are not wrapped in an envelope.
     bare: Vec<usize>,
-    /// What the lines say about a session that does not begin with a header, and whether one of
-    /// them has a number.
+    /// If the session does not begin with a header: what its lines reveal about the session, and
+    /// whether any of them has a number.
     known: HeaderFacts,
     has_ordinals: bool,
     found: Vec<Flaw>,
 }
 
 impl Flaws {
-    /// Notes a line that does not parse.
+    /// Adds a line that cannot be parsed.
     pub(super) fn push_bad(&mut self, record: usize) {
         self.first.get_or_insert((record, false));
     }
@@ -62,7 +62,7 @@ impl Flaws {
         }
         if object.text_of("timestamp").is_none() {
             if Entry::of(object).is_some() {
-                let what = "no time: Codex skips the line".to_owned();
+                let what = "the line has no timestamp: Codex skips it".to_owned();
                 let flaw = Flaw::new(record, "no-timestamp", Effect::Lost, what);
                 self.found.push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
@@ -77,11 +77,11 @@ impl Flaws {
         }
     }
 
-    /// The flaws of all lines so far.
+    /// The flaws of all lines that were added so far.
     pub(super) fn all(&self) -> Vec<Flaw> {
         let mut flaws = self.found.clone();
         if let Some((record, false)) = self.first {
-            // The first of the bare lines becomes the header.
+            // If the first line is a bare line, it becomes the header when it is repaired.
             if self.bare.first() != Some(&record) {
                 let what = format!("the first line is not a session_meta: {LOADS_NOTHING}");
                 let flaw = Flaw::new(record, "no-header", Effect::Refused, what);
@@ -111,7 +111,7 @@ impl Flaws {
         self.has_ordinals |= object.get("ordinal").is_some();
     }
 
-    /// Writes a header with all members that the client requires.
+    /// Writes a header that has all members that the client requires.
     fn new_header(&self) -> String {
         let [id, time, cwd] = self.known.quoted();
         let ordinal = if self.has_ordinals { r#""ordinal":0,"# } else { "" };
@@ -121,15 +121,15 @@ impl Flaws {
         )
     }
 
-    /// The flaws of items in files of before September 2025. The first flaw reports all of them;
-    /// the others only repair their own lines.
+    /// The flaws of items without an envelope, as files from before September 2025 have them. The
+    /// first flaw reports all such items; each of the others only repairs its own line.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let lines = counted(self.bare.len(), "line");
-        let all = "without an envelope, as before September 2025";
+        let all = "without an envelope, as written before September 2025";
         self.bare.iter().enumerate().map(move |(at, record)| {
             let (effect, what) = match at {
                 0 => (Effect::Refused, format!("{lines} {all}: {LOADS_NOTHING}")),
-                _ => (Effect::Harmless, "no envelope".to_owned()),
+                _ => (Effect::Harmless, "the line has no envelope".to_owned()),
             };
             let flaw = Flaw::new(*record, "bare-items", effect, what);
             flaw.repaired_by(Remedy::Change(Vec::new()))
@@ -137,7 +137,7 @@ impl Flaws {
     }
 }
 
-/// The flaw of a line in the context whose items do not have the shape that the client requires.
+/// The flaw of a line whose items do not have the format that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     if kind_of(object) == "compacted" {
         let what = "a compaction with an item of a shape that Codex does not load: Codex sends the messages before it";
@@ -150,7 +150,7 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     Some(Flaw::new(record, "item-not-read", Effect::Lost, what.to_owned()))
 }
 
-/// The changes that repair a line which breaks `rule`.
+/// The edits that repair a line with a flaw of the rule `rule`.
 pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     match rule {
@@ -165,7 +165,7 @@ pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Ed
     edits
 }
 
-/// Wraps a bare line in an envelope.
+/// Wraps a line without an envelope in one.
 fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let text = object.text();
     let begin = object.inside() - 1;

@@ -1,4 +1,5 @@
-//! Decides which items the client loads and sends, and which of their texts it wrote itself.
+//! Decides which items the client loads and sends, and which of their texts the client itself
+//! wrote.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,35 +12,36 @@ use crate::dialect::items;
 use crate::dialect::sign::Sign;
 use crate::{Object, Outline, Role, json};
 
-/// The beginning of a project's instructions in old files. Today's client takes them for a user
-/// message.
+/// How the instructions of a project begin in old files. The current client treats such
+/// instructions as a user message.
 const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 
-/// The beginning of a summary by the client.
+/// How a summary begins that the client wrote.
 const SUMMARY: &str = "Another language model started to solve this problem";
 
-/// What the client requires of items and lines, and the texts that it writes itself.
+/// What the client requires of items and lines, and which texts it writes itself.
 #[derive(Deserialize)]
 pub(super) struct Shapes {
-    /// The members of an item by its type. The results of functions and of other tools have a
-    /// single shape.
+    /// The required members for each type of item. The results of functions and of other tools have
+    /// the same members.
     items: HashMap<String, Sign>,
-    /// The items that the client sends from a line of their own. It sends all items of a
-    /// compaction, of any type.
+    /// The items that the client sends if they are in a line of their own. In a compaction, it
+    /// sends items of any type.
     pub(super) sent: Sign,
-    /// A message of another agent in a line of its own. Its members have no default.
+    /// A message from another agent in a line of its own. None of its required members may be
+    /// missing.
     pub(super) agent_message: Sign,
-    /// A message of another agent as the text of a reply.
+    /// The JSON text of a reply that holds a message from another agent.
     pub(super) agent_text: Sign,
-    /// The lines that the client loads.
+    /// The lines that the client loads, by their members.
     pub(super) line: Sign,
-    /// The header, without which the client loads nothing.
+    /// The header of a file. Without a header, the client loads nothing.
     pub(super) header: Sign,
-    /// The header of before September 2025.
+    /// The header of files from before September 2025.
     pub(super) old_header: Sign,
-    /// The beginnings and ends of texts that the client writes in the user's name.
+    /// How the texts begin and end that the client writes in the name of the user.
     for_user: Vec<(String, String)>,
-    /// The beginnings of operator messages that announce the settings of a turn.
+    /// How the operator messages begin with which the client announces the settings of a turn.
     of_settings: Vec<String>,
 }
 
@@ -47,8 +49,8 @@ pub(super) static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
     serde_json::from_str(include_str!("shapes.json")).expect("a test reads shapes.json")
 });
 
-/// Returns true if the client loads `item`. It skips a line with an item of the wrong shape, but
-/// not an item of an unknown type.
+/// Returns true if the client loads `item`. It skips a line if its item lacks required members, but
+/// it loads items of unknown types.
 pub(super) fn is_loaded(item: &Object<'_>) -> bool {
     let kind = match kind_of(item) {
         kind if kind == "custom_tool_call_output" => "function_call_output".into(),
@@ -60,13 +62,13 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         && SHAPES.items.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
-/// Returns true if the client knows `item` and never sends it: an item that it does not load, or
-/// the state of the working folder, which some versions write.
+/// Returns true if the client recognizes `item` but never sends it: it does not load the item, or
+/// the item is the state of the working folder, which some versions write.
 pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
     !is_loaded(item) || kind_of(item) == "ghost_snapshot"
 }
 
-/// Returns true if a message has a text that the client wrote in the name of the user or the
+/// Returns true if a text of the message was written by the client in the name of the user or the
 /// operator.
 pub(super) fn is_injected(message: &Object<'_>) -> bool {
     let is_injected = match role_of(message) {
@@ -77,7 +79,8 @@ pub(super) fn is_injected(message: &Object<'_>) -> bool {
     texts(message).iter().any(|text| is_injected(text))
 }
 
-/// The outline of an item: only a user message that is a request begins a turn.
+/// The outline of an item. Unlike in other formats, a user message begins a turn only if it is a
+/// request from the user.
 pub(super) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let outline = items::outline(item)?;
     Some(Outline { begins_turn: outline.begins_turn && is_request(item), ..outline })
@@ -88,7 +91,7 @@ fn is_request(message: &Object<'_>) -> bool {
     !is_injected(message) && summary(message).is_none() && !texts(message).iter().any(is_old)
 }
 
-/// The text of a message that is the client's summary.
+/// The text of a message if it is a summary by the client.
 pub(super) fn summary<'a>(message: &Object<'a>) -> Option<Cow<'a, str>> {
     if role_of(message)? != Role::User {
         return None;
@@ -97,12 +100,12 @@ pub(super) fn summary<'a>(message: &Object<'a>) -> Option<Cow<'a, str>> {
     is_summary(&first).then_some(first)
 }
 
-/// Returns true if a text is the client's summary.
+/// Returns true if the text is a summary by the client.
 pub(super) fn is_summary(text: &str) -> bool {
     text.starts_with(SUMMARY)
 }
 
-/// The texts of a message.
+/// The texts in the content of a message.
 pub(super) fn texts<'a>(message: &Object<'a>) -> Vec<Cow<'a, str>> {
     let is_text = |block: &Object<'_>| matches!(&*kind_of(block), "input_text" | "output_text");
     let blocks = blocks(message).into_iter().filter(is_text);
@@ -114,7 +117,8 @@ fn is_for_user(text: &str) -> bool {
     ends.any(|(begin, end)| begins_with(text, begin) && ends_with(text, end)) || is_external(text)
 }
 
-/// Recognizes `<external_NAME>…</external_NAME>`, a text that another program gave the client.
+/// Recognizes `<external_NAME>…</external_NAME>`, a text that the client received from another
+/// program.
 fn is_external(text: &str) -> bool {
     let text = text.trim();
     let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));

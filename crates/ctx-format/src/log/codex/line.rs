@@ -1,4 +1,4 @@
-//! The effect of a line on the context.
+//! What a line does to the context.
 
 use super::entry::{Compacted, Entry};
 use super::item::{self, SHAPES};
@@ -9,45 +9,45 @@ use crate::{Object, Role};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// An item of the context.
+    /// Adds an item to the context.
     Item(Item),
-    /// Items that replace everything before.
+    /// Replaces the whole context by these items.
     Replacement(Vec<Item>),
-    /// A summary that replaces everything before except the user's messages.
+    /// Replaces the context by a summary; only requests of the user stay.
     Summary(Item),
-    /// The beginning of a turn.
+    /// Begins the turn with this id.
     Began(LineId),
-    /// The settings of a turn.
+    /// Contains the settings of the turn with this id.
     Settings(LineId),
-    /// The end of a turn, also if it was interrupted.
+    /// Ends a turn, which may have been interrupted.
     Ended,
-    /// A request of the user, as shown on the screen.
+    /// Shows a request from the user on the screen.
     UserEvent,
-    /// Undoes the newest turns: their number.
+    /// Undoes this number of turns, beginning with the newest.
     RolledBack(u32),
     Other,
 }
 
-/// An item of the context.
+/// What the replay must know about an item of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) kind: ItemKind,
-    /// The length of its texts.
+    /// The total length of the item's texts in bytes.
     pub(super) bytes: usize,
 }
 
-/// The role of an item in its turn.
+/// What an item contributes to its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemKind {
-    /// A request of the user.
+    /// A request from the user.
     Request,
-    /// A request of another agent.
+    /// A request from another agent.
     AgentRequest,
     /// A text that the client inserts before a request.
     Injected,
-    /// A part of the model's reply.
+    /// A part of a reply of the model.
     Reply,
-    /// A result, a summary, an instruction.
+    /// A tool result, a summary, or an instruction.
     Other,
 }
 
@@ -57,7 +57,7 @@ impl Item {
         Self { kind: ItemKind::of(item), bytes: texts.iter().map(|text| text.len()).sum() }
     }
 
-    /// Returns true if it begins a turn that a rollback can undo.
+    /// Returns true if the item begins a turn that a rollback can undo.
     pub(super) fn begins_turn(self) -> bool {
         matches!(self.kind, ItemKind::Request | ItemKind::AgentRequest)
     }
@@ -80,7 +80,7 @@ impl ItemKind {
     }
 }
 
-/// Returns true if a message of the model is one that another agent sent, as JSON.
+/// Returns true if a message of the model is a message from another agent, stored as JSON.
 fn is_of_agent(message: &Object<'_>) -> bool {
     let is_sent = |text: &str| Object::parse(text).is_ok_and(|it| SHAPES.agent_text.is_of(&it));
     matches!(item::texts(message).as_slice(), [text] if is_sent(text))
@@ -89,12 +89,13 @@ fn is_of_agent(message: &Object<'_>) -> bool {
 impl Line {
     pub(super) fn of(object: &Object<'_>) -> Self {
         let is_bare = object.get("payload").is_none();
-        // The client skips a line without a time.
+        // The client skips a line that has no timestamp.
         if !is_bare && object.text_of("timestamp").is_none() {
             return Self::Other;
         }
         match Entry::of(object) {
-            // Today's clients do not load bare lines, so all of them count.
+            // The current client does not load any line without an envelope, so all of them are
+            // counted.
             Some(Entry::Item(item))
                 if SHAPES.sent.is_of(&item) && (is_bare || item::is_loaded(&item)) =>
             {
@@ -111,8 +112,8 @@ impl Line {
 
     fn of_compaction(compacted: &Compacted<'_>) -> Self {
         if !compacted.replaces_all() {
-            // The client takes a summary for a user message if it does not begin like the client's
-            // own.
+            // If a summary does not begin like the client's own, the client treats it as a user
+            // message.
             let text = compacted.text();
             let kind = if item::is_summary(&text) { ItemKind::Other } else { ItemKind::Request };
             return Self::Summary(Item { kind, bytes: text.len() });

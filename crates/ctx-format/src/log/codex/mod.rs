@@ -1,7 +1,8 @@
-//! The session files of Codex (rollouts): a log of lines, each an item of OpenAI Responses, an
+//! The session files of Codex (rollouts). Each line is an item of the OpenAI Responses API, an
 //! event, or a compaction.
 //!
-//! The rules are those of the client 0.169.0, compared with what it sends when it resumes a file.
+//! The rules are those of the client 0.169.0. They were compared with what it sends when it resumes
+//! a session file.
 
 mod compaction;
 mod convert;
@@ -66,7 +67,7 @@ impl Dialect for Codex {
         }
     }
 
-    // An item that the client does not load is a flaw of the file.
+    // An item that the client does not load is reported as a flaw of the file instead.
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         let has_envelope = object.get("payload").is_some();
         match Entry::of(object)? {
@@ -80,9 +81,9 @@ impl Dialect for Codex {
         items::sealed_in(&items.unwrap_or_default())
     }
 
-    /// The usage in an event after a reply, or, in some versions, after the results of its calls.
-    /// The client repeats the event with the same numbers when the limits of the user's plan
-    /// change, and writes one with only an estimate of the total after a compaction.
+    /// Reads the usage from the event that follows a reply or, in some versions, the results of its
+    /// calls. If the limits of the user's plan change, the client repeats the event with the same
+    /// numbers. After a compaction, it writes an event that has only an estimate of the total.
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let info = count_of(object)?;
         let last = info.object_of("last_token_usage")?;
@@ -98,13 +99,13 @@ impl Dialect for Codex {
     }
 
     fn rules(&self) -> Rules {
-        // The client adds missing results, and leaves out results without a call.
+        // The client adds results that are missing, and leaves out results that have no call.
         Responses.rules()
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
         let text = json::quoted(text);
-        // The client skips a line without a time.
+        // The client skips a line that has no timestamp.
         format!(
             r#"{{"timestamp":"1970-01-01T00:00:00.000Z","type":"compacted","payload":{{"message":{text},"replacement_history":[{{"type":"message","role":"user","content":[{{"type":"input_text","text":{text}}}]}}]}}}}"#
         )
@@ -172,7 +173,8 @@ impl Log for Codex {
         let info = count_of(object);
         if let Some(last) = info.and_then(|info| info.object_of("last_token_usage")) {
             let [input, cached] = ["input_tokens", "cached_input_tokens"];
-            // Cached tokens are part of the input. The client decides by the total.
+            // Cached tokens are part of the input. The client decides by the total whether to
+            // compact.
             for (key, of) in [(input, input), (cached, cached), ("total_tokens", input)] {
                 let by = sum(&last, &[of]).saturating_sub(prompt);
                 lessen(&mut edits, object, &last, &[key], by);
@@ -193,8 +195,6 @@ impl Log for Codex {
         about
     }
 
-    // An old compaction keeps a number of bytes of the user's requests. A rollback counts messages
-    // of other agents, which are recognized by their whole text.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits {
         flaws::repaired(object, flaw.rule, numbers)
     }
@@ -205,12 +205,12 @@ impl Log for Codex {
     }
 }
 
-/// The payload of a line with that type.
+/// The payload of a line, if the line has the type `kind`.
 fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     if kind_of(object) == kind { object.object_of("payload") } else { None }
 }
 
-/// Returns true if a header says that each line has a number.
+/// Returns true if a header says that every line of the file has a number.
 fn is_paginated(header: &Object<'_>) -> bool {
     header.text_of("history_mode").as_deref() == Some("paginated")
 }
@@ -219,7 +219,7 @@ fn event_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     payload_of(object, "event_msg").filter(|event| kind_of(event) == kind)
 }
 
-/// The token counts of an event.
+/// The token counts in an event, if it has any.
 fn count_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     event_of(object, "token_count")?.object_of("info")
 }

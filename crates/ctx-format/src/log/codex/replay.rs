@@ -1,4 +1,4 @@
-//! Replays the compactions and rollbacks of a session to find the items that are left.
+//! Replays the compactions and rollbacks of a session to find the items that remain in the context.
 
 use super::flaws::Flaws;
 use super::line::{Item, ItemKind, Line};
@@ -7,32 +7,32 @@ use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
-/// The number of tokens of user messages that a compaction without items keeps. The client counts
-/// four bytes as one token.
+/// The number of tokens in user messages that are kept by a compaction without items. The client
+/// counts four bytes as one token.
 const KEPT_TOKENS: usize = 20_000;
 
-/// The items of the context during the replay.
+/// The context at one point of the replay.
 #[derive(Default)]
 struct Replay {
     items: Vec<Placed>,
-    /// Why the other items are no longer in the context.
+    /// Why items that were removed are no longer in the context.
     view: View,
-    /// The indexes of the items that begin turns which a rollback can undo.
+    /// The indexes in `items` of those that begin a turn which a rollback can undo.
     begins: Vec<usize>,
 }
 
-/// An item and its position.
+/// An item and its position in the session.
 #[derive(Clone, Copy)]
 struct Placed {
-    /// The number of its record.
+    /// The number of the record that contains the item.
     record: usize,
-    /// Its number in the record.
+    /// The index of the item among those of its record.
     number: usize,
     item: Item,
 }
 
 impl Replay {
-    /// Replays all lines. Line `base` begins the context.
+    /// Replays all lines. `base` is the compaction with which the context begins.
     fn of(lines: &[Line], base: Option<usize>) -> Self {
         let mut replay = Self::default();
         for (record, line) in lines.iter().enumerate() {
@@ -67,7 +67,7 @@ impl Replay {
         self.items.push(placed);
     }
 
-    /// Removes the items from `from` on from the context.
+    /// Removes all items from index `from` on from the context.
     fn leave(&mut self, from: usize, why: Outside) {
         for Placed { record, number, .. } in self.items.drain(from..) {
             self.view.leave_message(record, number, why);
@@ -75,8 +75,8 @@ impl Replay {
         self.begins.truncate(self.begins.partition_point(|begin| *begin < from));
     }
 
-    /// Undoes the newest `turns` turns, including what the client inserted before the first of
-    /// them. The items before the first turn of the session stay.
+    /// Undoes the newest `turns` turns, together with what the client inserted before the first of
+    /// them. Items before the first turn of the session stay.
     fn take_back(&mut self, turns: u32) {
         let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else { return };
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
@@ -87,8 +87,8 @@ impl Replay {
         self.leave(from, Outside::DeadBranch);
     }
 
-    /// Keeps only the newest requests of the user, up to a size. The client keeps a part of the
-    /// request that exceeds it.
+    /// Keeps only the newest requests of the user, up to a maximum size. The client keeps a part of
+    /// the request with which the maximum is exceeded, so that request stays too.
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
@@ -105,8 +105,8 @@ impl Replay {
     }
 }
 
-/// The number of the line whose items begin the context: the newest compaction that no rollback
-/// undid. Like the client, it searches from the end of the file, turn by turn.
+/// The number of the line whose items begin the context: the newest compaction that was not undone
+/// by a rollback. Like the client, this searches from the end of the file, turn by turn.
 fn base(lines: &[Line]) -> Option<usize> {
     let mut taken_back: u64 = 0;
     let mut turn = Turn::default();
@@ -131,21 +131,21 @@ fn base(lines: &[Line]) -> Option<usize> {
     turn.close(&mut taken_back)
 }
 
-/// A turn, read backwards from its end.
+/// What is known about a turn while it is read backwards from its end.
 #[derive(Default)]
 struct Turn {
-    /// Whether it has an end. Then the nearest beginning before it is its own.
+    /// Whether the turn has an end. If so, it begins at the nearest beginning before that end.
     is_ended: bool,
-    /// The id of its beginning, if its settings name it.
+    /// The id with which the turn begins, if its settings contain it.
     id: Option<LineId>,
-    /// Whether the turn has a request of the user: a rollback counts only such turns.
+    /// Whether the turn has a request from the user. A rollback counts only such turns.
     has_request: bool,
-    /// Its newest compaction.
+    /// The newest compaction in the turn, as the number of its line.
     compaction: Option<usize>,
 }
 
 impl Turn {
-    /// The compaction of a complete turn, unless the turn is rolled back.
+    /// Ends the turn at its beginning. Returns its compaction, unless a rollback undid the turn.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {
             return self.compaction;
@@ -155,7 +155,7 @@ impl Turn {
     }
 }
 
-/// Sees each record of a session once.
+/// Collects the lines of a session, and replays them when the view is requested.
 #[derive(Default)]
 pub(super) struct Builder {
     lines: Vec<Line>,
@@ -188,8 +188,8 @@ impl ViewBuilder for Builder {
     }
 }
 
-/// The items of each message. A reply is everything that the model wrote and called until results
-/// came; the items of a compaction are one message.
+/// Groups the items into messages. Everything that the model wrote and called before the next
+/// result is one reply. The items of a compaction are one message.
 fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
     let mut messages: Vec<ContextMessage> = Vec::new();
     let mut was_reply = false;
@@ -207,7 +207,7 @@ fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
     messages
 }
 
-/// The flaw of a compaction that a rollback undid.
+/// The flaw of the newest compaction if a rollback undid it.
 fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
     let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)));
     let newest = newest.filter(|newest| base != Some(*newest))?;

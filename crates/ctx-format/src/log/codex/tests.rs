@@ -1,5 +1,5 @@
-//! Tests which lines of generated sessions are in the context. The expected values are what the
-//! client sends.
+//! Tests which lines of generated sessions are in the context. What they expect is what the client
+//! sends.
 
 mod compactions;
 mod lines;
@@ -9,10 +9,10 @@ use super::Codex;
 use crate::view::{Outside, Presence};
 use crate::{Options, Record, Records};
 
-/// The beginning of a summary by the client.
+/// A summary that begins like those of the client.
 const SUMMARY: &str = "Another language model started to solve this problem: so far";
 
-/// Lines of a session, each with a word that identifies it in tests.
+/// The lines of a session, each with a word that identifies it in tests.
 #[derive(Clone, Default)]
 struct Lines(Vec<(String, String)>);
 
@@ -70,7 +70,7 @@ impl Lines {
         self.event("-", "task_complete", &format!(r#","turn_id":"{turn}""#))
     }
 
-    /// A turn: a request and a reply.
+    /// Adds a turn: a request and a reply.
     fn turn(self, number: u32) -> Self {
         let id = format!("t{number}");
         let begun = self.begins(&id);
@@ -83,14 +83,14 @@ impl Lines {
         self.event("-", "thread_rolled_back", &format!(r#","num_turns":{turns}"#))
     }
 
-    /// A compaction with its items.
+    /// Adds a compaction with these items.
     fn replaced(self, word: &str, items: &[String]) -> Self {
         let items = items.join(",");
         let payload = format!(r#"{{"message":"m","replacement_history":[{items}]}}"#);
         self.line(word, "compacted", &payload)
     }
 
-    /// A compaction as in files of 2025.
+    /// Adds a compaction without items, as in files from 2025.
     fn compacted(self, word: &str, summary: &str) -> Self {
         self.line(word, "compacted", &format!(r#"{{"message":"{summary}"}}"#))
     }
@@ -118,7 +118,7 @@ impl Lines {
         presences
     }
 
-    /// The messages of the context, as the words of their lines.
+    /// The messages in the context, each as the words of its lines.
     fn context(&self) -> String {
         let mut messages: Vec<Vec<&str>> = Vec::new();
         for ((word, _), presence) in self.0.iter().zip(self.presences()) {
@@ -131,7 +131,7 @@ impl Lines {
         messages.join(" ")
     }
 
-    /// The texts of the line with that word that are in the context.
+    /// The texts that are in the context from the line with that word.
     fn left(&self, word: &str) -> String {
         let mut left = None;
         self.each(|place, record| {
@@ -143,7 +143,7 @@ impl Lines {
         left.unwrap_or_default()
     }
 
-    /// Why the line with that word is not in the context.
+    /// Why the line with that word is not in the context; `None` if it is.
     fn outside(&self, word: &str) -> Option<Outside> {
         let place = self.0.iter().position(|(own, _)| own == word)?;
         match self.presences()[place] {
@@ -153,7 +153,7 @@ impl Lines {
     }
 }
 
-/// The beginning of a session: what the client writes before the first request.
+/// The beginning of a session: the lines that the client writes before the first request.
 fn session() -> Lines {
     let meta = r#"{"id":"s","timestamp":"t","cwd":"/x","cli_version":"0.169.0"}"#;
     let environment = "<environment_context>/x</environment_context>";

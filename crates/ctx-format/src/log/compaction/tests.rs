@@ -30,7 +30,7 @@ fn members_are_written_in_their_order() {
     assert_eq!(line.end(), expected);
 }
 
-/// A record of Claude Code after the same message changed in another format.
+/// A record of Claude Code after its message was changed in the dialect `anthropic`.
 fn rewritten(record: &str, before: &str, after: &str) -> Option<String> {
     let [claude, anthropic] =
         ["claude-code", "anthropic"].map(|name| dialect::by_name(name).expect("known"));

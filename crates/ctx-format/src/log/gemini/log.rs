@@ -194,13 +194,14 @@ impl Log {
 fn rewound(record: usize, gone: usize) -> Flaw {
     let gone = counted(gone, "message");
     let what = format!(
-        "no message has the id of this rewind: the Gemini CLI removes all {gone} before it"
+        "no message has the id of this rewind: the Gemini CLI removes all {gone} before the rewind"
     );
     Flaw::new(record, "rewind-to-nowhere", Effect::Lost, what)
 }
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what = "no line of the file is a header: the Gemini CLI does not recognize it as a session";
+    let what =
+        "no line of the file is a header: the Gemini CLI does not recognize the file as a session";
     let time = first.text_of("timestamp").map(Into::into);
     let [id, time, _] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
     // No line names the project. The client accepts any hash that is not empty.

@@ -201,7 +201,7 @@ fn what_is_not_read_of_an_entry_is_named() {
         assert_eq!(edit(&format!(r#","replacement":{read}"#)), None, "{read}");
     }
     for unread in ["", r#","replacement":{}"#, r#","replacement":"x""#] {
-        let what = "a content that is neither a text nor a list is not read";
+        let what = "content that is neither a text nor a list is not read";
         assert_eq!(edit(unread).as_deref(), Some(what), "{unread}");
     }
     let part = edit(r#","replacement":{"content":[{"type":"smell"}]}"#);

@@ -1,4 +1,4 @@
-//! Compactions, with items and without.
+//! Tests compactions with and without items.
 
 use super::{Codex, Lines, SUMMARY, call, output, said, session};
 use crate::Dialect;
@@ -16,10 +16,10 @@ fn items_of_a_compaction_take_the_place_of_all_before() {
     assert_eq!(session().replaced("B", &[]).turn(2).context(), "u2 a2");
     let twice = session().begins("t").replaced("B", &left).replaced("C", &left);
     assert_eq!(twice.user("u").ends("t").context(), "C u");
-    // The reply after the compaction is not part of its message.
+    // A reply after the compaction is not part of the compaction's message.
     let reply = session().replaced("B", &[said("assistant", "a1")]).says("a2");
     assert_eq!(reply.context(), "B a2");
-    // The client skips a line of another shape.
+    // The client skips a compaction if an item does not have the required members.
     for bad in ["7", "{}", r#"{"type":"message","role":"user","content":"x"}"#] {
         let lines = session().replaced("B", &[bad.to_owned()]).turn(2);
         assert_eq!(lines.context(), "dev env u2 a2", "{bad}");
@@ -36,14 +36,14 @@ fn a_compaction_is_taken_back_with_its_turn() {
     let older = before().back("2").turn(4);
     assert_eq!(older.context(), "dev env u1 a1 u4 a4");
     assert_eq!(older.outside("B"), Some(Outside::DeadBranch));
-    // In the middle of a turn, the compaction belongs to that turn.
+    // A compaction in the middle of a turn belongs to that turn.
     let within = || {
         let begun = session().turn(1).begins("t2").user("u2");
         begun.replaced("B", &left).says("a2").ends("t2")
     };
     assert_eq!(within().turn(3).context(), "B a2 u3 a3");
     assert_eq!(within().back("1").turn(3).context(), "dev env u1 a1 u3 a3");
-    // The id of its end does not matter, nor do the settings of another turn.
+    // The id at the end of a turn does not matter, nor do the settings of another turn.
     let strange = session().turn(1).replaced("B", &left).begins("t2");
     let strange = strange.user("u2").says("a2").ends("t8").turn(3).back("2");
     assert_eq!(strange.context(), "B");
@@ -51,7 +51,8 @@ fn a_compaction_is_taken_back_with_its_turn() {
     let mixed = mixed.line("-", "turn_context", r#"{"turn_id":"t8"}"#);
     assert_eq!(mixed.clone().turn(3).back("2").context(), "dev env u1 a1");
     assert_eq!(mixed.ends("t2").turn(3).back("2").context(), "B");
-    // A turn without a request does not count; one whose request is only on the screen does.
+    // A turn without a request does not count, but a turn whose request is only shown on the screen
+    // does.
     let quiet = || session().turn(1).replaced("B", &left).begins("q");
     let counted = quiet().says("a").ends("q").back("1").turn(3);
     assert_eq!(counted.context(), "dev env u3 a3");
@@ -70,12 +71,12 @@ fn a_compaction_without_items_keeps_what_the_user_said() {
     for word in ["dev", "env", "a1"] {
         assert_eq!(lines.outside(word), Some(Outside::BeforeCompaction));
     }
-    // The summary becomes part of the next one. A summary that does not begin like the client's is
-    // a user message.
+    // The summary becomes part of the next summary. A summary that does not begin like the client's
+    // is a user message.
     let again = lines.compacted("T", "so far").turn(4);
     assert_eq!(again.context(), "u1 u2 u3 T u4 a4");
     assert_eq!(again.compacted("V", "on").context(), "u1 u2 u3 T u4 V");
-    // Then it begins a turn.
+    // A summary that counts as a user message begins a turn.
     let back = |summary| session().turn(1).compacted("S", summary).turn(3).back("2");
     assert_eq!(back("so far").context(), "u1");
     assert_eq!(back(SUMMARY).context(), "");
@@ -98,8 +99,8 @@ fn of_old_requests_only_the_newest_stay() {
     assert_eq!(lines(0).context(), "dev env old big mid big2 new");
 }
 
-/// A session whose last rollback undoes a turn that is only on the screen. The client therefore
-/// undoes one more turn, of a compaction with these items.
+/// A session whose last rollback undoes a turn that is only shown on the screen. The client
+/// therefore undoes one more turn, which is part of a compaction with these items.
 fn taken_back(items: &[String]) -> Lines {
     let lines = session().turn(1).replaced("B", items).begins("q");
     let shown = lines.event("-", "user_message", r#","message":"x""#);
@@ -113,7 +114,7 @@ fn of_the_items_of_a_compaction_a_rollback_takes_back_the_newest() {
     let lines = taken_back(&left);
     assert_eq!(lines.context(), "B u3 a3");
     assert_eq!(lines.left("B"), "u0|ls|{}|x");
-    // The rest is not a summary, and its content counts as a request.
+    // What remains of the compaction is not a summary, and its content counts as a request.
     lines.each(|place, record| {
         if lines.0[place].0 != "B" {
             return;
@@ -130,7 +131,7 @@ fn of_the_items_of_a_compaction_a_rollback_takes_back_the_newest() {
         let sent = Codex.wrapped(object).sent.concat();
         assert!(sent.contains("u0") && !sent.contains("u1"));
     });
-    // A summary that stays is still a summary.
+    // If a rollback leaves the summary in the context, it is still a summary.
     let first = [said("user", SUMMARY), said("user", "u0")];
     let lines = taken_back(&first);
     assert_eq!(lines.left("B"), SUMMARY);
@@ -141,7 +142,7 @@ fn of_the_items_of_a_compaction_a_rollback_takes_back_the_newest() {
     });
 }
 
-/// A call waits for its result if that was undone with the request after it.
+/// A call waits for its result if a rollback undid the result together with the request after it.
 #[test]
 fn a_call_whose_result_was_taken_back_waits() {
     let left = [said("user", "u0"), call("1"), said("user", "u1"), output("1")];

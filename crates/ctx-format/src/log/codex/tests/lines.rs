@@ -1,4 +1,4 @@
-//! Tests which lines are sent, and which turns are undone.
+//! Tests which lines are sent, and which turns a rollback undoes.
 
 use super::{Lines, SUMMARY, call, output, said, session};
 use crate::Object;
@@ -78,9 +78,9 @@ fn the_newest_turns_are_taken_back() {
     assert_eq!(back.context(), "dev env u1 a1 u2 a2 u4 a4");
     assert_eq!(back.outside("u3"), Some(Outside::DeadBranch));
     assert_eq!(three().back("1").back("1").context(), "dev env u1 a1");
-    // Anything before the first turn stays.
+    // Items before the first turn stay, however many turns are undone.
     assert_eq!(three().back("9").context(), "dev env");
-    // An invalid number undoes nothing.
+    // A rollback with an invalid number undoes nothing.
     for none in ["\"1\"", "-1", "null", "4294967296"] {
         let context = three().back(none).context();
         assert_eq!(context, "dev env u1 a1 u2 a2 u3 a3", "{none}");
@@ -95,7 +95,7 @@ fn what_the_client_put_before_a_turn_goes_with_it() {
     assert_eq!(before.turn(2).back("1").context(), "dev env u1 a1");
     let told = session().turn(1).item("told", &said("developer", "be quick"));
     assert_eq!(told.turn(2).back("1").context(), "dev env u1 a1 told");
-    // It does not begin a turn itself, nor does a summary of the client.
+    // Injected text does not begin a turn, and neither does a summary by the client.
     let only = session().turn(1).item("shell", &said("user", shell));
     assert_eq!(only.back("1").context(), "dev env");
     let summary = session().turn(1).item("sum", &said("user", SUMMARY));
@@ -118,8 +118,8 @@ fn another_agent_begins_a_turn_that_can_be_taken_back() {
     }
 }
 
-/// The item has the members that the client requires. Text precedes content that only the API can
-/// read.
+/// The item has the members that the client requires. If only the API can read the content, a text
+/// precedes it.
 #[test]
 fn what_another_agent_says_is_sent_as_the_client_does() {
     let line = |payload: &str| Lines::default().line("m", "inter_agent_communication", payload);

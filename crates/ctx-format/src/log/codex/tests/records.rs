@@ -74,7 +74,8 @@ fn a_compaction_is_one_message_of_the_user_with_all_parts() {
     let outline = Codex.outline(&object).expect("a message");
     assert_eq!((outline.role, outline.is_summary), (Role::User, true));
     assert!(!outline.begins_turn);
-    // The first call has its result in the message; the result of the second may still come.
+    // The result of the first call is in the message. The result of the second call may still
+    // follow.
     assert_eq!((outline.calls, outline.results), (vec!["2".into()], vec![]));
     let message = Codex.message(&object).expect("a message");
     let kinds: String = message.parts.iter().map(letter).collect();
