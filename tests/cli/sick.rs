@@ -145,7 +145,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
         .code(2)
-        .stderr("ctx-check: s.jsonl:3: cannot be repaired: tool call c has no result: the Gemini CLI sends it without one, which its API refuses; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:3: cannot be repaired: tool call c has no result: the Gemini CLI sends the call without one, which the API refuses; nothing was written\n")
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");
 }
@@ -166,7 +166,7 @@ fn what_is_left_is_told() {
         .stdout(whole.clone())
         .stderr(concat!(
             "ctx-check: warning: <stdin>:4: a line end added\n",
-            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id of this rewind: the Gemini CLI removes all 1 message before it\n",
+            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id of this rewind: the Gemini CLI removes all 1 message before the rewind\n",
         ))
         .code(1)
         .run();

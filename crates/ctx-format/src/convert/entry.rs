@@ -1,4 +1,4 @@
-//! A message that waits to be written.
+//! A message that was read and waits to be written.
 
 use std::sync::Arc;
 
@@ -7,39 +7,40 @@ use crate::convert::turn::Key;
 use crate::view::Presence;
 use crate::{Denial, HeldMessage, Object, Record, Role};
 
-/// A message, or the fragment of one that a record holds.
+/// A message, or the fragment of a message that a record holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The record, or the message in a record, that the entry came from.
+    /// The record that the message came from, or the message in a record that holds several.
     pub(crate) origin: SourceId,
-    /// The line of its record, from 1.
+    /// The line number of the record, from 1.
     pub(crate) line: u64,
-    /// The number of the message in the context, which gives the order of messages.
+    /// The number of the message in the context. Messages are written in this order.
     pub(crate) message: u64,
-    /// Its position in the spool.
+    /// The byte offset of the message's text in the spool.
     pub(crate) start: usize,
     pub(crate) length: usize,
     pub(crate) role: Role,
-    /// Whether the user starts a turn with it.
+    /// Whether a turn of the user begins with this message.
     pub(crate) begins_turn: bool,
-    /// The time in the record.
+    /// The time as the record states it.
     pub(crate) time: Option<Box<str>>,
-    /// The model at that time, if the session names it.
+    /// The model in use at that time, if the session names one.
     pub(crate) model: Option<Arc<str>>,
-    /// The text of a summary that waits without the record that marks it as one.
+    /// The text of a summary whose record is not in the spool, so that nothing else marks it as a
+    /// summary.
     pub(crate) summary: Option<Box<str>>,
-    /// Whether it is a summary.
+    /// Whether the message is a summary.
     pub(crate) is_summary: bool,
-    /// Whether it can only be read as part of its list.
+    /// Whether the message can be read only as a part of the list that contains it.
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
-    /// The ids of the calls that the user denied, and whether each denial is marked.
+    /// The ids of the calls that the user denied, each with whether the denial is marked.
     pub(crate) denials: Vec<(Box<str>, bool)>,
 }
 
 impl Entry {
-    /// Creates an entry for `held`, a message of `record`. Its position in the spool is set later.
+    /// Creates an entry for `held`, a message in `record`. Its position in the spool is set later.
     pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
         let denied = held.message.results().filter(|result| result.denial != Denial::None);
         let denials =
@@ -64,7 +65,7 @@ impl Entry {
     }
 }
 
-/// A message in a list has a time of its own.
+/// The time of a message: its own if it is in a list, otherwise the time of the record.
 fn time(record: &Record<'_>, held: &HeldMessage<'_>) -> Option<Box<str>> {
     let own = Object::parse(&held.raw).ok();
     let own = own.and_then(|object| object.text_of("timestamp"));

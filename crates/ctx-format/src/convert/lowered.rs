@@ -1,18 +1,19 @@
-//! The format of a lowered session: Anthropic Messages, with additional members for facts that only
-//! the agent's own records have: which user messages the agent wrote, and which calls the user
-//! denied.
+//! The format of a lowered session: messages of the Anthropic API with additional members. They
+//! hold facts that only the records of an agent contain: which user messages the agent wrote, and
+//! which calls the user denied.
 
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::{Denial, Message, Object, Outline, Part, Rules, Unread};
 
-/// The member that is `false` in user messages that the agent wrote.
+/// The member that is `false` in a user message that the agent wrote.
 pub(crate) const IS_REQUEST: &str = "_request";
 
-/// The member with the denied calls: `{"id": true}` where the denial is marked.
+/// The member that lists the calls that the user denied. The value for a call is `true` if its
+/// denial is marked.
 pub(crate) const DENIALS: &str = "_denials";
 
-/// The dialect of a lowered session, which extends [`Anthropic`].
+/// The dialect of a lowered session. It extends [`Anthropic`].
 pub struct Lowered;
 
 impl Dialect for Lowered {
@@ -47,7 +48,7 @@ impl Dialect for Lowered {
         Some(message)
     }
 
-    // Everything in a lowered session was read before it was written.
+    // A lowered session contains only content that was read before.
     fn unread(&self, _: &Object<'_>) -> Option<Unread> {
         None
     }

@@ -1,33 +1,33 @@
-//! Images, sounds and files: where each format keeps their data.
+//! Images, sounds and files: where each format keeps the data.
 
 use crate::{Media, Object};
 
-/// The data of an image, a sound or a file.
+/// The data of an image, a sound or a file, in no particular format.
 pub(crate) struct Data {
-    /// `image/png`; empty if unknown.
+    /// The MIME type, such as `image/png`; empty if it is unknown.
     pub(crate) mime: String,
     pub(crate) place: DataLocation,
-    /// The file's name.
+    /// The name of the file, if the source contains it.
     pub(crate) name: Option<String>,
 }
 
-/// The location of the data.
+/// Where the data is.
 pub(crate) enum DataLocation {
-    /// Here, in base64.
+    /// The data itself in base64.
     Here(String),
-    /// At a URL.
+    /// The URL of the data.
     At(String),
 }
 
 impl Data {
-    /// The data of `media`; `None` for a reference that only one API can follow.
+    /// The data of `media`; `None` if it is a reference that only one vendor's API can follow.
     pub(crate) fn of(media: &Media<'_>) -> Option<Self> {
         let object = Object::parse(&media.raw).ok()?;
         let text = |object: &Object<'_>, key| String::from(object.text_of(key).unwrap_or_default());
         let within = |key: &str| object.object_of(key);
         let here = Self::here;
         let data = match media.kind {
-            // pi has its data next to the type, Anthropic in a source.
+            // pi writes the data next to the type. The Anthropic API has it in a member `source`.
             "image" | "document" if object.get("source").is_none() => {
                 here(text(&object, "mimeType"), text(&object, "data"))
             }
@@ -70,7 +70,7 @@ impl Data {
         (!is_empty).then_some(data)
     }
 
-    /// Reads a URL, which may contain the data itself: `data:image/png;base64,…`.
+    /// Reads a URL, which may contain the data itself as in `data:image/png;base64,…`.
     fn of_url(url: &str) -> Self {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
@@ -100,7 +100,7 @@ impl Data {
         self.mime == "application/pdf"
     }
 
-    /// The URL, or a `data:` URL that contains the data.
+    /// The URL of the data. Data without a URL is put into a `data:` URL.
     pub(crate) fn url(&self) -> String {
         match &self.place {
             DataLocation::Here(data) => format!("data:{};base64,{data}", self.mime),

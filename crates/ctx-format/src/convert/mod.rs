@@ -1,13 +1,13 @@
-//! Converts sessions between dialects: the active context, message by message.
+//! Converts a session between dialects: the messages of its context are written one by one.
 //!
-//! It reads what the agent would send, in that order: fragments of a message become one message,
-//! results directly follow the reply with their calls, and a record with a call and its result
-//! gives both. Texts never change. The [`Report`] counts the content that the target cannot
-//! represent, with its line.
+//! What the agent would send is read in the order in which it is sent. The fragments of a message
+//! become one message, results directly follow the reply with their calls, and a record that has a
+//! call and its result yields both. Texts never change. For content that the target format cannot
+//! represent, the [`Report`] has a count and the first line.
 //!
-//! A session can also be *lowered* ([`Converter::whole_records`]): then each record, and each
-//! message of a list in a record, is in exactly one exchange of the new session, so a decision
-//! about exchanges is a decision about records.
+//! A session can also be *lowered* ([`Converter::whole_records`]). In that case each record, or
+//! each message in a record with a list, is in exactly one exchange of the new session. A decision
+//! about exchanges is therefore also a decision about records.
 
 mod entry;
 mod lowered;
@@ -31,29 +31,30 @@ pub use lowered::Lowered;
 pub use reading::Reading;
 pub use report::{Loss, LossKind, Report, Source, SourceId};
 
-/// The options of a conversion.
+/// How to convert a session.
 #[derive(Clone, Copy)]
 pub struct Converter<'c> {
-    /// The dialect of the new session.
+    /// The dialect to write.
     pub to: &'static dyn Dialect,
-    /// The member in which each written record names the records of the source that it was made of,
-    /// by their numbers from 0 ([`SourceId`]).
+    /// The member in which each written record lists the source records that it was made from,
+    /// numbered from 0 ([`SourceId`]). `None` if no such member is wanted.
     pub mark: Option<&'c str>,
-    /// Each message is in one exchange of the new session, and no record of the source, or message
-    /// of a list in a record, is in two. Messages that cannot form an exchange become one message.
-    /// Only records without a message are left out. Only dialects of messages support this.
+    /// Whether to lower the session: each source record, or each message in a record with a list,
+    /// is written in exactly one exchange. Messages that cannot form an exchange become one
+    /// message. Only records without a message are left out. The target must be a dialect of
+    /// messages.
     pub whole_records: bool,
-    /// The id of the new session, if the target is an agent's format. By default it is a hash of
-    /// the session's content.
+    /// The id of the new session if the target is an agent's format; by default, a hash of the
+    /// content of the session.
     pub session: Option<&'c str>,
-    /// The agent's working folder. The default is the folder that the source names.
+    /// The working folder of the agent; by default, the folder that the source session names.
     pub cwd: Option<&'c str>,
-    /// The time of messages without a time.
+    /// The time to write for messages that have no time.
     pub now: DateTime<Utc>,
 }
 
 impl Converter<'_> {
-    /// Creates a converter to the dialect `to`, with defaults.
+    /// Creates a converter to the dialect `to`, with defaults for all other settings.
     pub fn new(to: &'static dyn Dialect) -> Self {
         Self {
             to,
@@ -66,10 +67,10 @@ impl Converter<'_> {
     }
 }
 
-/// Why a conversion fails.
+/// Why a conversion failed.
 #[derive(Debug, Error)]
 pub enum ConvertError {
-    /// The temporary file for waiting records could not be written or read.
+    /// The temporary file for waiting messages could not be written or read.
     #[error("cannot write a temporary file: {0}")]
     Temporary(#[source] io::Error),
     /// The output could not be written.

@@ -1,5 +1,5 @@
-//! Groups the messages of a context that are written together: a reply with its results, and, when
-//! records are kept whole, messages that share a record.
+//! Groups the messages of a context that must be written together: a reply and its results, and, if
+//! records are kept whole, messages that are in the same record.
 
 use std::collections::HashMap;
 
@@ -8,41 +8,41 @@ use crate::Role;
 use crate::convert::entry::Entry;
 use crate::convert::turn::Key;
 
-/// Entries that are written together.
+/// Entries that are written together: a message with the results of its calls, or a blob.
 pub(crate) struct Unit {
-    /// The numbers of the entries of a message and of the fragments that continue it.
+    /// The indexes of the entries that form the message.
     pub(crate) said: Vec<usize>,
-    /// The entries with the results of the message.
+    /// The entries that contain the results of the message's calls.
     pub(crate) results: Vec<Answering>,
-    /// Whether the entries cannot form an exchange.
+    /// Whether the unit is a blob: its entries must stay together, but do not form an exchange.
     pub(crate) is_blob: bool,
 }
 
-/// An entry with results for a reply.
+/// An entry that contains results of a reply's calls.
 pub(crate) struct Answering {
     pub(crate) entry: usize,
-    /// Whether the entry's other content is written here as well. An entry that answers several
-    /// replies has only one such place.
+    /// Whether the other content of the entry is written with this reply. If an entry answers
+    /// several replies, its other content is written with only one of them.
     pub(crate) is_home: bool,
 }
 
-/// A message: the numbers of its entries.
+/// A message, as the indexes of its entries.
 struct Node {
     entries: Vec<usize>,
-    /// The replies that it answers.
+    /// The indexes of the replies whose calls this message answers.
     answers: Vec<usize>,
 }
 
 impl Unit {
-    /// The numbers of all entries, those with results last.
+    /// The indexes of all entries of the unit, those with results last.
     pub(crate) fn entries(&self) -> Vec<usize> {
         let results = self.results.iter().map(|answering| answering.entry);
         self.said.iter().copied().chain(results).collect()
     }
 }
 
-/// Groups the entries of a context, which are in order, into units. With `joins_replies`, adjacent
-/// replies are one message.
+/// Groups the entries of a context, which must be in order, into units. With `joins_replies`,
+/// adjacent replies become one message.
 pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool) -> Vec<Unit> {
     let mut nodes = nodes(entries, joins_replies);
     let ties = tie(entries, &mut nodes);
@@ -90,16 +90,16 @@ fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
     nodes
 }
 
-/// Returns true if `entry` belongs to the same message as the entry before it.
+/// Returns true if `entry` belongs to the same message as `before`, the entry that precedes it.
 fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
     let is_reply = |entry: &Entry| entry.role == Role::Assistant;
     let is_one = before.message == entry.message || joins_replies;
     is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
 }
 
-/// Records for each node which reply it answers, and returns all pairs of a reply and a node with
-/// results of its calls. If several calls have the same id, the result answers the nearest earlier
-/// reply.
+/// Stores in each node which replies it answers, and returns all pairs of a reply and a node with
+/// results of its calls. If several calls have the same id, a result answers the last reply before
+/// it that has an open call with this id.
 fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     let mut open: HashMap<&Key, Vec<usize>> = HashMap::new();
     let mut replies: HashMap<u64, usize> = HashMap::new();
@@ -108,7 +108,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         let own = || node.entries.iter().map(|number| &entries[*number]);
         let message = own().next().map_or(0, |entry| entry.message);
         let is_reply = own().any(|entry| entry.role == Role::Assistant);
-        // Only the model makes calls.
+        // Only the model can make calls.
         let calls = own().filter(|_| is_reply);
         for call in calls.flat_map(|entry| &entry.calls) {
             open.entry(call).or_default().push(place);
@@ -116,7 +116,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         let mut answered = Vec::new();
         for result in own().flat_map(|entry| &entry.results) {
             let reply = open.get_mut(result).and_then(Vec::pop);
-            // Some agents write results a second time as a part of the same message.
+            // Some agents write results a second time, as a part of the same message.
             let again = || replies.get(&message).copied().filter(|_| !is_reply);
             answered.extend(reply.or_else(again).filter(|reply| *reply != place));
         }
@@ -132,10 +132,10 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     ties
 }
 
-/// The ranges of nodes that must stay together and are not a reply with its results: the first and
-/// last node of each, in order, not overlapping.
+/// The ranges of nodes that must stay together although they are not a reply with its results. Each
+/// range is given by its first and its last node. The ranges are in order and do not overlap.
 fn blobs(nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // A node that answers several replies cannot be part of an exchange.
+    // A node that answers several replies cannot be a part of one exchange.
     let odd = ties.iter().filter(|(reply, place)| nodes[*place].answers != [*reply]);
     let mut blobs: Vec<(usize, usize)> = odd.copied().collect();
     loop {

@@ -1,4 +1,4 @@
-//! Reads a context, then writes it in the other dialect.
+//! Reads the context of a session before it is written in another dialect.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
 use crate::{Dialect, Object, Portion, Record, Spool};
 
-/// A session that is being read. The context waits in a spool, because its messages may be in
-/// another order than in the file.
+/// A session that is being read. The messages of its context wait in a spool, because they may be
+/// in another order in the file than in the context.
 pub struct Reading<'c> {
     converter: Converter<'c>,
     from: &'static dyn Dialect,
     spool: Spool,
     waiting: usize,
     entries: Vec<Entry>,
-    /// A hash of the waiting content, from which new ids are made.
+    /// A hash of the messages read so far, from which new ids are derived.
     hash: Context,
-    /// The working folder that the source names.
+    /// The working folder that the source session names.
     cwd: Option<String>,
-    /// The current model, if the session names it.
+    /// The model in use, if the session names one.
     model: Option<Arc<str>>,
-    /// The number of records so far.
+    /// The number of records read so far.
     records: u64,
     report: Report,
 }
 
 impl<'c> Reading<'c> {
-    /// Starts reading a session of the dialect `from`, whose context waits in `spool`.
+    /// Starts to read a session of the dialect `from`. The messages of its context wait in `spool`.
     pub fn new(converter: Converter<'c>, from: &'static dyn Dialect, spool: Spool) -> Self {
         Self {
             converter,
@@ -55,7 +55,7 @@ impl<'c> Reading<'c> {
         }
     }
 
-    /// Reads the next record. Every record of the session must be pushed, because they are counted.
+    /// Reads the next record. All records of the session must be pushed, because they are numbered.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
         if !record.piece.begins() {
             return Ok(());
@@ -91,14 +91,14 @@ impl<'c> Reading<'c> {
             let mut entry = Entry::of(record, origin, held);
             entry.message = place.map_or(entry.message, |(_, message)| *message);
             entry.is_opaque = !matches!(alone, Ok(1));
-            // Without its record, the message does not show that it is a summary.
+            // A message that is separated from its record does not show that it is a summary.
             entry.summary = held.summary.as_deref().map(Into::into);
             self.wait(entry, &held.raw)?;
         }
         Ok(())
     }
 
-    /// Notes the model. An abandoned branch does not change the model of the other messages.
+    /// Remembers which model is in use. A record on an abandoned branch does not change the model.
     fn model(&mut self, record: &Record<'_>, object: &Object<'_>) {
         use Outside::{BeforeCompaction, NeverSent};
         if let Some(Presence::Outside(outside)) = record.presence
@@ -125,7 +125,7 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
-    /// Ends the input and writes the new session.
+    /// Ends the reading and writes the new session to `out`.
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
         let joins_replies = Format::of(self.from).family == Family::Items;
@@ -146,7 +146,7 @@ impl<'c> Reading<'c> {
         writing.all(&units)
     }
 
-    /// The facts about the session for an agent's file.
+    /// What an agent's file says about its session: the id, the folder and the time.
     fn session(&self) -> Session {
         let mut hash = self.hash.clone();
         hash.update(self.converter.to.name().as_bytes());

@@ -1,4 +1,4 @@
-//! Turns of a message and the records with its results.
+//! Turns a message and the records that contain its results into turns.
 
 use crate::convert::report::LossKind;
 use crate::convert::target::Notes;
@@ -9,18 +9,19 @@ use crate::{HeldMessage, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Makes turns of messages.
+/// Creates the turns of a message.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether blocks of the Anthropic API are kept as they are, including results within a reply.
+    /// Whether blocks of the Anthropic API keep their JSON and their position, even results inside
+    /// a reply.
     pub(crate) keeps_blocks: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,
 }
 
 impl<'a> Maker<'_, '_> {
-    /// The turns of a message: `said` are its fragments, and `answering` the records with its
-    /// results, each with a flag whether its other content is written here.
+    /// The turns of a message. `said` are the fragments of the message, and `answering` are the
+    /// records with its results, each with whether the other content of the record is written here.
     pub(crate) fn turns(
         &mut self,
         said: &[Vec<HeldMessage<'a>>],
@@ -66,7 +67,7 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// The turns of a message that is not a reply. Results without a call are turns of their own.
+    /// The turns of a message that is not a reply. Results without a call form a separate turn.
     fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
         let all = pieces(held, self.family);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
@@ -87,7 +88,8 @@ impl<'a> Maker<'_, '_> {
         vec![Turn::Results(results)]
     }
 
-    /// The turns of a reply. If the reply itself has results, they follow the text before them.
+    /// The turns of a reply. Results inside the reply become a turn that follows the content before
+    /// them.
     fn reply(
         &mut self,
         whole: &TurnMessage<'a>,
@@ -110,7 +112,7 @@ impl<'a> Maker<'_, '_> {
                 continue;
             }
             if !results.origins.is_empty() && place < last_results[place] {
-                // Content between results of the same calls came from a tool.
+                // Content between the results of the same calls came from a tool.
                 self.add(piece, origin, calls, true, &mut results);
                 continue;
             }
@@ -127,7 +129,8 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// Adds the results in other records. The first of them has the index `from` in the unit.
+    /// Collects the results that are in other records. The first of these records has the index
+    /// `from` in the unit.
     fn results(
         &mut self,
         from: usize,
@@ -147,7 +150,7 @@ impl<'a> Maker<'_, '_> {
         results
     }
 
-    /// Adds a piece of a record with results.
+    /// Adds a piece of a record that contains results.
     fn add(
         &mut self,
         piece: Piece<'a>,
@@ -179,7 +182,8 @@ impl<'a> Maker<'_, '_> {
         let own_name = result.name.as_deref().filter(|name| !name.is_empty());
         let name = own_name.map_or(name, str::to_owned);
         results.answers.push(Answer {
-            // The source does not have a made-up id.
+            // If the id was made up, the block in the source does not have it, so the block is not
+            // kept.
             block: block.filter(|_| result.id.as_deref() == Some(&id)),
             id,
             name,
@@ -189,19 +193,19 @@ impl<'a> Maker<'_, '_> {
         });
     }
 
-    /// The item that a message was read from.
+    /// The item that a message was read from, if the source consists of Responses items.
     fn items(&self, held: &HeldMessage<'a>) -> Option<Cow<'a, str>> {
         (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
     }
 
-    /// Links the last added result to the item that it was read from.
+    /// Records from which item the last added result was read.
     fn name_item(&self, held: &HeldMessage<'a>, results: &mut Results<'a>) {
         if let Some(last) = results.answers.last_mut() {
             last.item = self.items(held);
         }
     }
 
-    /// Reports a second copy of a result.
+    /// Reports a second copy of a result, or keeps its content if nothing may be lost.
     fn second(&mut self, result: ToolResult<'a>, origin: usize, results: &mut Results<'a>) {
         if self.notes.is_whole {
             let parts = result.parts.into_iter();
@@ -213,7 +217,7 @@ impl<'a> Maker<'_, '_> {
     }
 }
 
-/// For each part, the position of the last result of an earlier call.
+/// For each piece, the index of the last result that answers this or an earlier call.
 fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
     let mut calls: HashMap<Key, usize> = HashMap::new();
     let mut ends = vec![0; placed.len()];
@@ -238,7 +242,7 @@ fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
     ends
 }
 
-/// Adds results to those at the end of `turns`.
+/// Adds results to `turns`: to the last turn if that has results, otherwise as a new turn.
 fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
     let is_empty = results.answers.is_empty() && results.beside.is_empty();
     match turns.last_mut() {
@@ -248,25 +252,25 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
             last.beside_origin = last.beside_origin.or(results.beside_origin);
             last.origins.extend(results.origins);
         }
-        // The records are reported although there is no result.
+        // Without any result, the records are still counted as written.
         Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }
 }
 
-/// The number of ids that were made up.
+/// How many ids were made up for calls without an id.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(u64);
 
-/// The calls of a reply.
+/// The calls of a reply that wait for their results.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Ids and tools of the calls that wait for their results, the last one first.
+    /// The id and the tool of each waiting call. Calls with the same key are in reverse order.
     waiting: HashMap<Key, Vec<(String, String)>>,
 }
 
 impl Ids {
-    /// Gives ids to the calls in `pieces` that have none.
+    /// Makes up an id for each call in `pieces` that has none, and returns all calls.
     pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
         let mut calls = Calls::default();
         for piece in pieces {
@@ -275,7 +279,7 @@ impl Ids {
             if call.id.as_ref().is_none_or(|id| id.is_empty()) {
                 self.0 += 1;
                 call.id = Some(format!("call_ctx_{}", self.0).into());
-                // The source does not have the made-up id.
+                // The JSON in the source does not contain the id that was made up.
                 piece.block = None;
             }
             let id = call.id.as_deref().unwrap_or_default().to_owned();
@@ -287,17 +291,18 @@ impl Ids {
 }
 
 impl Calls {
-    /// The id and the tool of the call that `result` answers.
+    /// Returns the id and the tool of the call that `result` answers; the call then no longer
+    /// waits.
     pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
         self.waiting.get_mut(&Key::of_result(result))?.pop()
     }
 
-    /// Returns true if a call that `result` could answer already has a result.
+    /// Returns true if all calls that `result` could answer already have a result.
     pub(super) fn is_answered(&self, result: &ToolResult<'_>) -> bool {
         self.waiting.get(&Key::of_result(result)).is_some_and(Vec::is_empty)
     }
 
-    /// The number of calls without a result.
+    /// The number of calls that still wait for a result.
     pub(super) fn left(&self) -> usize {
         self.waiting.values().map(Vec::len).sum()
     }

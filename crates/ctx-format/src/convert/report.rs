@@ -1,26 +1,26 @@
-//! The report of a conversion: what was lost, and where each record comes from.
+//! The report of a conversion: what was lost, and where each written record comes from.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A record of a session, or one message of a record that holds a list of them.
+/// Identifies a record of a session, or one message in a record that holds a list of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId {
     /// The number of the record in the session, from 0.
     pub record: u64,
-    /// The number of the message in the record, from 0; `None` if the record is one message.
+    /// The number of the message in the record, from 0; `None` if the record is a single message.
     pub message: Option<usize>,
 }
 
 impl SourceId {
-    /// The id as JSON.
+    /// The id as JSON, as it is written into marks.
     pub(crate) fn json(self) -> String {
         serde_json::to_string(&self).expect("a number or a text can be written")
     }
 
-    /// Reads the JSON that serde writes.
+    /// Parses the JSON that [`Self::json`] writes.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let Some(inner) = inner else {
@@ -31,7 +31,7 @@ impl SourceId {
     }
 }
 
-/// Writes `12` for a record, `"12.3"` for a message in a record.
+/// Writes `12` for a record, and `"12.3"` for a message in a record with a list.
 impl Serialize for SourceId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.message {
@@ -41,16 +41,16 @@ impl Serialize for SourceId {
     }
 }
 
-/// The report of a conversion.
+/// What a conversion wrote and what it could not represent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The number of messages. All results of one reply count as one message.
+    /// The number of messages written. All results of one reply count as one message.
     pub messages: u64,
     /// The number of records written.
     pub records: u64,
-    /// The content that was dropped or changed, by kind.
+    /// The content that was dropped or changed, one entry for each kind and name.
     pub losses: Vec<Loss>,
-    /// The origin of each written record, if requested.
+    /// Where each written record comes from, if this was requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
 }
@@ -58,14 +58,14 @@ pub struct Report {
 /// Content of one kind that was dropped or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loss {
-    /// The kind of content.
+    /// The kind of the content.
     pub kind: LossKind,
-    /// The name of the content in the source, if the kind has several.
+    /// What the source calls the content, if the kind has several names; otherwise empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The number of times that it occurred.
+    /// The number of times that such content occurred.
     pub count: u64,
-    /// The first line of the source with such content.
+    /// The number of the first line in the source that has such content, from 1.
     pub first_line: u64,
 }
 
@@ -73,56 +73,56 @@ pub struct Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
-    /// A model's reasoning: only the API that produced it accepts it again.
+    /// The reasoning of a model. Only the API that produced it accepts it again.
     Reasoning,
-    /// An image, a sound or a file of a kind that the other dialect does not have, or that is only
-    /// a reference.
+    /// An image, a sound or a file that the target dialect cannot represent, or that is only a
+    /// reference.
     Media,
     /// A part of an unknown kind.
     Part,
-    /// A record of the context that is not a message.
+    /// A record in the context that is not a message.
     Record,
     /// The flag that marks a result as an error.
     ErrorMark,
     /// The name of a participant.
     Name,
-    /// A system message: the agent has instructions of its own.
+    /// A system message. The agent of the target format uses its own instructions.
     Instructions,
-    /// A user message that the agent takes for a command and does not send.
+    /// A user message that the agent would treat as a command and not send.
     Command,
-    /// Arguments that are not an object: they become the member `input` of an object.
+    /// Arguments that are not an object. They become the member `input` of an object.
     Arguments,
-    /// A part of a result that is JSON: it becomes text.
+    /// A part of a result that is JSON. It becomes a text.
     AsText,
-    /// A second copy of a result in the input.
+    /// A second copy of a result.
     SecondResult,
-    /// A message before a summary: it follows the summary now.
+    /// A message that preceded a summary. It follows the summary in the new session.
     BeforeSummary,
-    /// A call without a result, kept unchanged.
+    /// A call without a result. It is written as it is.
     OpenCall,
-    /// A result without a call, kept unchanged.
+    /// A result without a call. It is written as it is.
     LoneResult,
-    /// An inserted user message: the API refuses a session that begins with a reply.
+    /// A user message that was inserted because the API refuses a session that begins with a reply.
     Beginning,
 }
 
-/// The origin of a written record.
+/// Where a written record comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The first line of the source that is in it, from 1.
+    /// The first line of the source that the record contains, from 1.
     pub first_line: u64,
-    /// The parts of the input that it contains, in order.
+    /// The records of the source that the record contains, in order.
     pub origins: Vec<SourceId>,
 }
 
-/// The words that describe losses of a kind.
+/// The words for a sentence about losses of one kind.
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// Subject and verb for a single loss; `many` is the plural.
+    /// The subject and the verb for a single loss, and in `many` for several.
     one: String,
     many: String,
-    /// The rest of the sentence.
+    /// The end of the sentence, after the subject and the verb.
     what: String,
 }
 
@@ -131,15 +131,15 @@ static WORDS: LazyLock<HashMap<LossKind, Words>> = LazyLock::new(|| {
 });
 
 impl LossKind {
-    /// Returns true if the new session has less or more content than the source, rather than the
-    /// same content in another form.
+    /// Returns true if the new session lacks content of the source or has additional content.
+    /// Returns false if the content is the same in another form.
     pub fn is_loss(self) -> bool {
         WORDS[&self].is_loss
     }
 }
 
 impl Loss {
-    /// Writes a sentence about the loss.
+    /// Describes the loss in a sentence.
     pub fn say(&self) -> String {
         let Words { one, many, what, .. } = &WORDS[&self.kind];
         let said = if self.count == 1 { one } else { many };
@@ -149,12 +149,12 @@ impl Loss {
 }
 
 impl Report {
-    /// Returns true if some content of the context was lost.
+    /// Returns true if content of the source was lost or other content was added.
     pub fn lost_something(&self) -> bool {
         self.losses.iter().any(|loss| loss.kind.is_loss())
     }
 
-    /// Counts another loss of that kind.
+    /// Adds 1 to the losses of this kind and name.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) {
         let is_it = |loss: &&mut Loss| loss.kind == kind && loss.name == name;
         if let Some(loss) = self.losses.iter_mut().find(is_it) {

@@ -1,91 +1,91 @@
-//! The units of output: a message, the results of a reply, or a summary.
+//! The turns of the new session: messages, the results of a reply, and summaries.
 
 use crate::{Call, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A unit of output.
+/// A part of the new session that is written as a whole.
 #[derive(Clone, Debug)]
 pub(crate) enum Turn<'a> {
-    /// A message of one speaker.
+    /// A message from one speaker.
     Message(TurnMessage<'a>),
-    /// The results of a reply's calls.
+    /// The results of the calls in a reply.
     Results(Results<'a>),
     /// A summary of earlier messages.
     Summary(Summary<'a>),
 }
 
-/// A summary.
+/// A summary that is to be written in the format of the target.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary<'a> {
     pub(crate) role: Role,
     pub(crate) text: Cow<'a, str>,
-    /// The indexes of its records in the unit.
+    /// The indexes in the unit of the records that the summary came from.
     pub(crate) origins: Vec<usize>,
 }
 
-/// A message.
+/// A message that is to be written in the format of the target.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnMessage<'a> {
     pub(crate) role: Role,
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// The items of OpenAI Responses that it was read from, if any.
+    /// The items of the OpenAI Responses API that the message was read from, if any.
     pub(crate) items: Vec<Cow<'a, str>>,
-    /// The model that wrote it, if the session names it.
+    /// The model that wrote the message, if the session names it.
     pub(crate) model: Option<Arc<str>>,
-    /// The indexes of its records in the unit.
+    /// The indexes in the unit of the records that the message came from.
     pub(crate) origins: Vec<usize>,
 }
 
-/// The results of tools.
+/// Tool results that are to be written in the format of the target.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results<'a> {
     pub(crate) answers: Vec<Answer<'a>>,
-    /// Other content of the records with the results, as user content.
+    /// Content other than results in the same records. It becomes a user message.
     pub(crate) beside: Vec<Piece<'a>>,
-    /// The index of the first record with other content.
+    /// The index of the first record that has such other content.
     pub(crate) beside_origin: Option<usize>,
-    /// The indexes of all these records in the unit.
+    /// The indexes in the unit of all records that the results came from.
     pub(crate) origins: Vec<usize>,
 }
 
-/// A result.
+/// A tool result with the call that it answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer<'a> {
-    /// The id of its call.
+    /// The id of the call.
     pub(crate) id: String,
-    /// The tool; empty if unknown.
+    /// The name of the tool; empty if it is unknown.
     pub(crate) name: String,
     pub(crate) result: ToolResult<'a>,
-    /// Like [`Piece::block`].
+    /// The JSON that the result was read from, as in [`Piece::block`].
     pub(crate) block: Option<&'a str>,
-    /// The item of OpenAI Responses that it was read from, if any.
+    /// The item of the OpenAI Responses API that the result was read from, if any.
     pub(crate) item: Option<Cow<'a, str>>,
-    /// The index of its record in the unit.
+    /// The index in the unit of the record that the result came from.
     pub(crate) origin: usize,
 }
 
 impl<'a> TurnMessage<'a> {
-    /// A user message.
+    /// Creates a user message.
     pub(crate) fn of_user(pieces: Vec<Piece<'a>>, origins: Vec<usize>) -> Self {
         Self { role: Role::User, name: None, pieces, items: Vec::new(), model: None, origins }
     }
 
-    /// A user message whose text is a summary.
+    /// Creates a user message whose text is that of a summary.
     pub(crate) fn of_summary(summary: &Summary<'a>) -> Self {
         let text = Part::Text(summary.text.clone());
         Self::of_user(vec![Piece::bare(text)], summary.origins.clone())
     }
 
-    /// Returns true if it has calls.
+    /// Returns true if the message contains calls.
     pub(crate) fn has_calls(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece.part, Part::Call(_)))
     }
 }
 
 impl Results<'_> {
-    /// The user content next to the results.
+    /// The content that came with the results, as a user message.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
         let origins = self.beside_origin.into_iter().collect();
         let said = || TurnMessage::of_user(self.beside.clone(), origins);
@@ -94,7 +94,7 @@ impl Results<'_> {
 }
 
 impl Turn<'_> {
-    /// The index of its first record in the unit.
+    /// The index in the unit of the first record that the turn came from.
     pub(crate) fn origin(&self) -> usize {
         let origins = match self {
             Self::Message(said) => &said.origins,
@@ -105,34 +105,35 @@ impl Turn<'_> {
     }
 }
 
-/// Families of formats whose messages have the same shapes, whatever wraps them.
+/// Families of formats. Within a family, messages are written in the same way, but may be wrapped
+/// differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// Blocks of the Anthropic API.
+    /// The message has the blocks of the Anthropic API.
     Blocks,
-    /// Items of OpenAI Responses.
+    /// The message is an item of the OpenAI Responses API.
     Items,
-    /// Shapes that no other format has.
+    /// The message is written in a way that no other format shares.
     Other,
 }
 
-/// A part, and the JSON that it was read from.
+/// A part of a message, with the JSON that it was read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) part: Part<'a>,
-    /// Its JSON, if it is a block of the Anthropic API, which may have members that we do not read:
-    /// signatures, citations.
+    /// The JSON of the part, if it is a block of the Anthropic API. The JSON may have members that
+    /// we do not read, such as signatures and citations.
     pub(crate) block: Option<&'a str>,
 }
 
 impl<'a> Piece<'a> {
-    /// A part without JSON of its own.
+    /// A part whose original JSON is not kept.
     pub(crate) fn bare(part: Part<'a>) -> Self {
         Self { part, block: None }
     }
 }
 
-/// The pieces of a message.
+/// The parts of a message as pieces, with their JSON if the format has blocks.
 pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a>> {
     let parts = held.message.parts.iter().cloned();
     let blocks = match &held.raw {
@@ -147,7 +148,7 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a
     parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
 }
 
-/// The key that pairs a call with its results: the id, or the name if there is no id.
+/// Pairs a call with its results: the id, or the name of the tool if there is no id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key(Box<str>);
 
@@ -168,7 +169,7 @@ impl Key {
     }
 }
 
-/// The turn that all of `held` form. It is a summary if a summary is among them.
+/// Combines all messages in `held` into one turn, which is a summary if any of the messages is one.
 pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     let origins: Vec<usize> = (0..held.len()).collect();
     let all = || held.iter().flatten();
@@ -193,7 +194,7 @@ pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     vec![Turn::Summary(Summary { role: Role::User, text: text.into(), origins })]
 }
 
-/// Adds the content of a message under the name of its speaker.
+/// Adds the content of a message as texts that begin with the role of the speaker.
 fn add<'a>(held: &HeldMessage<'a>, pieces: &mut Vec<Piece<'a>>) {
     let role = held.message.role.as_str();
     for part in &held.message.parts {

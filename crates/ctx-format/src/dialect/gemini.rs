@@ -79,7 +79,8 @@ pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
 
-/// Returns true if the part is empty. The client does not send replies that have such a part.
+/// Returns true if the part is empty. If a reply has an empty part, the client sends neither this
+/// reply nor the ones directly before and after it.
 pub(crate) fn is_void(raw: &str) -> bool {
     let Some(part) = Object::within(raw) else { return raw == "\"\"" };
     let mut keys = part.members().iter().map(|member| &*member.key);

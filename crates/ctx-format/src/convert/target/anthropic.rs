@@ -1,4 +1,4 @@
-//! Anthropic Messages.
+//! Writes messages of the Anthropic API.
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::anthropic::Anthropic;
@@ -10,7 +10,7 @@ use crate::convert::report::LossKind;
 use crate::convert::turn::{Answer, Piece, Results, Summary, TurnMessage};
 use crate::record::json::one_line;
 
-/// Writes messages of the Anthropic API.
+/// Writes sessions in the dialect `anthropic`.
 pub(crate) struct Writer;
 
 impl Target for Writer {
@@ -33,7 +33,7 @@ impl Target for Writer {
         vec![Line::of_summary(&Anthropic, summary)]
     }
 
-    /// All results become blocks of one message.
+    /// Writes all results as blocks of one message.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let answers = results.answers.iter();
         let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
@@ -46,7 +46,7 @@ pub(crate) fn message(role: &str, content: &str) -> String {
     LineText::new().text("role", role).json("content", content).end()
 }
 
-/// Writes a content: a single text becomes a string.
+/// Writes the content of a message. A single text is written as a string, not as a list of blocks.
 pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     match pieces {
         [] => return Some("\"\"".to_owned()),
@@ -54,7 +54,7 @@ pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<Str
         _ => {}
     }
     let blocks = blocks(pieces, notes);
-    // If every record must be written, an empty one is written, too.
+    // If nothing may be lost, a message without blocks is written too.
     let is_there = !blocks.is_empty() || notes.is_whole;
     is_there.then(|| list(&blocks))
 }
@@ -67,10 +67,11 @@ pub(crate) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String>
     blocks.collect()
 }
 
-/// The block for `part`; `None` if the API has none for it.
+/// The block for `part`; `None` if the API has no block for it.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(match part {
-        // The API refuses empty texts, and the message has other blocks.
+        // The API refuses empty texts. An empty part is not needed, because the message has other
+        // parts.
         Part::Text(text) | Part::Refusal(text) if text.is_empty() => return None,
         Part::Text(text) | Part::Refusal(text) => text_block(text),
         Part::Reasoning(text) if notes.is_whole => {
@@ -83,7 +84,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             notes.left_out(part);
             return None;
         }
-        // Parts without a block type of their own become text.
+        // A part for which the API has no type of block becomes a text.
         Part::Result(result) => {
             notes.count(LossKind::AsText, "");
             text_block(&result.text()?)
@@ -91,7 +92,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     })
 }
 
-/// The block is of an unknown kind; it is counted as a whole.
+/// Wraps a part of an unknown kind in a block, so that its bytes are counted.
 fn opaque(raw: &str) -> String {
     LineText::of_type("opaque").json("raw", &one_line(raw)).end()
 }

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions.
+//! Writes messages of the OpenAI Chat Completions API.
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::chat::Chat;
@@ -7,7 +7,7 @@ use crate::{Call, Media, Part, Role};
 use super::{Line, Notes, Target, text_block};
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 
-/// Writes messages of the OpenAI Chat API.
+/// Writes sessions in the dialect `chat`.
 pub(crate) struct Writer;
 
 impl Target for Writer {
@@ -24,7 +24,7 @@ impl Target for Writer {
     }
 }
 
-/// Writes the message; `None` if none of its content can be carried.
+/// Writes a message; `None` if the API can represent nothing of its content.
 fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let role = match said.role {
         Role::Tool | Role::Function | Role::Other => Role::User,
@@ -58,7 +58,8 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(json.end())
 }
 
-/// Writes a content: a single text becomes a string. The content of a reply has no media.
+/// Writes the content of a message. A single text is written as a string, not as a list of blocks.
+/// Media in a reply of the model is left out.
 fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
     if let [Part::Text(text)] = parts {
         return Some(quoted(text));
@@ -112,7 +113,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::of_type(kind).json(kind, &value.end()).end())
 }
 
-/// Writes a result, which can only be text.
+/// Writes a tool result. Its content can only be text.
 fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let mut texts = Vec::new();
     for part in &answer.result.parts {

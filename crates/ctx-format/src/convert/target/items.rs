@@ -1,4 +1,4 @@
-//! Items of OpenAI Responses.
+//! Writes items of the OpenAI Responses API.
 
 use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
@@ -11,22 +11,22 @@ use crate::dialect::responses::Responses;
 use crate::record::json::one_line;
 use crate::{Dialect, Media, Object, Part, Role};
 
-/// The items that may be written.
+/// Which items the reader of the written session accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
-    /// All items of the API.
+    /// The reader is the API, which accepts all of its items.
     All,
-    /// The items that Codex loads; it ignores others.
+    /// The reader is Codex, which ignores items that it does not load.
     Codex,
 }
 
-/// Items other than messages that Codex 0.169.0 sends again.
+/// The items, apart from messages, that Codex 0.169.0 sends to the API again.
 const OF_CODEX: &str = "agent_message reasoning function_call function_call_output \
     custom_tool_call custom_tool_call_output local_shell_call tool_search_call \
     tool_search_output web_search_call image_generation_call compaction context_compaction";
 
 impl Accepts {
-    /// The items of a message.
+    /// The items for a message.
     pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if !said.items.is_empty() {
             return said.items.iter().flat_map(|raw| self.item(raw, notes)).collect();
@@ -59,7 +59,8 @@ impl Accepts {
         items
     }
 
-    /// Writes an item unchanged, or the part that the target can carry.
+    /// Writes an item unchanged if the target accepts it, or else those parts that the target can
+    /// represent.
     fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
         if self.takes(raw) {
             return vec![one_line(raw).into_owned()];
@@ -77,7 +78,7 @@ impl Accepts {
         self.said(&said, notes)
     }
 
-    /// The item of a result.
+    /// The item for a tool result.
     pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         if let Some(raw) = answer.item.as_ref().filter(|raw| self.takes(raw)) {
             return one_line(raw).into_owned();
@@ -97,7 +98,7 @@ impl Accepts {
             .end()
     }
 
-    /// Returns true if an item may be written unchanged.
+    /// Returns true if the target accepts the item unchanged.
     fn takes(self, raw: &str) -> bool {
         let Ok(item) = Object::parse(raw) else { return false };
         let has_shape = || match item.text_of("type").as_deref() {
@@ -116,7 +117,7 @@ impl Accepts {
         self == Self::All || has_shape()
     }
 
-    /// The part of a content; `None` if it cannot be carried.
+    /// Writes a part of a content; `None` if the target cannot represent it.
     fn part(self, part: &Part<'_>, is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
         let text_kind = if is_reply { "output_text" } else { "input_text" };
         match part {
@@ -149,7 +150,7 @@ impl Accepts {
     }
 }
 
-/// Adds a message with the content since the last item.
+/// Adds a message that contains all content since the last item, if there is any.
 fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
     if !content.is_empty() {
         items.push(message(role, content));
@@ -157,7 +158,7 @@ fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) 
     }
 }
 
-/// Writes items of the OpenAI Responses API.
+/// Writes sessions in the dialect `responses`.
 pub(crate) struct Writer;
 
 impl Target for Writer {

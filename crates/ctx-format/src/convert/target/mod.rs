@@ -1,4 +1,4 @@
-//! The dialects that can be written.
+//! Writes sessions in a dialect: what all targets share.
 
 use crate::compaction::{Ids, LineText};
 use crate::convert::entry::Entry;
@@ -15,35 +15,36 @@ pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod items;
 
-/// A dialect that can be written. An implementation writes messages, results and summaries; the
-/// default methods do the rest.
+/// Writes sessions in one dialect. An implementation must write messages, results and summaries;
+/// for everything else there are default methods.
 pub(crate) trait Target {
-    /// The lines before all messages.
+    /// Writes the lines that precede all messages.
     fn begin(&mut self, _: &mut Session) -> Vec<Line> {
         Vec::new()
     }
 
-    /// The messages of one speaker, as JSON; empty if nothing can be carried.
+    /// Writes the messages of one speaker as JSON; empty if the format can represent none of the
+    /// content.
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String>;
 
-    /// A result, as JSON.
+    /// Writes a tool result as JSON.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String;
 
-    /// The records of a summary.
+    /// Writes the records of a summary.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line>;
 
-    /// The record that holds a message or a result of `role`; `None` if it waits for a summary.
+    /// Wraps the JSON of a message or a result in a record; `None` if it has to wait for a summary.
     fn line(&mut self, _: Role, json: String, at: &[usize], _: &mut Notes<'_>) -> Option<Line> {
         Some(Line::new(json, at))
     }
 
-    /// The records of a message.
+    /// Writes the records of a message.
     fn message(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let all = self.said(said, notes).into_iter();
         all.filter_map(|json| self.line(said.role, json, &said.origins, notes)).collect()
     }
 
-    /// The records of the results of a reply, and of the content next to them.
+    /// Writes the records of the results of a reply, and of other content that came with them.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
         for answer in &results.answers {
@@ -56,12 +57,12 @@ pub(crate) trait Target {
         lines
     }
 
-    /// The records of a turn.
+    /// Writes the records of a turn.
     fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         lines_of(self, turn, notes)
     }
 
-    /// The records of turns that belong together.
+    /// Writes the records of turns that belong together.
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
         let lines = turns.iter().flat_map(|turn| {
             notes.at(turn);
@@ -70,13 +71,13 @@ pub(crate) trait Target {
         lines.collect()
     }
 
-    /// The lines at the end.
+    /// Writes the lines that follow all messages.
     fn end(&mut self, _: &Session) -> Vec<Line> {
         Vec::new()
     }
 }
 
-/// The records of a turn of any kind.
+/// Writes the records of a turn with the method for its kind.
 pub(crate) fn lines_of<T: Target + ?Sized>(
     target: &mut T,
     turn: &Turn<'_>,
@@ -89,11 +90,11 @@ pub(crate) fn lines_of<T: Target + ?Sized>(
     }
 }
 
-/// A record to be written.
+/// A record to be written to the new session.
 pub(crate) struct Line {
-    /// A JSON object, on one line.
+    /// The JSON object of the record, on one line.
     pub(crate) json: String,
-    /// The indexes of the source records of the unit that it is made of.
+    /// The indexes, in the unit, of the source records that the record was made from.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -102,57 +103,57 @@ impl Line {
         Self { json, origins: origins.to_vec() }
     }
 
-    /// A summary in a linear dialect.
+    /// A summary in the format of a dialect without a log.
     fn of_summary(dialect: &dyn Dialect, Summary { role, text, origins }: &Summary<'_>) -> Self {
         Self::new(dialect.summary_record(dialect.summary_role(*role), text), origins)
     }
 }
 
-/// A session of an agent that is being written.
+/// What an agent's file says about the session that is being written.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) cwd: String,
     pub(crate) ids: Ids,
-    /// The time of the last line.
+    /// The time that was written last.
     pub(crate) time: DateTime<Utc>,
 }
 
 impl Session {
-    /// The time of the last line, as agents write it.
+    /// The time that was written last, in the format of agents.
     pub(crate) fn now(&self) -> String {
         self.time.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
 }
 
-/// A block of type `text`, which several dialects share.
+/// A block of type `text`. Several dialects have this block.
 pub(crate) fn text_block(text: &str) -> String {
     LineText::of_type("text").text("text", text).end()
 }
 
-/// A target's knowledge of the unit that it writes, and its report of content that it could not
-/// carry.
+/// What a target knows about the unit that it writes, and its report of content that it could not
+/// represent.
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) session: &'r mut Session,
     pub(crate) entries: &'r [&'r Entry],
-    /// The line that reported losses refer to.
+    /// The line number in the source to which the next reported losses refer.
     pub(crate) line: u64,
-    /// Whether all content must be carried.
+    /// Whether no content may be lost, because the session is being lowered.
     pub(crate) is_whole: bool,
-    /// Whether a summary follows in a later unit.
+    /// Whether a later unit contains a summary.
     pub(crate) summary_comes: bool,
 }
 
 impl Notes<'_> {
-    /// Sets the line for the next reports to the line of `turn`.
+    /// Makes the next reported losses refer to the line that `turn` came from.
     pub(crate) fn at(&mut self, turn: &Turn<'_>) {
         if let Some(entry) = self.entries.get(turn.origin()) {
             self.line = entry.line;
         }
     }
 
-    /// The time of a line that is made of these records of the unit: the time of the first one, or
-    /// else that of the line before.
+    /// The time of a line that is made from these source records: the time of the first record, or,
+    /// if that has none, the time that was written last.
     pub(crate) fn time(&mut self, origins: &[usize]) -> String {
         let entry = origins.first().and_then(|it| self.entries.get(*it));
         let time = entry.and_then(|entry| entry.time.as_deref());
@@ -162,21 +163,21 @@ impl Notes<'_> {
         self.session.now()
     }
 
-    /// The model that wrote the reply in these records.
+    /// The model that wrote the reply in these source records.
     pub(crate) fn model_of(&self, origins: &[usize]) -> Option<Arc<str>> {
         let mut entries = origins.iter().filter_map(|it| self.entries.get(*it));
         entries.find_map(|entry| entry.model.clone())
     }
 
-    /// Reports the name of a participant, for which the target has no member.
+    /// Reports that the name of a participant is lost, because the target has no member for it.
     pub(crate) fn name(&mut self, said: &TurnMessage<'_>) {
         if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
             self.count(LossKind::Name, "");
         }
     }
 
-    /// Returns true if an agent accepts the message: an agent has instructions of its own, so
-    /// system messages are left out.
+    /// Returns true if an agent accepts the message. System messages are left out and reported,
+    /// because an agent uses its own instructions.
     pub(crate) fn is_for_agent(&mut self, said: &TurnMessage<'_>) -> bool {
         self.name(said);
         if said.role.is_system() {
@@ -185,12 +186,12 @@ impl Notes<'_> {
         !said.role.is_system()
     }
 
-    /// Counts another loss of that kind.
+    /// Reports a loss of this kind.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
         self.report.count(kind, name, self.line);
     }
 
-    /// Returns the arguments as an object.
+    /// Returns the arguments of a call as a JSON object.
     pub(crate) fn arguments(&mut self, arguments: &str) -> String {
         if arguments.trim().is_empty() {
             return "{}".to_owned();
@@ -202,7 +203,7 @@ impl Notes<'_> {
         LineText::new().text("input", arguments).end()
     }
 
-    /// Reports a part that is not carried, unless it is written elsewhere.
+    /// Reports that a part is left out, unless its kind is always written elsewhere.
     pub(crate) fn left_out(&mut self, part: &Part<'_>) {
         match part {
             Part::Reasoning(_) => self.count(LossKind::Reasoning, ""),
@@ -212,7 +213,7 @@ impl Notes<'_> {
         }
     }
 
-    /// The data of `media`, if the target accepts them.
+    /// The data of `media` if the target accepts it; otherwise the loss is reported.
     pub(crate) fn data(
         &mut self,
         media: &Media<'_>,
@@ -225,13 +226,13 @@ impl Notes<'_> {
         data
     }
 
-    /// Reports that a part of a result of an unknown kind is written as text.
+    /// Reports that a part of an unknown kind in a tool result is written as a text.
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
         self.count(LossKind::AsText, &kind_of_raw(raw));
         raw
     }
 
-    /// The blocks of a result; `block` writes each part.
+    /// Writes the blocks of a tool result. `block` writes one part.
     pub(crate) fn blocks(
         &mut self,
         result: &ToolResult<'_>,
@@ -244,7 +245,7 @@ impl Notes<'_> {
         blocks.collect()
     }
 
-    /// Reports a part of an unknown kind, which is not carried.
+    /// Reports that a part of an unknown kind is left out.
     pub(crate) fn opaque(&mut self, raw: &str) {
         match &*kind_of_raw(raw) {
             "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),

@@ -1,10 +1,10 @@
-//! A compaction in the format of Claude Code: a boundary, which names the old lines that stay, and
-//! a summary.
+//! A compaction in the format of Claude Code: a summary, and before it a boundary, a line that
+//! names the old lines which stay.
 //!
-//! Clients since 2.1.141 read a list of the old lines that stay, those since 2.1.76 the first and
-//! the last line of a chain of parents; this was tested with 2.1.197. Older clients read neither.
-//! For these, for results next to the chain, and if a line that stays has changed, the lines that
-//! stay are written again after the summary.
+//! Clients since 2.1.141 read a list of the old lines that stay. Clients since 2.1.76 read the
+//! first and the last line of a chain of parents; this was tested with 2.1.197. Older clients read
+//! neither. The lines that stay are written again after the summary for these older clients, and
+//! also if results are not part of the chain, or if a line that stays has changed.
 
 use std::collections::HashMap;
 
@@ -15,25 +15,25 @@ use crate::log::compaction::{
 };
 use crate::{Object, json};
 
-/// The members that all lines of a session share.
+/// The members that have the same values in all lines of a session.
 const SHARED: [&str; 7] =
     ["userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
 
-/// The first version that reads `preservedSegment`.
+/// The first version that reads the member `preservedSegment`.
 const READS_SEGMENT: [u32; 3] = [2, 1, 76];
-/// The first version that reads `preservedMessages`.
+/// The first version that reads the member `preservedMessages`.
 const READS_LIST: [u32; 3] = [2, 1, 141];
 
-/// The beginning of the summary that the model receives.
+/// The text before the summary in the message that the model receives.
 const OPENING: &str = "What came before in this session was compacted. Its summary:";
 
-/// Members of an object, with their values, raw.
+/// The keys and the raw JSON values of some members of an object.
 type Members = Vec<(&'static str, String)>;
 
-/// Collects facts from the lines of a session.
+/// Collects what the lines of a session have in common.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// The shared members in the main agent's last line.
+    /// The shared members in the last line of the main agent.
     shared: Members,
 }
 
@@ -78,8 +78,8 @@ impl Writer {
         [(); 3].map(|()| numbers.next().unwrap_or(0))
     }
 
-    /// The members with which the boundary names the old lines that stay: the ends of their chain,
-    /// for clients that cannot read a list, and the list.
+    /// The members with which the boundary names the old lines that stay: the first and the last
+    /// line of their chain, for clients that cannot read a list, and the list of all lines.
     fn names(&self, compaction: &Compaction<'_>, kept: &[Object<'_>], anchor: &str) -> Members {
         let ids = kept.iter().filter_map(|object| object.get("uuid"));
         let ids: Vec<String> = ids.map(str::to_owned).collect();
@@ -93,7 +93,7 @@ impl Writer {
         let is_below =
             |pair: &[Object<'_>]| pair[1].text_of("parentUuid") == pair[0].text_of("uuid");
         let is_chain = || version >= READS_SEGMENT && kept.windows(2).all(is_below);
-        // The ends are only correct if nothing between them is removed.
+        // The two ends describe the chain correctly only if nothing between them was removed.
         if compaction.is_end && (reads_list || is_chain()) {
             let ends = LineText::new().json("headUuid", head).text("anchorUuid", anchor);
             names.push(("preservedSegment", ends.json("tailUuid", tail).end()));
@@ -105,7 +105,7 @@ impl Writer {
         names
     }
 
-    /// Begins a line with its `links`.
+    /// Begins a line with the links to its parents and the shared members.
     fn begin(&self, links: LineText) -> LineText {
         let line = links.json("isSidechain", "false");
         self.shared.iter().fold(line, |line, (key, raw)| line.json(key, raw))
@@ -147,7 +147,7 @@ impl Writer {
     }
 }
 
-/// Writes the lines that stay as a new chain below `parent`.
+/// Writes the lines that stay again, as a new chain below the line `parent`.
 fn copies(kept: &[Object<'_>], mut parent: String, new: &mut NewLines) -> Vec<String> {
     let (mut new_ids, mut replies) = (HashMap::new(), HashMap::new());
     let mut copies = Vec::new();
@@ -158,7 +158,7 @@ fn copies(kept: &[Object<'_>], mut parent: String, new: &mut NewLines) -> Vec<St
         let caller = object.text_of("sourceToolAssistantUUID");
         texts.extend(new_ids.get(&caller).map(|new| ("sourceToolAssistantUUID", &**new)));
         let mut edits = copy_with(object, &texts, NO_USAGE);
-        // The client joins the blocks of a reply wherever they are.
+        // The client joins all blocks with the same reply id, so the copies need a new id.
         let message = object.object_of("message");
         if let Some(old) = message.as_ref().and_then(|message| message.get("id")) {
             let reply = || json::quoted(&format!("msg_{}", new.ids.uuid().replace('-', "")));

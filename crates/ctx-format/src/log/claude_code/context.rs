@@ -1,5 +1,5 @@
-//! Finds the lines that the client sends: the newest line, or the one that the user went back to,
-//! its ancestors, and the other lines that belong to that path.
+//! Finds the lines that the client sends: the newest line, or the one to which the user went back,
+//! the ancestors of that line, and other lines that belong to this path.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -7,14 +7,14 @@ use std::collections::{BTreeSet, HashSet};
 use super::tree::{LastUse, LoadedTree, Node};
 use crate::log::links::{ById, LineId, Tree};
 
-/// The context, and the gaps on the path to it.
+/// The lines in the context, and the gaps on the path to its last line.
 pub(super) struct Context {
-    /// The indexes of the lines, boundaries included, in their order.
+    /// The indexes of the lines in order, including boundaries.
     pub(super) lines: Vec<usize>,
     pub(super) jumps: Jumps,
 }
 
-/// Lines with a missing parent, each with the line that replaces the parent.
+/// Lines whose parent is missing, each with the line that the client uses instead.
 type Jumps = Vec<(usize, usize)>;
 
 impl Context {
@@ -32,7 +32,7 @@ impl Context {
 }
 
 impl LoadedTree<'_> {
-    /// The last user or assistant line, at which the path starts.
+    /// The last line on the path, which the user or the model wrote.
     fn leaf(&self, kept_end: Option<LineId>) -> Option<usize> {
         let LastUse { leaf, is_explicit, is_emptied } = self.lines.last;
         if is_emptied {
@@ -45,7 +45,7 @@ impl LoadedTree<'_> {
         used.and_then(|used| self.nearest_said(used)).or_else(|| self.outer_leaf())
     }
 
-    /// Returns the user's position, or the line from which the session continued.
+    /// Returns the line at which the user is, or the line from which the session continued.
     fn last_used(&self, or_newest: bool) -> Option<usize> {
         let newest = self.place(self.lines.newest);
         let used = self.place(self.lines.last.leaf);
@@ -57,8 +57,8 @@ impl LoadedTree<'_> {
         if or_newest { used.or(newest) } else { used }
     }
 
-    /// Returns a leaf of the tree. If there are several, it is the last used one, or the one above
-    /// the newest line.
+    /// Returns a leaf of the tree. If there are several leaves, returns the one that was used last,
+    /// or else the one above the newest line.
     fn outer_leaf(&self) -> Option<usize> {
         let nodes = &self.lines.nodes;
         let parents = || self.nodes().filter_map(|(it, node)| Some((self.parent_id(it)?, node)));
@@ -67,7 +67,7 @@ impl LoadedTree<'_> {
         let answered: HashSet<LineId> = answered.collect();
         let (mut known, mut leaves) = (HashSet::new(), HashSet::new());
         for (end, _) in self.nodes().filter(|(_, node)| !named.contains(&node.id)) {
-            // All ancestors of a known line are known as well.
+            // All ancestors of a known line are already known.
             let mut up = self.ancestors(end).take_while(|place| known.insert(*place));
             let said = up.find(|place| nodes[*place].is_said);
             leaves.extend(said.filter(|place| !answered.contains(&nodes[*place].id)));
@@ -83,19 +83,20 @@ impl LoadedTree<'_> {
             leaves.extend(self.nodes().map(|(place, _)| place));
         }
         let main = leaves.into_iter().filter(|place| !nodes[*place].is_sidechain);
-        // If several have the same time, the first counts.
+        // If several lines have the same time, the first one counts.
         main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
     }
 
-    /// Returns this line, or its nearest ancestor that is a user or assistant line.
+    /// Returns this line, or its nearest ancestor, that was written by the user or the model.
     fn nearest_said(&self, place: usize) -> Option<usize> {
         self.ancestors(place).find(|place| self.lines.nodes[*place].is_said)
     }
 
-    /// Returns the lines from the root to the line `end`, with the siblings of the path and the client's
-    /// lines below its end.
+    /// Returns the lines from the root to the line `end`, with the siblings of the path, and with
+    /// the lines below its end that the client wrote.
     ///
-    /// Adds to `jumps` each line whose parent is missing, with the line that replaces the parent.
+    /// Each line whose parent is missing is added to `jumps`, with the line that replaces the
+    /// parent.
     pub(super) fn path_to(&self, end: usize, siblings: &Siblings, jumps: &mut Jumps) -> Vec<usize> {
         let nodes = &self.lines.nodes;
         let mut earlier = None;
@@ -124,15 +125,15 @@ impl LoadedTree<'_> {
     }
 }
 
-/// Lines that belong to a path without being on it: other blocks of a reply, results of its calls,
-/// and lines of the client.
+/// Lines that belong to a path without being on it: other blocks of a reply, the results of its
+/// calls, and lines that the client wrote.
 #[derive(Default)]
 pub(super) struct Siblings {
-    /// The blocks of each reply.
+    /// The indexes of all blocks of each reply.
     blocks: ById<Vec<usize>>,
-    /// The results below each line.
+    /// The indexes of the results whose parent is the line with this id.
     results: ById<Vec<usize>>,
-    /// The client's lines below each line.
+    /// The indexes of the client's own lines whose parent is the line with this id.
     hung: ById<Vec<usize>>,
 }
 
@@ -155,8 +156,8 @@ impl Siblings {
         siblings
     }
 
-    /// Returns the path with the blocks and results next to it. If tools ran at the same time,
-    /// these follow the last block of the reply that is on the path.
+    /// Returns the path with the blocks and results that belong to it. If several tools ran at the
+    /// same time, their lines follow the last block of the reply that is on the path.
     fn join(&self, path: Vec<usize>, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let reply_of = |place: &usize| Some((nodes[*place].reply?, *place));
         let last_blocks: ById<usize> = path.iter().filter_map(reply_of).collect();
@@ -179,7 +180,7 @@ impl Siblings {
         joined
     }
 
-    /// Returns the client's lines below the end of a path, and below each other.
+    /// Returns the lines that the client wrote below the end of a path, and below each other.
     fn hung_on(&self, end: usize, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let mut found = Vec::new();
         let mut at = Some(end);
@@ -195,14 +196,15 @@ impl Siblings {
     }
 }
 
-/// The maximum time between a line and the one that replaces its missing parent, in milliseconds.
+/// The maximum number of milliseconds between a line and the line that replaces its missing parent.
 const NEAR: i64 = 5_000;
 
-/// The lines of one agent by time: the nearest earlier line replaces a missing parent.
+/// The lines of one agent, sorted by time, among which the client finds the replacement for a
+/// missing parent.
 struct EarlierLines {
-    /// Time and index, by time; lines of the same time in reverse order of the file. Lines that
-    /// were found on the path are removed, so that a file whose parents are all missing takes
-    /// little time.
+    /// Time and index of each line, sorted by time; lines with the same time are in reverse order
+    /// of the file. Lines that were found on the path are removed, so that the search is fast even
+    /// in a file in which all parents are missing.
     lines: BTreeSet<(i64, Reverse<usize>)>,
 }
 
@@ -213,8 +215,8 @@ impl EarlierLines {
         Self { lines: lines.collect() }
     }
 
-    /// Returns the latest unseen line up to that time; of several at the same time, the first in
-    /// the file.
+    /// Returns the latest line that is not in `seen` and not later than `time`. If several lines
+    /// have the same time, returns the one that is first in the file.
     fn before(&mut self, time: i64, seen: &HashSet<usize>) -> Option<usize> {
         loop {
             let nearest = *self.lines.range(..=(time, Reverse(0))).next_back()?;

@@ -30,16 +30,17 @@ pub struct ClaudeCode;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
-/// The `usage` of a reply whose token counts are unknown.
+/// The member `usage` of a reply whose numbers of tokens are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
-/// The context window that the client assumes by default, whatever the model supports. The
-/// remaining share that version 2.1.197 displays confirms it with five models.
+/// The size of the context window in tokens that the client assumes by default, whatever the model
+/// supports. The remaining share that version 2.1.197 displays confirms this number for five
+/// models.
 const WINDOW: u64 = 200_000;
-/// The window of a session that has exceeded the default.
+/// The size of the context window in tokens for a session that has exceeded the default.
 const LONG_WINDOW: u64 = 1_000_000;
 
-/// The beginnings of texts that the client writes in the user's name.
+/// How texts begin that the client writes in the name of the user.
 const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
 
@@ -67,7 +68,7 @@ impl Dialect for ClaudeCode {
             return added_part(object).map(|part| Message::new(Role::User, vec![part]));
         };
         let mut message = anthropic::message(object, &message)?;
-        // The record reports the denial of the only call that it answers.
+        // The denial in a record belongs to its result only if the record has no other part.
         if let [Part::Result(result)] = message.parts.as_mut_slice() {
             result.denial = denial(object);
         }
@@ -108,7 +109,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn rules(&self) -> Rules {
-        // The client moves results to where the API requires them.
+        // The client moves results to the positions at which the API requires them.
         Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
@@ -152,7 +153,7 @@ impl Dialect for ClaudeCode {
         links.name(object, object, &["parentUuid"], Bond::Parent);
         let mentions = ["logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"];
         links.name(object, object, &mentions, Bond::Mention);
-        // If one of the lines that a compaction keeps is missing, the client keeps none of them.
+        // If any of the lines that a compaction keeps is missing, the client keeps none of them.
         let metadata = object.object_of("compactMetadata");
         for key in ["preservedSegment", "preservedMessages"] {
             let Some(kept) = metadata.as_ref().and_then(|it| it.object_of(key)) else { continue };
@@ -208,10 +209,7 @@ impl Log for ClaudeCode {
             Class::Concatenated => {
                 (Effect::Lost, "Claude Code reads the first object of the line and not the rest")
             }
-            Class::NotUtf8 => (
-                Effect::Harmless,
-                "Claude Code reads replacement characters in place of the invalid bytes",
-            ),
+            Class::NotUtf8 => (Effect::Harmless, "Claude Code reads the invalid bytes as U+FFFD"),
             Class::Tail => (
                 Effect::Harmless,
                 "Claude Code appends its next line to this one, and then reads neither",
@@ -221,7 +219,7 @@ impl Log for ClaudeCode {
     }
 }
 
-/// The message in a line of the user or the model.
+/// The message in a line that was written by the user or the model.
 fn message_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     match &*kind_of(object) {
         "user" | "assistant" => object.object_of("message"),
@@ -229,8 +227,8 @@ fn message_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     }
 }
 
-/// Returns the message of a line that a model wrote. The client writes some replies itself, if the
-/// server did not answer or was not asked.
+/// Returns the message of a line that a model wrote. The client writes some replies itself, for
+/// example if the server did not answer.
 fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if kind_of(object) != "assistant" || object.is_true("isApiErrorMessage") {
         return None;
@@ -239,8 +237,8 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if message.text_of("model").as_deref() == Some("<synthetic>") { None } else { Some(message) }
 }
 
-/// The session id. The lines of a subagent name the main session. Older versions write them among
-/// its lines, without naming the subagent.
+/// The id of the session. The lines of a subagent contain the id of the main session. Older versions
+/// write these lines into the file of the main session, without naming the subagent.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;
     if !object.is_true("isSidechain") {
@@ -250,15 +248,15 @@ fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     Some(format!("{session}.{helper}").into())
 }
 
-/// Returns true if a user message is a request of the user rather than a text of the client.
+/// Returns true if a user message is a request from the user and not a text by the client.
 fn is_request(message: &Object<'_>) -> bool {
     let first = || Object::within(message.elements_of("content")?.first()?)?.text_of("text");
     let text = message.text_of("content").or_else(first);
     text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))
 }
 
-/// Returns whether the user denied the call that a line answers. Newer versions mark each denial;
-/// older ones write it like a tool error.
+/// Returns whether the user denied the call that a line answers. Newer versions mark each denial.
+/// Older versions write a denial as if it were an error of the tool.
 fn denial(object: &Object<'_>) -> Denial {
     if let Some(kind) = object.text_of("toolDenialKind") {
         return if kind == "user-rejected" { Denial::Marked } else { Denial::None };
@@ -268,7 +266,7 @@ fn denial(object: &Object<'_>) -> Denial {
     if is_denied { Denial::Reported } else { Denial::None }
 }
 
-/// Reads a text that the client adds to the conversation for the model.
+/// The text that the client adds to the conversation for the model, if the line contains one.
 fn added_part<'a>(object: &Object<'a>) -> Option<Part<'a>> {
     let attachment = object.object_of("attachment");
     match (&*kind_of(object), attachment) {
@@ -288,7 +286,7 @@ fn good_for(object: &Object<'_>) -> Option<GoodFor> {
     match &*kind_of(object) {
         "progress" => Some(GoodFor::Progress),
         "file-history-snapshot" => Some(GoodFor::FileHistory),
-        // A boundary begins the context.
+        // The context begins with a boundary, so a boundary is needed.
         "system" if object.text_of("subtype").as_deref() != Some("compact_boundary") => {
             Some(GoodFor::ItsParent)
         }

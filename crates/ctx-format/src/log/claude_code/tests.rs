@@ -1,5 +1,5 @@
-//! Tests which lines of generated sessions are in the context. The expected values are what the
-//! client sends.
+//! Tests which lines of generated sessions are in the context. What they expect is what the client
+//! sends.
 
 use crate::dialect::{ClaudeCode, Dialect};
 use crate::view::{Outside, Presence};
@@ -29,12 +29,12 @@ fn a_denial_is_what_the_record_says_and_not_the_text_of_a_result() {
     }
 }
 
-/// Lines of a session, one second apart.
+/// The lines of a session, whose times are one second apart.
 #[derive(Default)]
 struct Lines(Vec<String>);
 
 impl Lines {
-    /// Adds a line: `id>parent` and the text after `"isSidechain":false`.
+    /// Adds a line. `ids` is `id>parent`, and `rest` follows `"isSidechain":false` in the line.
     fn add(mut self, ids: &str, rest: &str) -> Self {
         let (id, parent) = ids.split_once('>').expect("an id and a parent");
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -47,7 +47,7 @@ impl Lines {
         self
     }
 
-    /// Adds user messages whose texts are the ids.
+    /// Adds a user message whose text is its id.
     fn user(self, ids: &str) -> Self {
         let text = ids.split('>').next().unwrap_or_default().to_owned();
         self.add(ids, &format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#))
@@ -62,7 +62,7 @@ impl Lines {
         )
     }
 
-    /// Adds a text of a reply.
+    /// Adds a block of text to a reply. The text is the id of the line.
     fn says(self, ids: &str, reply: &str) -> Self {
         let text = ids.split('>').next().unwrap_or_default().to_owned();
         self.block(ids, reply, &format!(r#"{{"type":"text","text":"{text}"}}"#))
@@ -102,7 +102,7 @@ impl Lines {
         self
     }
 
-    /// For each record, the number of its message in the context, or the reason why it has none.
+    /// For each record, the message in the context that it belongs to, or why it is outside.
     fn presences(&self) -> Vec<Presence> {
         let text = self.0.join("\n");
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -115,7 +115,7 @@ impl Lines {
         presences
     }
 
-    /// The messages of the context: the ids of their lines.
+    /// The messages in the context, each as the ids of its lines.
     fn context(&self) -> Vec<String> {
         let mut messages: Vec<Vec<&str>> = Vec::new();
         for (line, presence) in self.0.iter().zip(self.presences()) {
@@ -127,7 +127,7 @@ impl Lines {
         messages.into_iter().map(|ids| ids.join("+")).collect()
     }
 
-    /// The lines that are not in the context, and why.
+    /// The ids of the lines that are not in the context, and why they are not.
     fn outside(&self) -> Vec<(&str, Outside)> {
         let lines = self.0.iter().zip(self.presences());
         let outside = lines.filter_map(|(line, presence)| match presence {
@@ -143,7 +143,7 @@ fn id_of(line: &str) -> &str {
     id.and_then(|rest| rest.split('"').next()).unwrap_or("-")
 }
 
-/// Two turns.
+/// A session of two turns.
 fn two_turns() -> Lines {
     let first = Lines::default().user("a>").says("b>a", "r1");
     first.user("c>b").says("d>c", "r2")
@@ -181,7 +181,7 @@ fn blocks_of_a_reply_are_one_message_and_parallel_results_are_found() {
         .result("f>d", "2")
         .says("g>f", "next");
     assert_eq!(lines.context(), ["a", "b+c+d", "e", "f", "g"]);
-    // Here the other call is next to the path as well.
+    // The line of the other call is also next to the path here.
     let lines = Lines::default()
         .user("a>")
         .calls("b>a", "r", "1")
@@ -201,11 +201,11 @@ fn behind_a_boundary_nothing_older_is_sent() {
     let expected = ["a", "b", "c", "d"].map(|id| (id, old));
     assert_eq!(lines.outside()[..4], expected);
     assert_eq!(lines.outside()[4], ("B", Outside::NeverSent));
-    // The line that the boundary names may be missing; and the session may be compacted again.
+    // The line that the boundary names may be missing, and the session may be compacted again.
     let again = lines.boundary("C", "?", "").summary("t>C");
     assert_eq!(again.context(), ["t"]);
     let old: Vec<_> = again.outside().into_iter().filter(|(_, why)| *why == old).collect();
-    // The older boundary is among them.
+    // The older boundary is one of these lines.
     assert_eq!(old.len(), 7);
 }
 
@@ -242,7 +242,7 @@ fn the_user_may_have_gone_back() {
     };
     let back = two_turns().bare(&prompt(r#""b","explicit":true"#));
     assert_eq!(back.context(), ["a", "b"]);
-    // If it names an ancestor of the newest line, nothing changes.
+    // If the prompt names an ancestor of the newest line, the context does not change.
     assert_eq!(two_turns().bare(&prompt("\"b\"")).context().len(), 4);
     let went_on = two_turns().bare(&prompt(r#""b","explicit":true"#)).user("e>b");
     assert_eq!(went_on.context(), ["a", "b", "e"]);

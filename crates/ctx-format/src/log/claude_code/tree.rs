@@ -1,7 +1,7 @@
-//! The lines of a session as a tree, with the parents that a compaction gives them.
+//! The lines of a session as a tree, in which a compaction gives some lines another parent.
 //!
-//! The rules here, in `context.rs` and in `view.rs` come from the client's own loader in version
-//! 2.1.197, and were compared with what it sends.
+//! The rules here, in `context.rs` and in `view.rs` come from the loader of the client 2.1.197.
+//! They were compared with what that client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,43 +9,43 @@ use crate::dialect::content::{blocks, kind_of};
 use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
 use crate::{Object, json};
 
-/// A line of the tree.
+/// A line of the file as a node of the tree.
 #[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
 #[derive(Default)]
 pub(super) struct Node {
-    /// The number of its record, from 0.
+    /// The number of the line's record, from 0.
     pub(super) record: usize,
     pub(super) id: LineId,
     pub(super) parent: Option<LineId>,
-    /// Milliseconds since 1970, if the line has a time.
+    /// The time in milliseconds since 1970, if the line has one.
     pub(super) time: Option<i64>,
-    /// Whether the user, the model or a tool wrote it. The client added all other lines:
-    /// attachments, notes, boundaries.
+    /// Whether the user, the model or a tool wrote the line. All other lines were added by the
+    /// client: attachments, notes and boundaries.
     pub(super) is_said: bool,
-    /// Whether it has the result of a tool.
+    /// Whether the line contains a tool result.
     pub(super) has_result: bool,
-    /// The reply that it has a block of.
+    /// The id of the reply of which the line contains a block.
     pub(super) reply: Option<LineId>,
-    /// Set in the line with which the context begins after a compaction.
+    /// What a boundary says about the context, which begins with it; `None` for any other line.
     pub(super) boundary: Option<Box<Boundary>>,
-    /// Whether it belongs to a subagent, which has a context of its own.
+    /// Whether the line belongs to a subagent, which has a context of its own.
     pub(super) is_sidechain: bool,
     /// Whether the client sends the line if it is in the context.
     pub(super) is_sent: bool,
 }
 
-/// The links of a compaction to the lines before it.
+/// How a compaction refers to the lines before it.
 pub(super) struct Boundary {
-    /// The last line that it replaces.
+    /// The id of the last line that the compaction replaces.
     pub(super) before: Option<LineId>,
     pub(super) preserved: Option<Preserved>,
 }
 
-/// Old lines that stay in the context after the summary.
+/// Old lines that stay in the context, after the summary of a compaction.
 pub(super) struct Preserved {
-    /// The line after which they are placed.
+    /// The id of the line after which the old lines are placed.
     anchor: LineId,
-    /// The ids of all of them, or of the first and the last one of a chain of parents.
+    /// The ids of all old lines that stay, or only the first and the last id of a chain of parents.
     pub(super) ids: Vec<LineId>,
     pub(super) is_chain: bool,
 }
@@ -71,26 +71,28 @@ impl Preserved {
     }
 }
 
-/// The lines of a session, which name their parents.
+/// All lines of a session, each of which names its parent.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// The lines in the order of the file. If an id repeats, only the last line with it.
+    /// The lines in the order of the file. If several lines have the same id, only the last one is
+    /// here.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
-    /// The parents of lines that only show progress.
+    /// The parents of lines that only show progress. Such a line is skipped in the chain of
+    /// parents.
     progress: ById<Option<LineId>>,
-    /// Records whose id a later line repeats.
+    /// The numbers of records whose id occurs again in a later line.
     pub(super) superseded: Vec<usize>,
-    /// The last line of the main agent.
+    /// The id of the last line that the main agent wrote.
     pub(super) newest: Option<LineId>,
     pub(super) last: LastUse,
 }
 
-/// The user's last position.
+/// Where in the conversation the user was last.
 #[derive(Default)]
 pub(super) struct LastUse {
     pub(super) leaf: Option<LineId>,
-    /// Whether the user moved there explicitly.
+    /// Whether the user moved to this line explicitly.
     pub(super) is_explicit: bool,
     /// Whether the user cleared the conversation.
     pub(super) is_emptied: bool,
@@ -122,7 +124,7 @@ impl Lines {
             "assistant" => {
                 let message = object.object_of("message");
                 node.reply = message.and_then(|message| LineId::at(&message, "id"));
-                // If the server did not answer, the client writes the reply itself.
+                // If the server did not answer, the client writes an error as the reply.
                 (node.is_said, node.is_sent) = (true, !object.is_true("isApiErrorMessage"));
             }
             "attachment" => {}
@@ -165,7 +167,7 @@ impl Lines {
         self.progress.get(&parent).copied().unwrap_or(Some(parent))
     }
 
-    /// Returns the index of the line with that id.
+    /// Returns the index of the line with this id; `None` if there is no such line.
     pub(super) fn place(&self, id: Option<LineId>) -> Option<usize> {
         self.places.get(&id?).copied()
     }
@@ -189,14 +191,14 @@ impl LastUse {
     }
 }
 
-/// The tree as the loader sees it: without the lines that a compaction with kept lines removed, and
-/// with the changed parents.
+/// The tree as the client's loader builds it: if a compaction keeps old lines, other old lines are
+/// removed and some lines have another parent.
 pub(super) struct LoadedTree<'l> {
     pub(super) lines: &'l Lines,
-    /// The new parents of moved lines.
+    /// The new parents of the lines that were moved, by index.
     parents: HashMap<usize, LineId>,
     gone: HashSet<usize>,
-    /// Whether the context is that of a subagent.
+    /// Whether the context belongs to a subagent.
     pub(super) is_sidechain: bool,
 }
 
@@ -213,14 +215,14 @@ impl<'l> LoadedTree<'l> {
         self.parents.get(&place).copied().or(self.lines.nodes[place].parent)
     }
 
-    /// The lines that were not removed.
+    /// The lines that were not removed from the tree.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (usize, &'l Node)> {
         let nodes = self.lines.nodes.iter().enumerate();
         nodes.filter(|(place, _)| !self.gone.contains(place))
     }
 
-    /// Moves the old lines that the last compaction keeps after its summary, and removes all other
-    /// lines before it. Returns the last kept line.
+    /// Moves the old lines that the last compaction keeps to the position after its summary, and
+    /// removes all other lines before the compaction. Returns the id of the last line that is kept.
     pub(super) fn keep_preserved(&mut self) -> Option<LineId> {
         let nodes = &self.lines.nodes;
         let preserved = |node: &'l Node| node.boundary.as_ref()?.preserved.as_ref();
@@ -245,7 +247,7 @@ impl<'l> LoadedTree<'l> {
         Some(end)
     }
 
-    /// The indexes of kept lines; `None` if one of them is missing.
+    /// The indexes of the lines that a compaction keeps; `None` if one of them is missing.
     pub(super) fn preserved(&self, kept: &Preserved) -> Option<Vec<usize>> {
         let places = kept.ids.iter().map(|id| self.place(Some(*id)));
         let places: Vec<usize> = places.collect::<Option<_>>()?;
@@ -256,7 +258,7 @@ impl<'l> LoadedTree<'l> {
         Some(up)
     }
 
-    /// Inserts kept lines between `anchor` and its children.
+    /// Inserts the lines `kept` between the line `anchor` and its children.
     fn put_behind(&mut self, anchor: LineId, kept: &[usize]) {
         let mut end = anchor;
         for place in kept {

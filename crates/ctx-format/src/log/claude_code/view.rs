@@ -1,8 +1,8 @@
-//! Finds the lines of a session that are in the context, and the session's flaws.
+//! Finds the lines of a session that are in the context, and the flaws of the session.
 //!
-//! The flaws are the problems that the client 2.1.197 has with a session when it loads it, each
-//! tested with the client. Only the path that the session continues from counts: a missing parent
-//! on an abandoned branch does no harm.
+//! The flaws are the problems that the client 2.1.197 has when it loads a session. Each of them was
+//! tested with the client. Only the path from which the session continues is examined; a missing
+//! parent on an abandoned branch does no harm.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ impl ViewBuilder for Lines {
         self.add(record, object);
     }
 
-    /// If a line has several objects, the client reads only the first.
+    /// If a line has several objects, the client reads only the first one.
     fn push_first_of(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
@@ -36,7 +36,7 @@ impl ViewBuilder for Lines {
     }
 }
 
-/// Records why each record is outside the context that begins at `begin`.
+/// Records why each record is outside the context, whose first line has the index `begin`.
 fn outside(lines: &Lines, begin: Option<usize>) -> View {
     let mut view = View::default();
     for node in lines.nodes.iter().filter(|node| node.is_sent) {
@@ -55,7 +55,7 @@ fn outside(lines: &Lines, begin: Option<usize>) -> View {
     view
 }
 
-/// The indexes of the lines that were replaced by compactions before `begin`, the first line of the
+/// The indexes of the lines that were replaced by compactions. `begin` is the first line of the
 /// context.
 fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     let tree = LoadedTree::new(lines);
@@ -76,7 +76,8 @@ fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     all
 }
 
-/// The records of each message. The blocks of a reply are one message, whatever is between them.
+/// The records of each message. The blocks of a reply are one message, whatever lines are between
+/// them.
 fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
     let mut replies: ById<usize> = ById::default();
@@ -91,7 +92,7 @@ fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     messages
 }
 
-/// The problems of a session with that context.
+/// The problems that the client has with the session.
 fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     let nodes = &tree.lines.nodes;
     let is_sent: HashSet<usize> = context.lines.iter().copied().collect();
@@ -112,7 +113,7 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     flaws
 }
 
-/// The flaw of a line whose missing parent another line replaces.
+/// The flaw of a line whose parent is missing, so that the client uses another line instead.
 fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     let nodes = &tree.lines.nodes;
     let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
@@ -121,7 +122,7 @@ fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
-/// The flaw of a compaction that keeps old lines which are not in the file.
+/// The flaw of a compaction that keeps old lines although some of them are not in the file.
 fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let node: &Node = &tree.lines.nodes[boundary];
     let preserved = node.boundary.as_ref()?.preserved.as_ref()?;
@@ -142,14 +143,15 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     (!missing.is_empty()).then(|| flaw(what).repaired_by(Remedy::Change(missing)))
 }
 
-/// Removes these entries from the list of old lines that the compaction `object` keeps.
+/// Removes the entries with these numbers from the list of old lines that the compaction `object`
+/// keeps.
 pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     let list = || {
         let metadata = object.object_of("compactMetadata")?;
         metadata.object_of("preservedMessages")?.elements_of("uuids")
     };
-    // The view numbers only the texts.
+    // The numbers count only those entries that are strings.
     let mut texts = 0..;
     let items = list().unwrap_or_default().into_iter().map(|raw| {
         let number = json::text(raw).and_then(|_| texts.next());

@@ -1,5 +1,5 @@
 //! A compaction in the format of the Gemini CLI: a list of messages that replaces all earlier ones.
-//! It begins with the summary and an answer of the model to it.
+//! The list begins with the summary and an answer of the model to the summary.
 
 use super::log::Line;
 use super::message::{snapshot_of, written};
@@ -7,10 +7,10 @@ use super::{Gemini, Messages};
 use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 
-/// The model's answer to the summary, because roles must alternate.
+/// The answer of the model to the summary. It is needed because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
 
-/// Collects facts from the records of a session.
+/// Finds out whether the session has a header.
 #[derive(Default)]
 pub(super) struct Writer {
     has_header: bool,

@@ -1,4 +1,4 @@
-//! Writes session files of the Gemini CLI. The shapes are those of version 0.61.0.
+//! Writes session files of the Gemini CLI in the format of version 0.61.0.
 
 use ring::digest::{SHA256, digest};
 
@@ -12,12 +12,14 @@ use crate::{Call, Media, Part, Role, ToolResult};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The messages before a summary that follows later: they become one list with it.
+    /// The messages before a summary that has not been written yet. They go into the same list as
+    /// the summary.
     before: Vec<String>,
 }
 
 impl Writer {
-    /// Writes a reply and its results as one message, then the other content next to the results.
+    /// Writes a reply and its results as one message, then any other content that came with the
+    /// results.
     fn answered(
         &mut self,
         said: &TurnMessage<'_>,
@@ -39,22 +41,22 @@ impl Writer {
     }
 }
 
-/// Writes a message that is made of these records of the unit.
+/// Writes a message of the type `kind`. `at` are the records that the message is made of.
 fn message_of(kind: &str, at: &[usize], content: &[String], notes: &mut Notes<'_>) -> LineText {
     let time = notes.time(at);
     written(&mut notes.session.ids, &time, kind, content)
 }
 
-/// Writes a reply with the results of its calls.
+/// Writes a reply together with the results of its calls; `None` if nothing of the reply is left.
 fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Option<String> {
     notes.name(said);
-    // The calls have the time of the reply.
+    // The calls get the same time as the reply.
     notes.time(&said.origins);
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     for Piece { part, .. } in &said.pieces {
         match part {
             Part::Call(call) => calls.push(self::call(call, answers, notes)),
-            // The client leaves out a reply with an empty part.
+            // The client does not send a reply that has an empty part.
             Part::Text(text) | Part::Refusal(text) if text.is_empty() => {}
             part => texts.extend(self::part(part, notes)),
         }
@@ -120,14 +122,14 @@ impl Target for Writer {
         vec![message_of("user", &said.origins, &parts, notes).end()]
     }
 
-    /// A result that does not answer a call of the previous record.
+    /// Writes a result that does not answer a call of the previous record.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         let part = response(&answer.id, &answer.name, &answer.result, notes);
         message_of("user", &[answer.origin], &[part], notes).end()
     }
 
-    /// Puts the summary first in the list that replaces all earlier messages: otherwise the client
-    /// would not recognize it.
+    /// Puts the summary at the beginning of the list that replaces all earlier messages, because
+    /// the client recognizes a summary only there.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);
@@ -169,7 +171,7 @@ impl Target for Writer {
     }
 }
 
-/// Returns true if a reply has the call with that id.
+/// Returns true if the reply contains the call with this id.
 fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
     said.pieces.iter().any(|piece| match &piece.part {
         Part::Call(call) => call.id.as_deref() == Some(id),
@@ -177,7 +179,7 @@ fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
     })
 }
 
-/// Returns true if the client takes a user message for a command, or for one of its own texts.
+/// Returns true if the client would treat the user message as a command or as a text of its own.
 fn is_command(pieces: &[Piece<'_>]) -> bool {
     match pieces.first() {
         Some(Piece { part: Part::Text(text), .. }) => {
@@ -187,7 +189,7 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
     }
 }
 
-/// The part of the API; `None` if it cannot be carried, or is not part of the content.
+/// Writes a part in the format of the API; `None` if the format has no such part.
 fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => {
@@ -209,7 +211,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::new().json(key, &inner.end()).end())
 }
 
-/// Writes a result in the form of the API.
+/// Writes a tool result in the format of the API.
 fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>) -> String {
     let (mut texts, mut media) = (Vec::new(), Vec::new());
     for part in &result.parts {
@@ -220,7 +222,7 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
         }
     }
     if texts.len() > 1 {
-        // Several texts become the lines of one.
+        // Several texts are joined, with a line end between them.
         notes.count(LossKind::AsText, "text");
     }
     let key = if result.is_error { "error" } else { "output" };

@@ -1,10 +1,10 @@
-//! Replays the lines of a session as the loader does.
+//! Replays the lines of a session as the client's loader does.
 //!
-//! The rules are those of `chatRecordingService` in version 0.61.0. Messages are in a map, so a
-//! message that is written again keeps its place. A rewind undoes a message and all after it, or
-//! all messages if it names an unknown one. A list of messages in a `$set` replaces everything
-//! before it. The client writes such a list when it compacts, but also whenever a session begins or
-//! resumes, and when a turn is interrupted.
+//! The rules are those of `chatRecordingService` in version 0.61.0. It keeps messages in a map, so
+//! a message that is written again keeps its position. A rewind undoes the message that it names
+//! and all later ones, or all messages if the name is unknown. A list of messages in a `$set`
+//! replaces everything before it. The client writes such a list when it compacts, when a session
+//! begins or resumes, and when a turn is interrupted.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, hash_map};
@@ -16,17 +16,17 @@ use crate::log::view::{Outside, View};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, Role, counted};
 
-/// The kind of a line, which its keys decide in this order, because a line may have several of
-/// them.
+/// What kind of line a line is. A line may have the keys of several kinds; the first kind in this
+/// order counts.
 pub(super) enum Line<'a> {
-    /// Undoes the message with that id and all after it.
+    /// Undoes the message with this id and all later messages.
     Rewind(Cow<'a, str>),
     Message,
-    /// Messages that replace all earlier ones.
+    /// Contains a list of messages that replaces all earlier messages.
     Checkpoint(Vec<Object<'a>>),
-    /// A description of the session. In files of one line it also has the messages.
+    /// Describes the session. In a file with only one line, the header also contains the messages.
     Header(Vec<Object<'a>>),
-    /// Metadata, or a line that the loader does not know.
+    /// Contains metadata, or has a form that the loader does not know.
     Other,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The messages in the line.
+    /// The messages that the line contains.
     pub(super) fn into_messages(self, object: &Object<'a>) -> Vec<Object<'a>> {
         match self {
             Self::Message => vec![object.clone()],
@@ -55,8 +55,9 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The messages in a list; `None` if there is no list. If an id repeats, the last message with it
-/// replaces the first. An object without an id is not a message.
+/// The messages in the list `messages`; `None` if there is no such list. If an id occurs several
+/// times, the last message with it takes the position of the first. An object without an id is not
+/// a message.
 fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     let mut messages: Vec<Object<'a>> = Vec::new();
     let mut places = HashMap::new();
@@ -76,36 +77,36 @@ fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     Some(messages)
 }
 
-/// The position of a message.
+/// Where in the log a message is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessagePosition {
-    /// The number of its record, from 0.
+    /// The number of the message's record, from 0.
     pub(super) record: usize,
-    /// Its number in the record, from 0, not counting messages that are not sent.
+    /// The number of the message in its record, from 0. Messages that are not sent are not counted.
     pub(super) number: usize,
 }
 
-/// A message of the log.
+/// A message of the log, whether or not it is sent.
 pub(super) struct Entry {
     id: LineId,
     pub(super) place: MessagePosition,
-    /// `None` if it is not sent to the model.
+    /// What the model receives; `None` if the message is not sent.
     pub(super) turn: Option<Turn>,
 }
 
-/// The messages that a loader has at this point.
+/// The messages that the loader has after reading a part of the lines.
 #[derive(Default)]
 pub(super) struct Log {
-    /// The messages in order.
+    /// The messages in the order in which the client would send them.
     pub(super) entries: Vec<Entry>,
     places: HashMap<LineId, usize>,
-    /// The records outside the context, and why.
+    /// Which records are outside the context, and why.
     pub(super) outside: View,
-    /// The positions of messages that a list has displaced.
+    /// The positions of messages that were replaced by a list, by the id of the message.
     displaced: HashMap<LineId, MessagePosition>,
-    /// Rewinds to messages that are not in the file.
+    /// The flaws of rewinds to messages that are not in the file.
     pub(super) rewound: Vec<Flaw>,
-    /// The flaw of a session without a header.
+    /// The flaw to report if the session turns out to have no header.
     pub(super) headless: Option<Flaw>,
     pub(super) has_header: bool,
 }
@@ -147,7 +148,7 @@ impl Log {
         }
     }
 
-    /// Removes the messages from `from` on, and returns them.
+    /// Removes the messages from index `from` on, and returns them.
     fn take_back(&mut self, from: usize, why: Outside) -> Vec<Entry> {
         let gone = self.entries.split_off(from);
         for entry in &gone {
@@ -159,12 +160,13 @@ impl Log {
         gone
     }
 
-    /// Notes that a message is not in the context.
+    /// Records that a message is not in the context.
     fn leave(&mut self, place: MessagePosition, why: Outside) {
         self.outside.leave_message(place.record, place.number, why);
     }
 
-    /// Adds a message, or replaces an older one with the same id. Returns true if it may be sent.
+    /// Adds a message, or replaces an earlier one with the same id. Returns true if the message may
+    /// be sent.
     fn put(&mut self, message: &Object<'_>, place: MessagePosition) -> bool {
         let id = LineId::of(&message.text_of("id").unwrap_or_default());
         let turn = Turn::of(message);
@@ -190,7 +192,7 @@ impl Log {
 }
 
 /// The flaw of a rewind to a message that is not in the file. `gone` is the number of messages that
-/// it undid.
+/// the rewind undid.
 fn rewound(record: usize, gone: usize) -> Flaw {
     let gone = counted(gone, "message");
     let what = format!(
@@ -200,11 +202,10 @@ fn rewound(record: usize, gone: usize) -> Flaw {
 }
 
 fn no_header(record: usize, first: &Object<'_>) -> Flaw {
-    let what =
-        "no line of the file is a header: the Gemini CLI does not recognize the file as a session";
+    let what = "no line is a header: the Gemini CLI does not recognize the file as a session";
     let time = first.text_of("timestamp").map(Into::into);
     let [id, time, _] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
-    // No line names the project. The client accepts any hash that is not empty.
+    // No line names the project, but the client accepts any hash that is not empty.
     let header = format!(
         r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
     );
@@ -218,19 +219,19 @@ pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
     first.is_some_and(|message| message.snapshot().is_some())
 }
 
-/// A message for the model, reduced to what matters for the view.
+/// What the view must know about a message that the model receives.
 pub(super) enum Turn {
     User,
-    /// Only results of tools. Newer clients write such a message in addition to the results in the
-    /// reply.
+    /// A message that contains only tool results. Newer clients write such a message although the
+    /// reply also contains the results.
     Results(Vec<LineId>),
     Reply {
         calls: HashSet<LineId>,
-        /// Whether its own results follow it.
+        /// Whether the record also contains results of the calls.
         has_results: bool,
-        /// Whether the client leaves it out because of an empty part.
+        /// Whether the reply has an empty part, so that the client does not send the reply.
         is_void: bool,
-        /// Calls without a result in the same record: their ids, or names if they have none.
+        /// The ids of the calls without a result in the record; the name for a call without id.
         unanswered: Vec<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! A message as the model receives it.
+//! A message of the Gemini CLI's log as the model receives it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 
-/// The beginning and the end of a summary by the client's own compaction.
+/// The beginning and the end of a summary that the client's own compaction wrote.
 pub(super) const SNAPSHOT: &str = "<state_snapshot>";
 pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
 
-/// Writes a summary in the client's form.
+/// Writes a summary in the same way as the client.
 pub(super) fn snapshot_of(summary: &str) -> String {
     format!("{SNAPSHOT}\n{summary}\n{SNAPSHOT_END}")
 }
 
-/// Writes a message with a new id in the client's form.
+/// Begins a message with a new id in the format of the client.
 pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String]) -> LineText {
     LineText::new()
         .text("id", &ids.uuid())
@@ -27,7 +27,7 @@ pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String])
         .list("content", content)
 }
 
-/// The beginnings of texts, apart from summaries, that the client writes in the user's name.
+/// How texts begin, apart from summaries, that the client writes in the name of the user.
 const OF_CLIENT: [&str; 5] = [
     "Please continue.",
     "System: Please continue.",
@@ -36,14 +36,15 @@ const OF_CLIENT: [&str; 5] = [
     "- **Workspace Directories:**",
 ];
 
-/// The beginnings of user messages that the client leaves out when it loads a file: commands, and
-/// texts that it writes again each time.
+/// How user messages begin that the client leaves out when it loads a file: commands, and texts
+/// that it writes again each time.
 pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
-/// The length of the longest of [`NOT_SENT`].
+/// The maximum length of an entry in [`NOT_SENT`] in bytes.
 const HEAD: usize = 17;
 
-/// Members that make a part count as more than its text when the client decides what is sent.
+/// Members that make a part count as content, whatever its text, when the client decides whether to
+/// send a message.
 const NO_TEXT: [&str; 8] = [
     "videoMetadata",
     "thought",
@@ -55,15 +56,15 @@ const NO_TEXT: [&str; 8] = [
     "inlineData",
 ];
 
-/// A message that is sent to the model.
+/// A message that the client sends to the model.
 pub(super) struct SentMessage<'o, 'a> {
     pub(super) role: Role,
     pub(super) message: &'o Object<'a>,
 }
 
 impl<'o, 'a> SentMessage<'o, 'a> {
-    /// Reads a message; `None` if no part of it is sent, as with notes to the user, empty replies
-    /// and commands.
+    /// Reads a message; `None` if no part of it is sent. This applies to notes for the user, empty
+    /// replies, and commands.
     pub(super) fn of(message: &'o Object<'a>) -> Option<Self> {
         let role = match &*kind_of(message) {
             "user" => Role::User,
@@ -83,35 +84,35 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         is_sent.then_some(sent)
     }
 
-    /// The raw message.
+    /// The JSON text of the message.
     pub(super) fn raw(&self) -> &'a str {
         self.message.text().trim()
     }
 
-    /// The raw parts of its content.
+    /// The parts in the content of the message, as raw JSON.
     pub(super) fn content(&self) -> Vec<&'a str> {
         part::list(self.message.get("content"))
     }
 
-    /// Returns true if the content of a reply has everything except results, as clients write it
-    /// after they have loaded the session. Otherwise thoughts and calls are stored outside the
-    /// content.
+    /// Returns true if the content of a reply contains everything except results. Clients write
+    /// replies in this way after they have loaded a session. In other replies, thoughts and calls
+    /// are stored outside the content.
     pub(super) fn is_whole(&self) -> bool {
         self.content().into_iter().any(part::is_call_or_thought)
     }
 
-    /// Thoughts outside the content.
+    /// The thoughts that are stored outside the content.
     pub(super) fn thoughts(&self) -> Vec<&'a str> {
         self.message.elements_of("thoughts").unwrap_or_default()
     }
 
-    /// Calls outside the content, with their results.
+    /// The calls that are stored outside the content, with their results.
     pub(super) fn listed_calls(&self) -> Vec<Object<'a>> {
         let raw = self.message.elements_of("toolCalls").unwrap_or_default();
         raw.into_iter().filter_map(Object::within).collect()
     }
 
-    /// Returns true if it is a request of the user.
+    /// Returns true if the message is a request from the user.
     pub(super) fn is_request(&self) -> bool {
         let is_of_user =
             |raw: &&str| matches!(part::kind(raw), PartKind::Text | PartKind::Media(_));
@@ -120,13 +121,13 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         self.role == Role::User && first.is_some_and(is_own)
     }
 
-    /// Returns true if it has anything except results of tools.
+    /// Returns true if the message has any content other than tool results.
     pub(super) fn is_more_than_results(&self) -> bool {
         let is_other = |raw: &str| part::kind(raw) != PartKind::Result;
         self.role == Role::Assistant || self.content().into_iter().any(is_other)
     }
 
-    /// The text that is the client's own summary, if this is a user message.
+    /// The text of the client's own summary, if the message is a user message that contains one.
     pub(super) fn snapshot(&self) -> Option<Cow<'a, str>> {
         if self.role != Role::User {
             return None;
@@ -135,13 +136,14 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         texts.find(|text| text.contains(SNAPSHOT))
     }
 
-    /// Returns true if it is a single text.
+    /// Returns true if the message consists of a single text.
     pub(super) fn is_text(&self) -> bool {
         let is_text = matches!(self.content()[..], [raw] if part::kind(raw) == PartKind::Text);
         is_text && self.listed_calls().is_empty()
     }
 
-    /// All parts that the model receives, in order, with positions in `record`.
+    /// All parts that the model receives, in order. The byte ranges in them refer to the text of
+    /// `record`.
     pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
         let content = self.content().into_iter().map(|raw| part::part(record, raw));
         if self.role == Role::User {
@@ -160,9 +162,9 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         parts
     }
 
-    /// The ranges to cut from the text of `record` to remove the reasoning, in any order. Thoughts
-    /// outside the content are always cut: otherwise the client would send them once the content
-    /// has none.
+    /// The byte ranges to cut from the text of `record` to remove the reasoning, in any order.
+    /// Thoughts outside the content are always cut; otherwise the client would send them once the
+    /// content contains no thoughts.
     pub(super) fn reasoning(&self, record: &Object<'a>) -> Vec<Range<usize>> {
         if self.role != Role::Assistant {
             return Vec::new();
@@ -176,7 +178,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
     }
 }
 
-/// The results of a listed call, which the client writes as parts.
+/// The results of a call in `toolCalls`, which the client writes as parts.
 fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
     let result = call.get("result");
     let Some((raw, text)) = result.and_then(|raw| Some((raw, json::text(raw)?))) else {
@@ -205,14 +207,14 @@ fn thought(raw: &str) -> Part<'_> {
     })
 }
 
-/// Returns true if the client wrote this text of a user message.
+/// Returns true if this text in a user message was written by the client.
 fn is_of_client(text: &str) -> bool {
     let text = without_blanks(text);
     text.starts_with(SNAPSHOT) || OF_CLIENT.iter().any(|begin| text.starts_with(begin))
 }
 
-/// Returns true if the client sends a user message with this content. Its beginning decides; a part
-/// that is not a text counts as content.
+/// Returns true if the client sends a user message with this content. The beginning of its text
+/// decides. A part that is not a text counts as content that is sent.
 fn is_user_sent(content: &[&str]) -> bool {
     let mut head = String::new();
     for raw in content {
@@ -230,7 +232,7 @@ fn is_user_sent(content: &[&str]) -> bool {
     !head.is_empty() && !NOT_SENT.iter().any(|begin| head.starts_with(begin))
 }
 
-/// The text without leading blanks, as the client defines them.
+/// Removes leading white space from a text, as the client's language defines white space.
 fn without_blanks(text: &str) -> &str {
     text.trim_start_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
 }

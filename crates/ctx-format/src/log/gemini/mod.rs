@@ -1,15 +1,17 @@
-//! The session files of the Gemini CLI: a log of messages, metadata and rewinds, one per line.
+//! The session files of the Gemini CLI: a log with a message, metadata or a rewind on each line.
 //! Older versions write a document of messages, which is split into such lines.
 //!
-//! The context is what `convertSessionToClientHistory` makes of the loaded messages, in version
-//! 0.61.0 of `@google/gemini-cli-core`. A call and its result are in one record, or the record with
-//! the result continues the message of its call, so outlines have neither.
+//! The context is what `convertSessionToClientHistory` in version 0.61.0 of
+//! `@google/gemini-cli-core` returns for the loaded messages. Outlines have no calls or results,
+//! because a call and its result are in the same record, or the record with the result continues
+//! the message that has the call.
 //!
-//! A `$set` with messages is one record with several messages of the user and of the model. It is
-//! one message with all their parts, and its role is `Other`: with the user's role, the model's
-//! words would have the user's authority. A summary alone, with the client's own answer to it, has
-//! the user's role, as in the client. A summary with messages after it in the same record is read
-//! like a message, so that none of these is lost.
+//! A `$set` with messages is one record with several messages, some from the user and some from the
+//! model. It counts as one message that has all their parts and the role `Other`, because with the
+//! role of the user, the model's words would have the authority of the user. A summary that is
+//! followed only by the client's answer has the role of the user, as it has in the client. If more
+//! messages follow the summary in the same record, the record is read like any other message, so
+//! that none of these messages is lost.
 
 mod compaction;
 mod convert;
@@ -73,8 +75,8 @@ impl Dialect for Gemini {
         let parts = sent.iter().flat_map(|message| message.parts(object)).collect();
         let mut message = Message::new(role, parts);
         message.reasoning = sent.iter().flat_map(|message| message.reasoning(object)).collect();
-        // A message that is written again keeps the place of the first copy, and thoughts may come
-        // before or after the content.
+        // The ranges may be out of order: a message that is written again keeps the position of the
+        // first copy, and thoughts may precede or follow the content.
         message.reasoning.sort_by_key(|cut| cut.start);
         Some(message)
     }
@@ -97,7 +99,7 @@ impl Dialect for Gemini {
     }
 
     fn rules(&self) -> Rules {
-        // The client begins with a message of its own.
+        // The client puts a message of its own before the first message.
         Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
@@ -156,7 +158,7 @@ impl Dialect for Gemini {
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         let mut copies = Vec::new();
-        // Copies in undone messages have no other use either.
+        // Copies in messages that were undone are not needed for anything else either.
         for message in &Messages::of(&object.whole()).list {
             for raw in message.elements_of("toolCalls").unwrap_or_default() {
                 if let Some(call) = Object::within(raw) {
@@ -189,7 +191,8 @@ impl Log for Gemini {
         let set = object.object_of("$set");
         let metadata = set.as_ref().unwrap_or(object);
         let session = match Line::of(object) {
-            // A header with messages is the whole session, and grows with it.
+            // A header that contains messages is the whole session, and changes whenever the
+            // session grows.
             Line::Header(messages) if messages.is_empty() => object.text_of("sessionId"),
             _ => None,
         };
@@ -203,21 +206,21 @@ impl Log for Gemini {
     }
 
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
-        let what = "the Gemini CLI reads other characters in their place";
+        let what = "the Gemini CLI reads the invalid bytes as U+FFFD";
         (class == Class::NotUtf8).then_some((Effect::Harmless, what))
     }
 }
 
-/// The record itself, if it is a reply.
+/// The record itself if it is a reply; otherwise `None`.
 fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
     let is_reply = matches!(Line::of(object), Line::Message) && kind_of(object) == "gemini";
     is_reply.then_some(object)
 }
 
-/// The messages of a record that are in the context.
+/// Those messages of a record that are in the context.
 struct Messages<'a> {
     list: Vec<Object<'a>>,
-    /// Whether they replace all earlier messages.
+    /// Whether the messages replace all earlier messages.
     is_checkpoint: bool,
 }
 
@@ -241,7 +244,7 @@ impl<'a> Messages<'a> {
         self.is_checkpoint && log::is_compaction(&self.list)
     }
 
-    /// The role of all of them together; `None` if none is sent to the model.
+    /// The role of the messages as one message; `None` if none of them is sent to the model.
     fn role(&self, sent: &[SentMessage<'_, 'a>]) -> Option<Role> {
         let role = sent.first()?.role;
         let is_one = sent.iter().all(|message| message.role == role);
@@ -250,7 +253,8 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Returns true if there is only a summary and the model's answer to it, which the client writes.
+/// Returns true if the messages are only a summary and, if there is a second message, the answer of
+/// the model that the client writes.
 fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     match sent {
         [summary] => summary.is_text(),
@@ -261,7 +265,7 @@ fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     }
 }
 
-/// A summary without the surrounding element.
+/// The text of a summary without the element `state_snapshot` around it.
 fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     let trimmed = text.trim();
     let inner = trimmed.strip_prefix(SNAPSHOT);
@@ -272,7 +276,7 @@ fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Adds the values of a message that the model receives, and their copies.
+/// Adds the values that the model receives from a message, and second copies of them.
 fn wrap<'a>(sent: &SentMessage<'_, 'a>, wrapped: &mut Wrapped<'a>) {
     let message = sent.message;
     wrapped.sent.extend(message.get("content"));

@@ -1,5 +1,5 @@
-//! Tests which parts of generated sessions are in the context. The expected values are what the
-//! client makes of the file.
+//! Tests which parts of generated sessions are in the context. What they expect is what the client
+//! makes of such a file.
 
 mod content;
 
@@ -10,14 +10,14 @@ use crate::{Options, Records};
 
 const HEADER: &str = r#"{"sessionId":"s","projectHash":"p","kind":"main"}"#;
 
-/// A summary of a compaction, as a message.
+/// The summary of a compaction as a user message.
 const SNAPSHOT: &str = r#"{"id":"sum","timestamp":"t","type":"user","content":[{"text":"<state_snapshot>\nso far\n</state_snapshot>"}]}"#;
 
 fn message(id: &str, kind: &str, rest: &str) -> String {
     format!(r#"{{"id":"{id}","timestamp":"t","type":"{kind}",{rest}}}"#)
 }
 
-/// A user message whose text is the id.
+/// A user message whose text is its id.
 fn user(id: &str) -> String {
     message(id, "user", &format!(r#""content":[{{"text":"{id}"}}]"#))
 }
@@ -26,12 +26,12 @@ fn says(id: &str) -> String {
     message(id, "gemini", &format!(r#""content":"{id}""#))
 }
 
-/// The response of a tool to a call.
+/// The part with a tool's response to a call.
 fn response(call: &str) -> String {
     format!(r#"{{"functionResponse":{{"id":"{call}","name":"ls","response":{{"output":"x"}}}}}}"#)
 }
 
-/// A reply with a call and its result.
+/// A reply with a call and the result of that call.
 fn calls(id: &str, call: &str) -> String {
     let result = response(call);
     let call = format!(r#"{{"id":"{call}","name":"ls","args":{{}},"result":[{result}]}}"#);
@@ -62,7 +62,7 @@ fn presences(lines: &[&str]) -> Vec<Presence> {
     presences
 }
 
-/// The messages of the context: the numbers of their lines, from 0.
+/// The messages in the context, each as the numbers of its lines, from 0.
 fn context(lines: &[&str]) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
     for (number, presence) in presences(lines).into_iter().enumerate() {
@@ -74,7 +74,7 @@ fn context(lines: &[&str]) -> Vec<Vec<usize>> {
     messages
 }
 
-/// The lines that are not in the context, and why.
+/// The numbers of the lines that are not in the context, and why they are not.
 fn outside(lines: &[&str]) -> Vec<(usize, Outside)> {
     let lines = presences(lines).into_iter().enumerate();
     let outside = lines.filter_map(|(number, presence)| match presence {
@@ -99,7 +99,7 @@ fn a_rewind_takes_back_a_message_and_all_behind_it() {
     assert_eq!(context(&lines), [[1], [5]]);
     let dead = Outside::DeadBranch;
     assert_eq!(outside(&lines)[1..3], [(2, dead), (3, dead)]);
-    // A message that is written again after a rewind comes at the end.
+    // A message that is written again after a rewind undid it comes at the end.
     let again = [HEADER, &a, &b, &c, &rewind("b"), &user("d"), &b];
     assert_eq!(context(&again), [[1], [5], [6]]);
 }
@@ -108,7 +108,7 @@ fn a_rewind_takes_back_a_message_and_all_behind_it() {
 fn a_rewind_to_what_is_not_there_takes_back_all() {
     let lines = [HEADER, &user("a"), &says("b"), &rewind("?"), &user("d")];
     assert_eq!(context(&lines), [[4]]);
-    // Undone messages do not come back.
+    // Messages that a rewind undid do not come back.
     let (a, b) = (user("a"), says("b"));
     let twice = [HEADER, &a, &b, &rewind("b"), &user("c"), &rewind("b")];
     assert!(context(&twice).is_empty());
@@ -125,7 +125,7 @@ fn a_compaction_takes_the_place_of_all_before_it() {
     assert_eq!(outside(&lines)[1..], expected);
 }
 
-/// A client that resumes a session writes a list of its own texts, then all messages again.
+/// A client that resumes a session writes a list that contains its own texts and then all messages.
 #[test]
 fn a_list_of_messages_says_them_anew_or_leaves_them() {
     let (a, b, c) = (user("a"), says("b"), user("c"));
@@ -147,7 +147,7 @@ fn a_list_of_messages_stays_as_long_as_one_of_them() {
     assert!(context(&[HEADER, &list, &rewind("a")]).is_empty());
 }
 
-/// The parts of each record in the context, and their positions.
+/// The parts of each record in the context, and the numbers of the messages that they belong to.
 fn said(lines: &[&str]) -> Vec<(String, Vec<u64>)> {
     let text = lines.join("\n");
     let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -176,7 +176,8 @@ fn of_a_list_of_messages_some_may_be_taken_back() {
     assert_eq!(said(&more)[0], ("a".to_owned(), vec![0]));
     let header = HEADER.replace('}', &format!(r#","messages":[{a},{b},{c}]}}"#));
     assert_eq!(said(&[&header, &rewind("b")]), [("a".to_owned(), vec![0])]);
-    // This also holds for a compaction, which stays one as long as its summary does.
+    // Messages can also be removed from a compaction, which remains a compaction as long as its
+    // summary is left.
     let compaction = set(&[SNAPSHOT, &b, &c]);
     let lines = [HEADER, &compaction, &rewind("c")].join("\n");
     let mut records = Records::open(lines.as_bytes(), &Options::default()).expect("from memory");
@@ -199,7 +200,7 @@ fn a_message_of_a_list_that_is_written_again_stays_at_its_place() {
     let expected = [("a|c", vec![0, 2]), ("d", vec![3]), ("new", vec![1])];
     let expected = expected.map(|(text, places)| (text.to_owned(), places));
     assert_eq!(said(&lines), expected);
-    // The results after a reply of the list follow it, wherever their record begins.
+    // The results of a reply in the list follow that reply, wherever their own record begins.
     let reply = calls("r", "1");
     let list = set(&[&a, &says("b"), &reply]);
     let lines = [HEADER, &list, &new, &results("s", "1")];
@@ -208,7 +209,8 @@ fn a_message_of_a_list_that_is_written_again_stays_at_its_place() {
     assert_eq!(places, [vec![0, 2], vec![1], vec![2]]);
 }
 
-/// Adjacent replies that the client leaves out because of a void one are left out of a list, too.
+/// If the client leaves out a series of replies because one of them has an empty part, those
+/// replies of the series that are in a list are left out too.
 #[test]
 fn a_void_reply_takes_its_neighbours_in_a_list_with_it() {
     let void = message("v", "gemini", r#""content":"x""#).replace("\"x\"", r#"[{"text":""}]"#);
@@ -226,22 +228,23 @@ fn only_a_list_of_messages_takes_a_place() {
         assert_eq!(context(&[HEADER, &a, other]), [[1]], "{other}");
     }
     assert!(context(&[HEADER, &a, r#"{"$set":{"messages":[]}}"#]).is_empty());
-    // A message next to a header does not count either.
+    // A list of messages in a header does not replace the earlier messages either.
     let header = HEADER.replace('}', &format!(r#","messages":[{}]}}"#, user("b")));
     assert_eq!(context(&[HEADER, &a, &header]), [[1], [2]]);
 }
 
-/// The client writes the results again after a reply that already has them, and sends both.
+/// The client writes the results again after a reply that already contains them, and sends both
+/// copies.
 #[test]
 fn results_behind_a_reply_continue_its_message() {
     let (a, b, c) = (user("a"), calls("b", "1"), results("c", "1"));
     let next = says("d");
     let lines = [HEADER, &a, &b, &c, &next];
     assert_eq!(context(&lines), [vec![1], vec![2, 3], vec![4]]);
-    // The reply grows with each call.
+    // The client writes the reply again after each call, with one more call.
     let grown = [HEADER, &a, &says("b"), &b, &c, &results("e", "1"), &next];
     assert_eq!(context(&grown), [vec![1], vec![3, 4, 5], vec![6]]);
-    // A call may be in the content, and the reply in a list.
+    // A call may be in the content of a reply, and the reply may be in a list.
     let call = r#""content":[{"functionCall":{"name":"ls"}}]"#;
     let list = set(&[&a, &message("b", "gemini", call)]);
     let nameless = c.replace(r#""id":"1","name""#, r#""name""#);
@@ -256,7 +259,7 @@ fn results_of_other_calls_are_a_message() {
     assert_eq!(context(&[HEADER, &b, &other]), [[1], [2]]);
     let late = [HEADER, &b, &user("c"), &results("d", "1")];
     assert_eq!(context(&late), [[1], [2], [3]]);
-    // This also holds for a reply that is written again after its results.
+    // Results are also a message of their own if their reply is written again after them.
     let again = [HEADER, &b, &results("c", "1"), &b];
     assert_eq!(context(&again), [[3], [2]]);
 }
@@ -300,7 +303,7 @@ fn a_void_reply_takes_its_neighbours_with_it() {
         let void = message("v", "gemini", &format!(r#""content":{void}"#));
         let lines = [HEADER, &user("a"), &says("b"), &void, &says("c")];
         assert_eq!(context(&lines), [[1]]);
-        // Results, or a user message, end a series of replies.
+        // A result or a user message ends a series of replies.
         let parted = [HEADER, &calls("a", "1"), &void, &user("b"), &says("c")];
         assert_eq!(context(&parted), [[1], [3], [4]]);
     }

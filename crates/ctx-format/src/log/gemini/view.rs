@@ -1,7 +1,7 @@
-//! Finds the messages of a session that are in the context, and the session's flaws.
+//! Finds the messages of a session that are in the context, and the flaws of the session.
 //!
-//! The flaws are the problems that the Gemini CLI 0.61.0 has with a session, each tested with its
-//! own loader and with what it sends.
+//! The flaws are the problems that the Gemini CLI 0.61.0 has with a session. Each of them was
+//! tested with the client's own loader and with what the client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,8 +14,8 @@ use crate::log::{Effect, Flaw, Remedy};
 use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, json};
 
-/// Calls without a result, which the client sends unanswered. Those at the end may still get
-/// results.
+/// The flaws of calls that have no result, although the client sends them. A call at the end of the
+/// session may still get its result.
 fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let (mut waiting, mut answered) = (Vec::new(), HashSet::new());
@@ -34,12 +34,12 @@ fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     flaws
 }
 
-/// The flaws of waiting calls that were not answered, by record.
+/// The flaws of those calls in `waiting` that have no result in `answered`.
 fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Effect) -> Vec<Flaw> {
     let missing = waiting.iter().filter(|(_, id)| !answered.contains(&LineId::of(id)));
     let flaws = missing.map(|(record, id)| {
         let what = format!(
-            "tool call {id} has no result: the Gemini CLI sends it without one, which its API refuses"
+            "tool call {id} has no result: the Gemini CLI sends the call without one, which the API refuses"
         );
         let flaw = Flaw::new(*record, "unanswered-call", effect, what);
         Flaw { id: Some((*id).clone()), ..flaw.repaired_by(Remedy::Change(Vec::new())) }
@@ -47,7 +47,7 @@ fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Ef
     flaws.collect()
 }
 
-/// Adds a result for the call `id` to a record with these messages.
+/// The edits that add a result for the call `id` to the record `object`, which contains `messages`.
 pub(super) fn answered(object: &Object<'_>, messages: &[Object<'_>], id: &str) -> Edits {
     let mut edits = Edits::new();
     let sent = messages.iter().filter_map(SentMessage::of);
@@ -72,7 +72,7 @@ impl ViewBuilder for Log {
     }
 
     fn begin_document(&mut self) {
-        // The other members of the document are the header.
+        // A document has no header line: its other members take the place of the header.
         self.has_header = true;
     }
 
@@ -93,8 +93,8 @@ impl ViewBuilder for Log {
     }
 }
 
-/// The turns that are sent. If one of several adjacent replies, without results between them, is
-/// void, the client leaves out all of them.
+/// The turns that are sent. If one reply in a series of replies has an empty part, the client
+/// leaves out the whole series. A reply with results ends a series.
 fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     let mut sent: Vec<(MessagePosition, &Turn)> = Vec::new();
     let (mut begin, mut has_void, mut goes_on) = (0, false, false);
@@ -118,17 +118,17 @@ fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     sent
 }
 
-/// The records of each message. A reply and its results are one message: newer clients write the
-/// results a second time after the reply, and send both copies. That way the results are never
-/// separated from their calls.
+/// The records of each message. A reply and its results are one message, so that results are never
+/// separated from their calls. Newer clients write the results a second time after the reply, and
+/// send both copies.
 #[derive(Default)]
 struct Messages<'t> {
     all: Vec<ContextMessage>,
-    /// The last record of each group.
+    /// The number of the last record in each group.
     ends: Vec<usize>,
-    /// The group of each record. A list of messages is one group.
+    /// The group that each record belongs to. All messages of a list are in one group.
     groups: HashMap<usize, usize>,
-    /// The calls of the last reply, and its group.
+    /// The ids of the calls in the last reply, and the group of that reply.
     calls: Option<&'t HashSet<LineId>>,
     last: usize,
 }
@@ -155,8 +155,9 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Returns true if a record with these results continues the last reply. The records of a
-    /// message are in the order of the file, but a reply may be written again after its results.
+    /// Returns true if a record with these results continues the last reply. The record must follow
+    /// the reply in the file. This is not the case if the client wrote the reply again after its
+    /// results.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
         let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));
         self.calls.is_some_and(|calls| self.ends[self.last] < record && are_of(calls))

@@ -1,8 +1,8 @@
-//! A compaction in the format of pi: an entry with a summary, which names the first old entry that
-//! stays.
+//! A compaction in the format of pi: an entry with a summary and the id of the first earlier entry
+//! that stays.
 //!
-//! All entries from that one on stay. If one between them is removed, or one that stays has
-//! changed, the entries that stay are written again after the compaction.
+//! All entries from that first entry on stay. If any of them is removed, or if an entry that stays
+//! has changed, all entries that stay are written again after the compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,13 +18,14 @@ use crate::log::links::LineId;
 use crate::record::presence::Portion;
 use crate::{Message, Object, Part, Role};
 
-/// Collects facts from the entries of a session.
+/// Collects what the entries of a session reveal about its format and its last entry.
 #[derive(Default)]
 pub(super) struct Writer {
     entries: Entries,
-    /// The id of the last entry, from which the session continues, raw.
+    /// The id of the last entry, from which the session continues, as raw JSON.
     last: Option<String>,
-    /// The numbers of entries of version 1, by the hash of their text. Only lines of JSON count.
+    /// In a file of version 1, the number of each entry by the hash of its text. Only lines that
+    /// are JSON are counted.
     numbers: HashMap<LineId, usize>,
 }
 
@@ -47,7 +48,7 @@ impl CompactionWriter for Writer {
         let version = entries.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !has_no_ids(version);
         let (mut made, mut new) = (HashSet::new(), NewLines::of(compaction));
-        // Creates an id that no entry has.
+        // Creates an id that no entry of the session has.
         let mut new_id = |new: &mut NewLines| loop {
             let id = new.ids.short();
             let hash = LineId::of(&id);
@@ -63,7 +64,7 @@ impl CompactionWriter for Writer {
             line = line.text("id", &id).json("parentId", last.as_deref().unwrap_or("null"));
         }
         line = line.text("timestamp", &new.time()).text("summary", compaction.summary);
-        // A compaction that keeps no entries names itself.
+        // If a compaction keeps no entries, it contains its own id instead of that of an entry.
         line = match (has_ids, first) {
             (true, Some(kept)) => line.json("firstKeptEntryId", &id_of(kept)?),
             (true, None) => line.text("firstKeptEntryId", &id),
@@ -87,7 +88,7 @@ impl CompactionWriter for Writer {
                 let id = new_id(&mut new);
                 let time = new.time();
                 let ids = [("timestamp", &*time), ("id", &*id), ("parentId", &*parent)];
-                // Entries of version 1 have no ids.
+                // Entries of version 1 do not have ids.
                 let texts = if has_ids { &ids[..] } else { &ids[..1] };
                 lines.push(copy(kept, texts, &edits)?);
                 parent = id;
@@ -101,8 +102,8 @@ fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
     kept.object()?.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
 }
 
-/// Copies the entry with other members. It includes the content of a `context_edit`, because the
-/// edit does not apply to the copy.
+/// Copies an entry, with some members replaced by `texts`. If a `context_edit` changes the content
+/// of the entry, the copy has the new content, because the edit does not apply to copies.
 fn copy(
     kept: &Kept<'_>,
     texts: &[(&str, &str)],
@@ -119,7 +120,8 @@ fn copy(
 }
 
 /// Combines all system messages of the context into one, as pi does when it compacts. pi accepts a
-/// compaction without one, but then repeats its whole prompt and loses texts that were added to it.
+/// compaction without a system message, but then it repeats its whole prompt and loses texts that
+/// were added to the prompt.
 fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> {
     let message = |node: &&'n Node| Object::within(node.system.as_deref()?);
     let (mut texts, mut sections, mut tools) = (Vec::new(), Vec::new(), Vec::new());
@@ -155,7 +157,7 @@ fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> 
     Some(line.end())
 }
 
-/// Replaces the value of `name`, or adds it at the end; `None` removes it.
+/// Replaces the value of `name`, or adds it at the end if `name` is new. `None` removes `name`.
 fn set<'a>(all: &mut Vec<(Cow<'a, str>, &'a str)>, name: Cow<'a, str>, value: Option<&'a str>) {
     let at = all.iter().position(|(own, _)| *own == name);
     match (at, value) {

@@ -1,4 +1,4 @@
-//! Writes session files of pi. The shapes are those of version 0.73.1, which writes version 3.
+//! Writes session files of pi in the format of pi 0.73.1, which is version 3 of the format.
 
 use super::NO_USAGE;
 use crate::convert::media::{Data, DataLocation};
@@ -10,14 +10,14 @@ use crate::{Media, Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The id of the first entry.
+    /// The id of the first entry that was written.
     first: Option<String>,
-    /// The id of the last entry.
+    /// The id of the entry that was written last, which is the parent of the next one.
     parent: Option<String>,
 }
 
 impl Writer {
-    /// Begins an entry with a new id.
+    /// Begins an entry of the type `kind` with a new id.
     fn entry(&mut self, kind: &str, at: &[usize], notes: &mut Notes<'_>) -> (String, LineText) {
         let id = notes.session.ids.short();
         let line = LineText::of_type(kind)
@@ -30,7 +30,7 @@ impl Writer {
     }
 }
 
-/// Adds the time to a message.
+/// Ends a message with its time, in milliseconds since 1970.
 fn timed(message: LineText, at: &[usize], notes: &mut Notes<'_>) -> String {
     notes.time(at);
     message.json("timestamp", &notes.session.time.timestamp_millis().to_string()).end()
@@ -88,8 +88,8 @@ impl Target for Writer {
         timed(message, &[answer.origin], notes)
     }
 
-    /// Writes a compaction that keeps all entries before it: the agent sends the summary first
-    /// anyway.
+    /// Writes a compaction that keeps all entries before it. The agent sends the summary before
+    /// them.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);
@@ -116,7 +116,7 @@ impl Target for Writer {
     }
 }
 
-/// The API and the provider of a model, as far as its name shows them.
+/// The API and the provider of a model, guessed from the name of the model.
 fn api_of(model: &str) -> (&'static str, &'static str) {
     if model.starts_with("claude") {
         ("anthropic-messages", "anthropic")
@@ -127,7 +127,8 @@ fn api_of(model: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// The block of a part; `None` if it cannot be carried, or is an entry of its own.
+/// Writes the block for a part; `None` if the format has no such block, or if the part is a
+/// separate entry.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => return Some(text_block(text)),

@@ -1,4 +1,4 @@
-//! The content that an entry has for the model.
+//! Reads the part of an entry that the model may receive.
 
 use std::borrow::Cow;
 
@@ -6,38 +6,40 @@ use crate::dialect::content::{blocks, call_of, kind_of, parts};
 use crate::dialect::unread::has_text;
 use crate::{Edits, Object, Part, Role, Slot, ToolResult, scan};
 
-/// The kinds of entries with content: the roles that the agent gives them.
+/// The kinds of entries with content. They are named after the roles that the agent gives to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "camelCase")]
 pub(super) enum EntryKind {
     User,
     Assistant,
     ToolResult,
-    /// A command that the user ran himself, with its output.
+    /// A command that the user ran directly, with its output.
     BashExecution,
-    /// A text of an extension.
+    /// A text from an extension.
     Custom,
-    /// A text of an extension in files older than version 3, which later versions do not read.
+    /// A text from an extension, in files of versions 1 and 2. The agent does not read it in newer
+    /// files.
     HookMessage,
     /// The summary of an abandoned branch.
     BranchSummary,
     CompactionSummary,
 }
 
-/// An entry with content.
+/// An entry that has content for the model.
 pub(super) struct Entry<'a> {
     pub(super) kind: EntryKind,
-    /// The object that holds the content: the entry itself, or its message.
+    /// The object that contains the content: the entry itself, or the message in it.
     pub(super) body: Object<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// Reads an entry; `None` if the agent never sends it.
+    /// Reads an entry; `None` if it has no content that the agent would send.
     pub(super) fn of(object: &Object<'a>) -> Option<Self> {
         let kind = match &*kind_of(object) {
             "message" => {
                 let body = object.object_of("message")?;
-                // The agent sends summaries with a role, but does not store them that way.
+                // Summaries have no role in the file, although the agent gives them one when it
+                // sends them.
                 let kind = body.text_of("role")?.parse().ok()?;
                 return Some(Self { kind, body });
             }
@@ -49,7 +51,8 @@ impl<'a> Entry<'a> {
         Some(Self { kind, body: object.clone() })
     }
 
-    /// The role: anyone except the model and tools speaks as the user.
+    /// The role of the message that is sent. Anything not from the model or a tool has the role of
+    /// the user.
     pub(super) fn role(&self) -> Role {
         match self.kind {
             EntryKind::Assistant => Role::Assistant,
@@ -58,19 +61,19 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns true if the entry is a summary, whose text is not its content.
+    /// Returns true if the entry is a summary. Its text is not in the member `content`.
     pub(super) fn is_summary(&self) -> bool {
         matches!(self.kind, EntryKind::CompactionSummary | EntryKind::BranchSummary)
     }
 
-    /// Returns true unless the reply was interrupted.
+    /// Returns true unless the entry is a reply that was interrupted or failed.
     pub(super) fn is_whole(&self) -> bool {
         let stop = self.body.text_of("stopReason");
         !stop.is_some_and(|stop| matches!(&*stop, "aborted" | "error"))
     }
 
-    /// Returns true if the agent sends the entry when it is in the context of a file of that
-    /// version.
+    /// Returns true if the agent sends the entry when it is in the context. `version` is that of
+    /// the file.
     pub(super) fn is_sent(&self, version: f64) -> bool {
         let is_excluded = self.body.is_true("excludeFromContext");
         !is_excluded
@@ -82,7 +85,7 @@ impl<'a> Entry<'a> {
             }
     }
 
-    /// The content of the entry; positions are those in `record`.
+    /// The parts of the entry. The byte ranges in them refer to the text of `record`.
     pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
         match self.kind {
             _ if self.is_summary() => {
@@ -106,18 +109,18 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The ids of the calls in a reply.
+    /// The ids of the calls in the entry, which is a reply.
     pub(super) fn call_ids(&self) -> Vec<Cow<'a, str>> {
         let calls = blocks(&self.body).into_iter().filter(|block| kind_of(block) == "toolCall");
         calls.map(|call| call.text_of("id").unwrap_or_default()).collect()
     }
 }
 
-/// A block, which is a value within `record`.
+/// Reads `block`, a value within `record`; `None` if it cannot be read.
 fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match &*kind_of(block) {
         "text" => Part::Text(block.text_of("text")?),
-        // Only the API can read redacted reasoning.
+        // Redacted reasoning can only be read by the API.
         "thinking" if block.is_true("redacted") => return None,
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         "image" => Part::media("image", block.text().trim()),
@@ -126,7 +129,7 @@ fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     })
 }
 
-/// Returns true if all of a block is read.
+/// Returns true if the whole content of the block can be read.
 pub(super) fn is_read(block: &Object<'_>) -> bool {
     match &*kind_of(block) {
         "text" => has_text(block, "text"),
@@ -135,8 +138,8 @@ pub(super) fn is_read(block: &Object<'_>) -> bool {
     }
 }
 
-/// The string that is a whole content. The agent fails on a result that is not a list of blocks, so
-/// another text can only replace the text of a block.
+/// The string that is the only text of a content. In a result, the agent requires a list of blocks,
+/// so only the text inside a block can be replaced.
 fn only_text(content: &str) -> Option<&str> {
     let text = match scan::elements(content) {
         None => content,
@@ -152,7 +155,7 @@ fn only_text(content: &str) -> Option<&str> {
     text.starts_with('"').then_some(text)
 }
 
-/// The text that reports a command of the user, and its outcome, to the model.
+/// The text in which the agent reports to the model a command that the user ran, and its outcome.
 fn shell_text(shell: &Object<'_>) -> String {
     let of = |key| shell.text_of(key).unwrap_or_default();
     let (output, file) = (of("output"), of("fullOutputPath"));
@@ -174,8 +177,8 @@ fn shell_text(shell: &Object<'_>) -> String {
     text
 }
 
-/// The text of an entry with the content from a `context_edit`. Summaries and commands have no
-/// content that an edit could replace.
+/// The text of an entry whose content a `context_edit` replaces; `None` if there is no such edit.
+/// Summaries and commands have no content that an edit could replace.
 pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     let new = object.portion.as_ref()?.content()?;
     let old = Entry::of(object)?.body.get("content")?;
@@ -184,8 +187,8 @@ pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     Some(edits.of_object(object))
 }
 
-/// The new content in a `context_edit`, raw; `None` if it omits the target. A content of unknown
-/// shape counts as missing.
+/// The new content in a `context_edit`, as raw JSON; `None` if the edit removes the entry from the
+/// context. If the format of the content is unknown, the content counts as empty.
 pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     if object.get("replacement") == Some("null") {
         return None;
@@ -193,10 +196,10 @@ pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     object.object_of("replacement").and_then(|it| it.get("content")).or(Some("{}"))
 }
 
-/// The role of system messages, raw.
+/// The role of system messages, as raw JSON.
 pub(super) const SYSTEM: &str = r#""system""#;
 
-/// The system message in an entry or a compaction, raw.
+/// The system message that an entry or a compaction contains, as raw JSON.
 pub(super) fn system_message<'a>(object: &Object<'a>) -> Option<&'a str> {
     let key = match &*kind_of(object) {
         "compaction" => "systemMessage",

@@ -1,10 +1,10 @@
-//! The session files of pi, and of `OpenClaw`, which is based on it: a header, then entries that
-//! name their parents.
+//! The session files of pi and of `OpenClaw`, which is based on pi: a header, followed by entries,
+//! each of which names its parent.
 //!
-//! The shapes are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of `OpenClaw`
-//! 2026.9.6. The words that the agent adds around a summary when it sends one are not part of the
-//! summary. Its `system` messages declare the prompt and the tools; they do not count as messages
-//! here.
+//! The formats are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of
+//! `OpenClaw` 2026.9.6. When the agent sends a summary, it adds words around it that are not read
+//! as part of the summary. Messages with the role `system` declare the prompt and the tools; they
+//! do not count as messages here.
 
 mod compaction;
 mod convert;
@@ -39,10 +39,12 @@ pub struct Pi;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
-/// The `usage` of a reply whose token counts are unknown: each reply must have one.
+/// The member `usage` of a reply whose numbers of tokens are unknown. The agent requires `usage` in
+/// every reply.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// The members of `usage` that make up the prompt. Usually, most tokens were read from the cache.
+/// The members of `usage` whose sum is the prompt. Most of its tokens were usually read from the
+/// cache.
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {
@@ -86,7 +88,7 @@ impl Dialect for Pi {
         let parts = entry.parts(object);
         let mut message = Message {
             sealed: anthropic::sealed(&entry.body, &parts, "thinkingSignature"),
-            // Only results have a name.
+            // Only tool results have a name.
             name: entry.body.text_of("toolName"),
             ..Message::new(entry.role(), parts)
         };
@@ -134,7 +136,7 @@ impl Dialect for Pi {
     }
 
     fn rules(&self) -> Rules {
-        // The agent adds missing results, but moves none.
+        // The agent adds results that are missing, but does not move any result.
         Chat.rules()
     }
 
@@ -168,7 +170,7 @@ impl Dialect for Pi {
         }
         let mut links = Links::of(object, "id");
         links.name(object, object, &["parentId"], Bond::Parent);
-        // An edit that names the entry would not fit its parent.
+        // An edit that refers to an entry must not refer to the parent of that entry instead.
         let is_edit = kind_of(object) == "context_edit";
         let bond = if is_edit { Bond::Needs } else { Bond::Mention };
         links.name(object, object, &["targetId"], bond);
@@ -214,7 +216,7 @@ impl Log for Pi {
         if let Some(usage) = usage_of(object) {
             let by = sum(&usage, &PROMPT).saturating_sub(prompt);
             lessen(&mut edits, object, &usage, &PROMPT, by);
-            // The agent decides by the total if there is one.
+            // If there is a total, the agent uses it to decide whether to compact.
             lessen(&mut edits, object, &usage, &["totalTokens"], by);
         }
         edits
@@ -240,11 +242,11 @@ impl Log for Pi {
 
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
         (class == Class::NotUtf8)
-            .then_some((Effect::Harmless, "pi reads other characters in their place"))
+            .then_some((Effect::Harmless, "pi reads the invalid bytes as U+FFFD"))
     }
 }
 
-/// The `usage` of a reply. An interrupted reply has the numbers at the time of the interruption.
+/// The `usage` of a reply. An interrupted reply is skipped, because its numbers are preliminary.
 fn usage_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Assistant)?;
     if entry.is_whole() { entry.body.object_of("usage") } else { None }

@@ -6,7 +6,7 @@ use crate::{Bond, Object, Part, Role};
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
 
-/// A header as the oldest files have it.
+/// A header in the format of the oldest files.
 const OLD_HEADER: &str =
     r#"{"type":"session","id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#;
 
@@ -184,7 +184,7 @@ fn a_summary_is_recognized() {
     assert_eq!(Pi.summary_text(&other), None);
 }
 
-/// A system message is accepted, and an edit without content is refused by name.
+/// A system message is accepted, and an edit without readable content is refused by name.
 #[test]
 fn what_is_not_read_of_an_entry_is_named() {
     let why = |line: &str| Pi.unread(&object(line)).map(|unread| unread.why);

@@ -1,8 +1,8 @@
 //! The entries of a session as a tree, and the path from which the agent continues.
 //!
-//! The rules are those of the loaders of pi 0.73.1 and 1.5.2: the first line that is JSON is the
-//! header, without which nothing is read; the newest entry and its ancestors are the path. Entries
-//! of version 1 have no ids: the parent of each is the entry before it.
+//! The rules are those of the loaders of pi 0.73.1 and 1.5.2. The first line that is JSON must be
+//! the header; otherwise nothing is read. The path consists of the newest entry and its ancestors.
+//! In version 1, entries have no ids, and the parent of an entry is the entry before it.
 
 use std::collections::HashMap;
 
@@ -13,42 +13,42 @@ use crate::log::links::{LineId, Tree, TreeAgent, TreeLine};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, json};
 
-/// An entry, reduced to what matters for the tree.
+/// The facts about an entry that determine the path and the context.
 pub(super) struct Node {
-    /// The number of its record, from 0.
+    /// The number of the entry's record, from 0.
     pub(super) record: usize,
     pub(super) id: Option<LineId>,
     pub(super) parent: Option<LineId>,
     pub(super) content: Content,
     /// Whether the agent sends the entry if it is in the context.
     pub(super) is_sent: bool,
-    /// The entry that it edits, and the new content, raw. Without a content, that entry is not
-    /// sent.
+    /// For an edit: the id of the edited entry and its new content as raw JSON. If there is no
+    /// content, the edited entry is not sent.
     pub(super) edit: Option<(LineId, Option<Box<str>>)>,
-    /// The system message that declares the prompt and the tools, raw.
+    /// The system message that declares the prompt and the tools, as raw JSON.
     pub(super) system: Option<Box<str>>,
 }
 
-/// The content of an entry.
+/// What an entry contributes to the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// A message of the user, the model or a tool.
+    /// A message from the user, the model or a tool.
     Message,
-    /// Other content for the model: summaries of branches, commands, texts of extensions.
+    /// Other content for the model: summaries of branches, commands, and texts from extensions.
     Extra,
-    /// The end of what is no longer sent: a compaction, or a reset in `OpenClaw`.
+    /// A boundary before which entries are no longer sent: a compaction, or a reset in `OpenClaw`.
     Boundary {
-        /// The first earlier entry that stays in the context.
+        /// The id of the first entry before the boundary that stays in the context.
         first_kept: Option<LineId>,
-        /// Whether only messages stay.
+        /// Whether only messages stay, and no other entries before the boundary.
         keeps_messages_only: bool,
     },
-    /// Not content: settings, names, prompts, edits, the state of extensions.
+    /// No content for the model: settings, names, prompts, edits, and the state of extensions.
     State,
 }
 
 impl Node {
-    /// Reads the entry of that record number, in a file of that version.
+    /// Reads the entry in the record with this number. `version` is that of the file.
     fn of(record: usize, object: &Object<'_>, version: f64) -> Self {
         let entry = Entry::of(object);
         let boundary = |keeps_messages_only| {
@@ -82,26 +82,27 @@ impl Node {
     }
 }
 
-/// The entries of a session.
+/// All entries of a session.
 #[derive(Default)]
 pub(super) struct Entries {
-    /// The entries in the order of the file.
+    /// The entries in the order of the file, without headers.
     pub(super) nodes: Vec<Node>,
-    /// The last entry with each id.
+    /// The index of the last entry with each id.
     places: HashMap<LineId, usize>,
-    /// The version in the header. Without a header the agent reads nothing.
+    /// The version in the header; `None` if there is no header, in which case the agent reads
+    /// nothing.
     pub(super) version: Option<f64>,
-    /// The number of lines that are JSON: entries and headers.
+    /// The number of lines that are JSON, including headers.
     pub(super) lines: usize,
     pub(super) newest: Option<usize>,
-    /// The flaw of a session without a header.
+    /// The flaw of a session that has no header.
     pub(super) headless: Option<Flaw>,
-    /// `OpenClaw`: an id and the id that replaces it as the parent of other entries.
+    /// In `OpenClaw`: an id, and the id that replaces it if the next entry has it as its parent.
     stands_for: Option<(LineId, Option<LineId>)>,
 }
 
 impl Entries {
-    /// Adds the next record.
+    /// Adds the next record of the session.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         if self.lines == 0 {
             self.version = header_version(object);
@@ -121,7 +122,7 @@ impl Entries {
         self.lines += 1;
     }
 
-    /// Uses the number of an entry of version 1 as its id, and the entry before as its parent.
+    /// Sets the id of an entry of version 1 to its number, and its parent to the entry before it.
     fn number(&self, node: &mut Node, object: &Object<'_>) {
         node.id = Some(LineId::of_number(self.lines));
         node.parent = self.nodes.last().and_then(|last| last.id);
@@ -136,7 +137,7 @@ impl Entries {
         let moves = self.moves(object);
         if kind_of(object) == "leaf" {
             if moves {
-                // `OpenClaw`: the session continues from the named entry.
+                // In `OpenClaw`, a `leaf` names the entry from which the session continues.
                 node.parent = LineId::at_filled(object, "targetId");
                 let hung_on = LineId::at_filled(object, "appendParentId");
                 self.stands_for = hung_on.map(|hung_on| (hung_on, node.parent));
@@ -148,8 +149,8 @@ impl Entries {
                 node.parent = parent;
             }
         } else {
-            // The next entry names this one as its parent, but continues from where the session
-            // was.
+            // In the file, the next entry names this one as its parent, but the session continues
+            // from the entry before.
             let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
             self.stands_for = node.id.map(|id| (id, leaf));
         }
@@ -162,8 +163,8 @@ impl Entries {
         self.nodes.push(node);
     }
 
-    /// Returns true if the session continues from an entry. `OpenClaw` marks entries that do not
-    /// move it; a `leaf` names the entry from which it continues, if that is in the file.
+    /// Returns true if the session continues from this entry. `OpenClaw` marks entries from which
+    /// it does not continue. A `leaf` counts only if the entry that it names is in the file.
     fn moves(&self, object: &Object<'_>) -> bool {
         if kind_of(object) != "leaf" {
             return object.get("appendMode") != Some("\"side\"");
@@ -178,13 +179,13 @@ impl Entries {
         self.places.get(&id?).copied()
     }
 
-    /// Returns true if a later entry has the same id as the one at index `place`.
+    /// Returns true if a later entry has the same id as the entry with index `place`.
     pub(super) fn is_superseded(&self, place: usize) -> bool {
         let last = self.place(self.nodes[place].id);
         last.is_some_and(|last| last != place)
     }
 
-    /// The indexes of the entries from the root to the newest one.
+    /// The indexes of the entries from the root to the newest entry.
     pub(super) fn path(&self) -> Vec<usize> {
         let up = self.newest.into_iter().flat_map(|newest| self.ancestors(newest));
         let mut path: Vec<usize> = up.collect();
@@ -219,13 +220,13 @@ impl Tree for Entries {
     }
 }
 
-/// Returns true if a line has the type of a header. Headers after the first line are skipped.
+/// Returns true if a line has the type of a header. Only the first line counts as the header.
 pub(super) fn is_header(object: &Object<'_>) -> bool {
     kind_of(object) == "session"
 }
 
-/// The version of the format, which files of version 1 do not name. `None` if `object` is not a
-/// header: a header needs an id.
+/// The version of the format in a header, or 1 if the header has no version. `None` if `object` is
+/// not a header, which needs an id.
 pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
     if !is_header(object) || object.text_of("id").is_none() {
         return None;
@@ -234,13 +235,14 @@ pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
         None | Some("null") => Some(1.0),
         Some(raw) => {
             let number = json::text(raw).unwrap_or(raw.into());
-            // The agent compares numbers: a version that is not a number is not older than any.
+            // The agent compares versions as numbers. What is not a number is never less than
+            // another version.
             Some(number.trim().parse().unwrap_or(f64::NAN))
         }
     }
 }
 
-/// Returns true if entries of that version have no ids.
+/// Returns true if entries have no ids in files of this version.
 pub(super) fn has_no_ids(version: f64) -> bool {
     version < 2.0
 }

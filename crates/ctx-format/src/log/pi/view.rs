@@ -1,9 +1,9 @@
-//! Finds the entries of a session that are in the context, and the session's flaws.
+//! Finds the entries of a session that are in the context, and the flaws of the session.
 //!
-//! The rules are those of pi 0.73.1 and 1.5.2, compared with what they send: on the path, the last
-//! compaction comes first, then the entries that it keeps, then those after it; edits among them
-//! change the others. A reset in `OpenClaw` 2026.9.6 is another such boundary. The flaws were
-//! tested with the agents' own loaders.
+//! The rules are those of pi 0.73.1 and 1.5.2. They were compared with what these send: of the
+//! entries on the path, first the last compaction, then the entries that it keeps, then those after
+//! it. Edits among these entries change the content of others. A reset in `OpenClaw` 2026.9.6 is a
+//! boundary like a compaction. The flaws were tested with the loaders of both agents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -64,14 +64,14 @@ fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'
     view
 }
 
-/// The entries of the path that count, in the order in which pi sends them.
+/// The entries on the path that are in the context, in the order in which pi sends them.
 pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node> {
     let path: Vec<&Node> = path.iter().map(|place| &entries.nodes[*place]).collect();
     let Some(last) = path.iter().rposition(|node| node.is_boundary()) else { return path };
     let mut context = vec![path[last]];
     if let Content::Boundary { first_kept, keeps_messages_only } = path[last].content {
-        // Every entry of a path except the last one has an id. If the entry that the boundary names
-        // is not among them, none of them stays.
+        // Every entry on a path except the last has an id. If the entry with which the kept entries
+        // begin is not on the path, no entry stays.
         let first = path[..last].iter().position(|node| node.id == first_kept);
         let stays = |node: &&Node| match node.content {
             Content::Message => true,
@@ -85,16 +85,16 @@ pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node>
     context
 }
 
-/// New contents by the id of their entry, raw; `None` for an entry that is not sent.
+/// For the id of each edited entry, its new content as raw JSON; `None` if the entry is not sent.
 pub(super) type Edits<'t> = HashMap<LineId, Option<&'t str>>;
 
-/// The edits in the context. The last edit of an entry counts.
+/// The edits in the context. If an entry is edited several times, the last edit counts.
 pub(super) fn edits<'t>(context: &[&'t Node]) -> Edits<'t> {
     let edits = context.iter().filter_map(|node| node.edit.as_ref());
     edits.map(|(target, content)| (*target, content.as_deref())).collect()
 }
 
-/// The problems of a session whose path is `path`, from the root to the newest entry.
+/// The problems that the agent has with a session. `path` leads from the root to the newest entry.
 fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     let nodes = &entries.nodes;
     let boundary = path.iter().rposition(|place| nodes[*place].is_boundary());
@@ -102,7 +102,7 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
         Some(at) => kept_entry_missing(entries, &path[..at], path[at]).into_iter().collect(),
         None => entries.breaks(path),
     };
-    // A loop of parents is a flaw even if a compaction is on the path.
+    // A loop of parents is a flaw even if there is a compaction on the path.
     if boundary.is_some() {
         flaws.extend(entries.endless(path[0]));
     }
@@ -111,16 +111,17 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     flaws
 }
 
-/// The flaw of a compaction whose first kept entry is not above it.
+/// The flaw of a compaction that keeps entries from an entry on which is not among its ancestors.
 fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
     let node = &entries.nodes[place];
     let Content::Boundary { first_kept, .. } = node.content else { return None };
     let is_first = |place: &usize| entries.nodes[*place].id == first_kept;
-    // A compaction that names itself keeps no entries on purpose.
+    // A compaction that contains its own id is meant to keep no entries.
     if first_kept.is_none() || first_kept == node.id || before.iter().any(is_first) {
         return None;
     }
-    let what = "the first entry that it keeps is not above it: pi keeps no entries before it";
+    let what =
+        "the first entry that the compaction keeps is not above it: pi keeps no earlier entries";
     Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what.to_owned()))
 }
 

@@ -1,18 +1,18 @@
-//! Tests which entries of generated sessions are in the context. The expected values are what the
-//! agent's loader makes of the file.
+//! Tests which entries of generated sessions are in the context. What they expect is what the
+//! agent's loader makes of such a file.
 
 use crate::dialect::Dialect;
 use crate::view::{Outside, Presence};
 use crate::{Options, Record, Records};
 
-/// Lines of a session, without its header.
+/// The lines of a session after its header.
 #[derive(Clone, Default)]
 struct Lines(Vec<String>);
 
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
 
-/// A header as the oldest files have it.
+/// A header in the format of the oldest files.
 const OLD_HEADER: &str =
     r#"{"type":"session","id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#;
 
@@ -22,7 +22,7 @@ impl Lines {
         self
     }
 
-    /// Adds an entry: `id>parent` and the text after them.
+    /// Adds an entry. `ids` is `id>parent`, and `rest` is the text after these members.
     fn add(self, ids: &str, rest: &str) -> Self {
         let (id, parent) = ids.split_once('>').expect("an id and a parent");
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -39,7 +39,7 @@ impl Lines {
         self.message(ids, r#""role":"user","content":"x""#)
     }
 
-    /// Adds a reply that ended for that reason.
+    /// Adds a reply that ended for the reason `stop`.
     fn reply(self, ids: &str, stop: &str) -> Self {
         let rest = r#""role":"assistant","content":[{"type":"text","text":"y"}],"stopReason":"#;
         self.message(ids, &format!(r#"{rest}"{stop}""#))
@@ -54,7 +54,7 @@ impl Lines {
         self.add(ids, &format!(r#""type":"compaction","summary":"sum"{rest}"#))
     }
 
-    /// The records after the header: their ids, or `-`, and their presence.
+    /// The records after the header, each as its id, or `-` if it has none, and its presence.
     fn presences_behind(&self, header: &str) -> Vec<(String, Presence)> {
         let text = format!("{header}\n{}", self.0.join("\n"));
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -69,7 +69,7 @@ impl Lines {
         presences.split_off(1)
     }
 
-    /// The ids of the messages of the context, in its order.
+    /// The ids of the messages in the context, in the order in which they are sent.
     fn context_behind(&self, header: &str) -> Vec<String> {
         let presences = self.presences_behind(header).into_iter();
         let mut inside: Vec<_> = presences
@@ -82,7 +82,8 @@ impl Lines {
         inside.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The texts of the messages of the context, in its order, and whether one can be replaced.
+    /// The texts of the messages in the context in order, each with whether another text can
+    /// replace it.
     fn said(&self) -> Vec<(String, bool)> {
         let text = format!("{HEADER}\n{}", self.0.join("\n"));
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -109,7 +110,7 @@ impl Lines {
         self.context_behind(HEADER).join(" ")
     }
 
-    /// The records that are not in the context, and why.
+    /// The ids of the records that are not in the context, and why they are not.
     fn outside(&self) -> Vec<(String, Outside)> {
         let presences = self.presences_behind(HEADER).into_iter();
         presences
@@ -121,7 +122,7 @@ impl Lines {
     }
 }
 
-/// The id of an entry; for the oldest entries, which have none, the text.
+/// The id of an entry, or its text if the entry has no id, as in the oldest files.
 fn id_of(record: &Record<'_>) -> String {
     let object = record.whole_object();
     let said = || object?.object_of("message")?.text_of("content");
@@ -133,7 +134,7 @@ fn why(ids: &[&str], why: Outside) -> Vec<(String, Outside)> {
     ids.iter().map(|id| ((*id).to_owned(), why)).collect()
 }
 
-/// Two turns.
+/// A session of two turns.
 fn two_turns() -> Lines {
     let first = Lines::default().user("a>").reply("b>a", "stop");
     first.user("c>b").reply("d>c", "stop")
@@ -146,7 +147,7 @@ fn the_newest_entry_and_its_parents_are_sent_and_a_left_branch_is_not() {
     assert_eq!(lines.outside(), why(&["c", "d"], Outside::DeadBranch));
     let emptied = two_turns().user("e>");
     assert_eq!(emptied.context(), "e");
-    // Entries with settings move the agent as well.
+    // An entry with settings also changes where the session continues.
     let back = two_turns().add("m>b", r#""type":"model_change""#);
     assert_eq!(back.context(), "a b");
 }
@@ -167,7 +168,7 @@ fn where_the_first_entry_that_stays_is_not_on_the_path_none_stays() {
     let elsewhere = two_turns().user("e>b");
     let elsewhere = elsewhere.compaction("s>e", r#","firstKeptEntryId":"d""#);
     assert_eq!(elsewhere.context(), "s");
-    // An entry without an id does not match a compaction that names no entry.
+    // A compaction without `firstKeptEntryId` does not keep an entry without an id.
     let lines = Lines::default().bare(r#"{"type":"compaction","summary":"sum","parentId":null}"#);
     assert_eq!(lines.context(), "-");
 }
@@ -180,7 +181,7 @@ fn of_two_compactions_the_last_one_counts_and_the_first_one_is_no_entry_that_sta
     assert_eq!(second.context(), "t d e f");
     let before = Outside::BeforeCompaction;
     assert_eq!(second.outside(), why(&["a", "b", "c", "s"], before));
-    // A compaction on an abandoned branch changes nothing.
+    // A compaction on an abandoned branch does not change the context.
     let left = two_turns().compaction("s>d", "").user("e>d");
     assert_eq!(left.context(), "a b c d e");
     assert_eq!(left.outside(), why(&["s"], Outside::DeadBranch));
@@ -193,7 +194,7 @@ fn in_the_oldest_files_entries_follow_each_other_and_numbers_name_them() {
             r#"{{"type":"message","timestamp":"t","message":{{"role":"user","content":"{text}"}}}}"#
         ))
     };
-    // A line that is not JSON has no number, but a second header has one.
+    // A line that is not JSON is not numbered, but a second header is.
     let lines = say(Lines::default(), "a").bare("{\"type\":").bare("");
     let lines = say(say(lines.bare(OLD_HEADER), "b"), "c");
     let compaction = |number: &str| {
@@ -207,7 +208,7 @@ fn in_the_oldest_files_entries_follow_each_other_and_numbers_name_them() {
         let again = Lines(lines.0.clone()).bare(&compaction(none));
         assert_eq!(again.context_behind(OLD_HEADER), ["-"], "{none}");
     }
-    // Ids count from version 2 on.
+    // From version 2 on, entries are identified by their ids.
     let branch = two_turns().user("e>b");
     assert_eq!(branch.context_behind(OLD_HEADER).len(), 5);
     let second = HEADER.replace('3', "\"2\"");
@@ -224,7 +225,7 @@ fn what_does_not_begin_with_a_header_is_not_read() {
     let presences = headless.presences_behind("{}");
     let reasons = presences.into_iter().map(|(_, presence)| presence);
     assert!(reasons.eq(never.into_iter().map(Presence::Outside)));
-    // A torn line does not count.
+    // A torn line before the header does no harm.
     let torn = format!("{{\"type\":\"ses\n{HEADER}");
     assert_eq!(headless.context_behind(&torn).len(), 4);
 }
@@ -276,7 +277,7 @@ fn replies_that_failed_are_not_said_again() {
     assert_eq!(lines.outside(), why(&["e", "f"], Outside::NeverSent));
 }
 
-/// `OpenClaw`.
+/// Only `OpenClaw` writes such entries.
 #[test]
 fn a_reset_is_a_boundary_without_a_summary_and_keeps_messages_only() {
     let custom = r#""type":"custom_message","customType":"x","content":"x""#;
@@ -291,7 +292,7 @@ fn a_reset_is_a_boundary_without_a_summary_and_keeps_messages_only() {
     assert_eq!(again.context(), "t d e");
 }
 
-/// `OpenClaw`.
+/// Only `OpenClaw` writes such entries.
 #[test]
 fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
     let leaf = |target: &str| format!(r#""type":"leaf","targetId":{target}"#);
@@ -309,11 +310,11 @@ fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
     let message = r#""type":"message","message":{"role":"user","content":"x"}"#;
     let beside = two_turns().add("e>b", &format!(r#""appendMode":"side",{message}"#));
     assert_eq!(beside.context(), "a b c d");
-    // The next entry is still attached to it.
+    // The next entry still names this one as its parent.
     assert_eq!(beside.clone().user("f>e").context(), "a b c d f");
     let twice = beside.add("g>e", &format!(r#""appendMode":"side",{message}"#));
     assert_eq!(twice.user("f>g").user("h>f").context(), "a b c d f h");
-    // The next entry is attached to the last line, but still continues from the leaf.
+    // The next entry names the last line as its parent, but the session continues from the leaf.
     let hung_on = format!(r#"{},"appendParentId":"d""#, leaf("\"b\""));
     let next = two_turns().add("l>d", &hung_on).user("e>d").user("f>e");
     assert_eq!(next.context(), "a b e f");
@@ -321,7 +322,7 @@ fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
     assert_eq!(one_only.context(), "a b c d g");
 }
 
-/// pi has edits since 0.87.
+/// pi has had edits since version 0.87.
 #[test]
 fn an_edit_changes_what_an_entry_says_or_takes_it_out() {
     let said = |lines: &Lines| {
@@ -337,18 +338,20 @@ fn an_edit_changes_what_an_entry_says_or_takes_it_out() {
     let parts = r#"{"content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]}"#;
     let edited = lines.edit("1>r", "r", texts).edit("2>1", "b", parts);
     assert_eq!(said(&edited), "x 1|2 x y other");
-    // The original text is not sent, so no text may replace it in the file.
+    // The original text is not sent, so it cannot be replaced in the file.
     assert!(edited.said().iter().all(|(_, has_slot)| !has_slot));
-    // The last of several edits counts, and one on an abandoned branch does not.
+    // If there are several edits, the last one counts. An edit on an abandoned branch does not
+    // count.
     let again = edited.clone().edit("3>2", "r", r#"{"content":[]}"#);
     assert_eq!(said(&again), "x 1|2 x y ");
     assert_eq!(said(&again.user("e>1")), "x y x y other x");
-    // Calls that are not sent do not count.
+    // Calls that an edit removes do not count.
     let call =
         r#""role":"assistant","content":[{"type":"toolCall","id":"1","name":"n","arguments":{}}]"#;
     let call = two_turns().message("e>d", call).edit("1>e", "e", texts);
     assert_eq!(said(&call), "x y x y other");
-    // A shell command has no content to replace, but an edit can omit it.
+    // A shell command has no content that an edit could replace, but an edit can remove the
+    // command.
     let shell = two_turns().message("e>d", r#""role":"bashExecution","command":"ls","output":"""#);
     let shell = shell.edit("1>e", "e", texts);
     assert_eq!(said(&shell), "x y x y ls".replace("ls", "Ran `ls`\n(no output)"));
@@ -368,7 +371,7 @@ fn an_edit_counts_where_its_entry_stays_behind_a_compaction() {
     let (texts, outside) = said("c");
     assert_eq!(texts, ["sum", "other", "y", "x"]);
     assert_eq!(outside, [before, vec![state("1"), state("2")]].concat());
-    // A compaction that keeps neither the edit nor its target ends the effect of the edit.
+    // An edit has no effect after a compaction that keeps neither the edit nor the edited entry.
     let (texts, outside) = said("s");
     assert_eq!(texts, ["sum", "x"]);
     let all = why(&["a", "b", "c", "d", "1", "2"], Outside::BeforeCompaction);

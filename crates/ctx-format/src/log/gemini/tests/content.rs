@@ -12,7 +12,7 @@ fn outline(text: &str) -> Outline<'_> {
     Gemini.outline(&object(text)).expect("a message")
 }
 
-/// The parts as words: `t`ext, `r`easoning, `c`all, `a`nswer, `m`edia, `o`paque.
+/// Each part as a letter and its text: `t`ext, `r`easoning, `c`all, `a`nswer, `m`edia, `o`paque.
 fn words(parts: &[Part<'_>]) -> String {
     let word = |part: &Part<'_>| match part {
         Part::Text(text) => format!("t:{text}"),
@@ -129,7 +129,7 @@ fn messages_of_several_speakers_are_nobodys() {
     assert_eq!(role(&[&says("a")]), Role::Assistant);
     assert_eq!(role(&[&user("a"), &says("b")]), Role::Other);
     let both = set(&[&user("a"), &calls("b", "1"), &user("a").replace(":[", ":[\"x\",")]);
-    // If two have the same id, the later one counts, in the place of the first.
+    // If two messages have the same id, the later one counts, at the position of the first.
     assert_eq!(said(&both), "t:x t:a c:1:ls:{} a:1(t:x)");
 }
 
@@ -145,7 +145,8 @@ fn a_summary_is_known_with_the_clients_answer_to_it() {
     }
 }
 
-/// Otherwise the messages after it would be lost with the summary, once that is summarized itself.
+/// If it were read as a summary, the messages after it would be lost when the summary itself is
+/// summarized.
 #[test]
 fn a_summary_with_messages_behind_it_is_read_as_they_are() {
     for behind in [user("a"), calls("a", "1"), results("a", "1")] {
@@ -194,7 +195,7 @@ fn places_are_those_in_the_record() {
         let texts: Vec<&str> = slots.map(|slot| &line[slot.range]).collect();
         assert_eq!(texts[texts.len() - 2..], ["{\"p\": 1}", "\"x\""]);
     }
-    // A text cannot replace an object, or an image next to the text.
+    // A text cannot replace a response that has other members, or media next to the response.
     for response in [r#"{"output":"x","n":1}"#, r#"{"output":"x"},"parts":[{}]"#] {
         let line = results("a", "1").replace(r#"{"output":"x"}"#, response);
         let message = object(&line);
@@ -221,7 +222,7 @@ fn reasoning_goes_wherever_it_stands() {
     assert_eq!(without(&message("a", "gemini", rest)), left);
     let list = set(&[&user("u"), &message("a", "gemini", rest)]);
     assert_eq!(without(&list), set(&[&user("u"), &left]));
-    // If two have the same id, the later one comes first.
+    // If two messages have the same id, the later one counts, at the position of the first.
     let (first, second) = (says("b"), message("b", "gemini", rest));
     let list = set(&[&first, &message("a", "gemini", rest), &second]);
     let left_b = message("b", "gemini", r#""content":[{"text":"so"}]"#);
@@ -239,7 +240,7 @@ fn what_is_for_the_screen_is_no_part_of_what_is_sent() {
     let sent = ["\"so\"", "[1]", "\"1\"", "\"ls\"", "{}", "\"x\""];
     assert_eq!(wrapped.sent, sent);
     assert_eq!(wrapped.copies, ["\"S\"", "\"X\""]);
-    // If the content is the whole reply, the calls next to it are a copy.
+    // If the content has the whole reply, the calls outside the content are a copy.
     let whole = line.replace("\"so\"", r#"[{"functionCall":{"name":"ls"}}]"#);
     let wrapped = Gemini.wrapped(&object(&whole));
     assert_eq!(wrapped.sent.len(), 2);
