@@ -178,7 +178,7 @@ fn what_is_not_read_of_a_message_is_a_problem() {
     let critic =
         |line| format!("<stdin>:{line}: unknown-role: the role \"critic\" is not known in chat\n");
     let part = "<stdin>:3: unread-part: a part of the type \"smell\" is not read\n";
-    let item = "<stdin>:4: unknown-item: a record of the type \"dream\" is not a message in the format chat\n";
+    let item = "<stdin>:4: unknown-item: a record of the type \"dream\" is not known in chat\n";
     check()
         .args(["--all"])
         .stdin(session(&input))

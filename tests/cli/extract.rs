@@ -123,7 +123,7 @@ fn a_zone_needs_tags() {
 #[test]
 fn an_early_end_merges_nothing() {
     let short = TAGGED.replace(r#","end":6"#, "");
-    let message = "ctx-extract: <stdin>: upstream ended early: received 6 records, none of which is marked as the last; did the stage before this one fail? --partial accepts what arrived\n";
+    let message = "ctx-extract: <stdin>: upstream ended early: 6 records received, none marked as the last; did the stage before this one fail? --partial accepts what arrived\n";
     let out = extract()
         .args(["--into", "m"])
         .stdin(short.clone())

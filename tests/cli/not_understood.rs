@@ -110,7 +110,7 @@ fn a_wrong_dialect_is_found_out() {
     let log = line("u", "null") + &line("v", "\"u\"");
     for dialect in ["chat", "anthropic"] {
         let why = format!(
-            ":1: a record of the type \"user\" is not a message in the format {dialect}, so nothing can be compacted: this is a Claude Code session; leave --dialect out"
+            ":1: a record of the type \"user\" is not known in {dialect}, so nothing can be compacted: this is a Claude Code session; leave --dialect out"
         );
         // The lines show that a file is an agent's own, whatever the flag says.
         let flags = ["--min-idle", "0s", "--dialect", dialect];
@@ -138,7 +138,7 @@ fn an_unknown_item_is_not_compacted() {
         "ctx-compact",
         &["--budget", "60"],
         &session,
-        ":21: a record of the type \"dream_call\" is not a message in the format responses, so nothing can be compacted; what cannot be read may belong to what would be removed; ctx-check --all lists it",
+        ":21: a record of the type \"dream_call\" is not known in responses, so nothing can be compacted; what cannot be read may belong to what would be removed; ctx-check --all lists it",
     );
 }
 

@@ -173,7 +173,7 @@ fn a_recorded_run_is_repeated_without_a_server() {
         .stdout(&*recorded.stdout)
         .stderr("")
         .run();
-    again("large").code(2).stderr_has("no answer is recorded for this question").run();
+    again("large").code(2).stderr_has("no recorded answer to this question").run();
     again("small")
         .args(["--summary-tokens", "400"])
         .code(2)
@@ -216,7 +216,7 @@ fn compaction_is_repeatable_and_tells_what_was_repaired() {
         .args(["--replay", "nowhere"])
         .code(2)
         .stdout_any()
-        .stderr_has("no answer is recorded")
+        .stderr_has("no recorded answer")
         .run();
     assert_eq!(failed.read("s.jsonl"), session.as_bytes());
 }

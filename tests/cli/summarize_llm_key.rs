@@ -87,7 +87,7 @@ fn no_key_goes_through_a_network_in_clear() {
     let refused = |case: Case, host: &str| {
         case.code(2)
             .stderr(&format!(
-                "ctx-summarize: the key would go to {host} in clear text: the LLM URL begins with http://; \
+                "ctx-summarize: the key would be sent to {host} in clear text: the LLM URL begins with http://; \
                  use https://, or --llm-key-in-clear on a network that you trust\n"
             ))
             .run();
@@ -124,6 +124,6 @@ fn a_redirect_takes_the_key_nowhere() {
 fn a_server_that_wants_a_key_and_got_none_says_so() {
     let server = Server::new([Act::answer("401 Unauthorized", "", "{}")]);
     case(&server.url)
-        .stderr_has("the server requires a key, and none was sent (status 401); the extractive summary is used")
+        .stderr_has("the server requires a key, but none was sent (status 401); the extractive summary is used")
         .run();
 }

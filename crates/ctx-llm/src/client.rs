@@ -1,4 +1,5 @@
-//! Sends a question over HTTP, with retries, and reports why a model gives no answer.
+//! Sends a question over HTTP, tries again if that may help, and reports why a model gives no
+//! answer.
 
 use std::io::Read;
 use std::sync::mpsc::channel;
@@ -17,54 +18,56 @@ use crate::retry::{Clock, RetryPolicy, retry_after};
 use crate::wire::{self, ListedWindow};
 use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usage};
 
-/// The settings of a client. The caller has read flags and environment.
+/// The settings of a client, which the caller reads from flags and from the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The server and its path.
+    /// The address of the server and its API.
     pub endpoint: Endpoint,
-    /// The name of the model; many local servers need none.
+    /// The name of the model. Many local servers need no name.
     pub model: Option<String>,
-    /// The server's key.
+    /// The key that the server requires, if any.
     pub key: Option<Key>,
-    /// Whether the key may cross a network unencrypted.
+    /// Whether the key may be sent over a network without encryption.
     pub key_in_clear: bool,
-    /// The time limit for a connection.
+    /// The time limit for connecting to the server.
     pub connect_timeout: Duration,
-    /// The time limit for a complete answer, for each attempt.
+    /// The time limit for each attempt to get a complete answer.
     pub answer_timeout: Duration,
-    /// How often to ask, and how long to wait in between.
+    /// The maximum number of attempts, and how long to wait between them.
     pub retry: RetryPolicy,
-    /// A proxy on the way to the server.
+    /// The proxy through which to reach the server, if any.
     pub proxy: Option<Proxy>,
 }
 
-/// A client for one server.
+/// A client that asks one server.
 pub struct Client {
     settings: Settings,
     agent: Agent,
 }
 
-/// The largest answer in bytes. A summary has a few kilobytes, but a server may add much to it.
+/// The maximum size of an answer in bytes. A summary takes up a few kilobytes, but a server may add
+/// much more.
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
-/// The largest error in bytes. Only its message is used.
+/// The maximum size of an error response in bytes. Only the message in it is used.
 const LARGEST_ERROR: u64 = 64 * 1024;
-/// The time limit for a request that prepares the question.
+/// The time limit for a request that finds out the window before the question is asked.
 const QUICK: Duration = Duration::from_secs(5);
-/// The number of characters of a server's message to show.
+/// The maximum number of characters to show of a message from the server.
 const SHOWN_CHARS: usize = 300;
 
 impl Client {
-    /// Makes a client without connecting.
+    /// Creates a client without connecting to the server.
     pub fn new(settings: Settings) -> Result<Self, KeyInClear> {
         let endpoint = &settings.endpoint;
-        // Others on the network can read what is sent.
+        // Other computers on the network can read what is sent without encryption.
         let is_readable = !endpoint.is_encrypted && !endpoint.is_loopback();
         if settings.key.is_some() && is_readable && !settings.key_in_clear {
             return Err(KeyInClear { host: endpoint.host().to_owned() });
         }
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // A redirect would drop the body of a POST, or carry it and the key to another host.
+            // A redirect would drop the body of a POST request, or send it and the key to another
+            // host.
             .max_redirects(0)
             .proxy(settings.proxy.clone())
             .user_agent(concat!("ctx-tools/", env!("CARGO_PKG_VERSION")))
@@ -75,13 +78,13 @@ impl Client {
         Ok(Self { agent: Agent::with_parts(config, DefaultConnector::new(), resolver), settings })
     }
 
-    /// The endpoint of the requests.
+    /// The address to which the questions are sent.
     pub fn endpoint(&self) -> &Endpoint {
         &self.settings.endpoint
     }
 
-    /// Asks, and tries again if that may help. Adds the cost to `usage`, including that of an
-    /// answer that cannot be used.
+    /// Asks a question, and tries again if that may help. Adds the cost to `usage`, including the
+    /// cost of an answer that cannot be used.
     pub fn ask(
         &self,
         question: &Question<'_>,
@@ -92,14 +95,14 @@ impl Client {
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let start = (clock.now)();
         let outcome = retry.run(clock, || self.ask_once(&body, clock, usage));
-        // The duration is negative if the clock was set back.
+        // If the clock was set back, the difference is negative and counts as 0.
         usage.ms += u64::try_from(((clock.now)() - start).num_milliseconds()).unwrap_or_default();
         outcome
     }
 
-    /// The window that the server reports for its model; `None` if anything fails. Sends one quick
-    /// request, and a second one to a llama.cpp server that only reports the window with which the
-    /// model was trained.
+    /// The context window that the server reports for the model; `None` if anything fails. This
+    /// sends one short request. If the server is llama.cpp and reports only the window with which
+    /// the model was trained, a second request is sent.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
         match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
@@ -175,7 +178,7 @@ impl Client {
         if (300..400).contains(&status) {
             return LlmError::Redirect { status, location: redirect_host(&headers) };
         }
-        // If the body cannot be read, the status is enough.
+        // If the body cannot be read, the status alone must explain the error.
         let body = self.read(response, LARGEST_ERROR).unwrap_or_default();
         let message = self.shorten(&wire::error_message(&body));
         match status {
@@ -202,8 +205,8 @@ impl Client {
         }
     }
 
-    /// Shortens a server's message to one line. The message is not trusted: it may quote the key,
-    /// or be very long.
+    /// Shortens a message from the server to one line. The message is not trusted, because it may
+    /// quote the key or be very long.
     fn shorten(&self, text: &str) -> String {
         let clean = self.clean(text);
         let mut line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -227,14 +230,15 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The host that a redirect points to, for the message to the user.
+/// The host that a redirect points to, to be shown to the user.
 fn redirect_host(headers: &HeaderMap) -> String {
     let uri = header(headers, "location").and_then(|location| location.parse::<Uri>().ok());
     uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Looks up a host name in a thread, so that the time is limited. ureq's own resolver panics if the
-/// system allows no thread. This one then uses the calling thread, without a time limit.
+/// Looks up the name of a host in a separate thread, so that the time limit holds. The resolver of
+/// ureq panics if the system cannot create a thread. This one then uses the calling thread, without
+/// a time limit.
 #[derive(Debug)]
 struct ThreadResolver(fn() -> Builder);
 
@@ -250,7 +254,7 @@ impl Resolver for ThreadResolver {
         let (own_uri, own_config) = (uri.clone(), config.clone());
         let look_up = move || {
             let addresses = DefaultResolver::default().resolve(&own_uri, &own_config, unlimited);
-            // If the answer comes too late, the receiver is gone.
+            // If the answer comes too late, the receiver no longer exists.
             drop(sender.send(addresses));
         };
         match self.0().spawn(look_up) {
@@ -274,7 +278,7 @@ mod tests {
 
     use super::ThreadResolver;
 
-    /// The system allows no thread under `ulimit -u 1`.
+    /// With `ulimit -u 1`, for example, the system cannot create a thread.
     #[test]
     fn a_name_is_looked_up_with_and_without_threads() {
         let uri = "http://127.0.0.1:8080/".parse().expect("a URI");
@@ -283,7 +287,7 @@ mod tests {
             reason: Timeout::Resolve,
             ..NextTimeout::default()
         };
-        // No system can allocate such a stack.
+        // No system can allocate a stack of this size.
         let none = || Builder::new().stack_size(usize::MAX / 4);
         for thread in [Builder::new, none] {
             for limit in [Duration::from_secs(9).into(), time::Duration::NotHappening] {

@@ -1,5 +1,5 @@
-//! The address of a model, made from the URL that the user gave, and the key for it, which no
-//! message shows.
+//! The address of a model, which is derived from the URL that the user gave, and the key for it. No
+//! message shows the key.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use ureq::http::{HeaderValue, Uri};
 use crate::LlmError;
 use crate::error::Result;
 
-/// An API, which is also the name of the vendor who made it.
+/// The API that a server offers. It is named after the vendor that designed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Api {
-    /// Chat completions, as many servers support them
+    /// The chat completions API, which many servers support
     #[cfg_attr(feature = "clap", value(name = "openai"))]
     OpenAi,
-    /// Anthropic messages
+    /// The messages API of Anthropic
     Anthropic,
 }
 
@@ -30,38 +30,38 @@ impl Api {
     }
 }
 
-/// A full address and its API.
+/// The complete address for questions, and the API at that address.
 ///
-/// If the path of a URL ends with `/chat/completions` or `/messages`, it is a full address, and the
-/// path shows the API. Any other URL is a base. Its API is the requested one; or else Anthropic's,
-/// if a label of the host or a part of the path is `anthropic`; or else chat completions. The
-/// address is the base, `/v1` unless the path has a version (`v1`, `v1beta`, `v4`), and the path of
-/// the API.
+/// If the path of a URL ends with `/chat/completions` or `/messages`, the URL is a complete
+/// address, and the path determines the API. Any other URL is a base. For a base, the API is the
+/// requested one. If none was requested, it is Anthropic's if a label of the host or a part of the
+/// path is `anthropic`, and otherwise chat completions. The address consists of the base, `/v1`
+/// unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of the API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
-    /// The address for requests.
+    /// The address to which questions are sent.
     pub(crate) url: String,
     host: String,
     pub(crate) is_encrypted: bool,
 }
 
-/// The URL is not the address of a model.
+/// Why a URL cannot be the address of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// Not an absolute `http` or `https` URL.
+    /// The URL is not an absolute `http` or `https` URL.
     #[error("the LLM URL must begin with http:// or https:// and name a host")]
     NotHttp,
-    /// `https://user:password@host/`.
+    /// The URL contains credentials, as in `https://user:password@host/`.
     #[error("the LLM URL contains a user name or password")]
     Credentials,
-    /// The path belongs to the other API.
+    /// The path of the URL belongs to an API other than the requested one.
     #[error("the LLM URL has the path of a different API than the requested one")]
     OtherApi,
 }
 
 impl Endpoint {
-    /// Makes the address from a URL; `wanted` is the API that the user requested.
+    /// Creates the endpoint for a URL. `wanted` is the API that the user requested, if any.
     pub fn new(url: &str, wanted: Option<Api>) -> Result<Self, EndpointError> {
         let uri: Uri = url.trim().parse().map_err(|_| EndpointError::NotHttp)?;
         let scheme = uri.scheme_str().ok_or(EndpointError::NotHttp)?;
@@ -96,26 +96,27 @@ impl Endpoint {
         })
     }
 
-    /// The API of this address.
+    /// The API at this address.
     pub fn api(&self) -> Api {
         self.api
     }
 
-    /// Whether it is on this machine, where no proxy is needed.
+    /// Returns true if the server is on this machine, so that no proxy is needed.
     pub fn is_loopback(&self) -> bool {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         host.eq_ignore_ascii_case("localhost")
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
-    /// The name or address, without the port.
+    /// The name or the IP address of the host, without the port.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The vendor that owns the host. Path and API prove nothing, because any server can have them.
+    /// The vendor that owns the host. The path and the API do not show the vendor, because any
+    /// server can use them.
     pub(crate) fn vendor(&self) -> Option<Api> {
-        // A name may end with the dot of the root.
+        // The name of a host may end with a dot for the root domain.
         let host = self.host.strip_suffix('.').unwrap_or(&self.host).to_ascii_lowercase();
         let is_below = |domain: &str| {
             let subdomain = host.strip_suffix(domain);
@@ -125,12 +126,13 @@ impl Endpoint {
         vendors.into_iter().find(|(domain, _)| is_below(domain)).map(|(_, vendor)| vendor)
     }
 
-    /// The address of the list of models.
+    /// The address of the list of models that the server offers.
     pub(crate) fn models(&self) -> String {
         self.sibling("/models")
     }
 
-    /// The address of the properties of a llama.cpp server, which is not below a version.
+    /// The address of the properties of a llama.cpp server. This address does not contain a
+    /// version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
         let path = url.split('?').next().unwrap_or_default();
@@ -140,7 +142,7 @@ impl Endpoint {
         }
     }
 
-    /// The address with another path in place of the API's.
+    /// The address in which `path` replaces the path of the API.
     fn sibling(&self, path: &str) -> String {
         let at = self.url.find('?').unwrap_or(self.url.len());
         let (address, query) = self.url.split_at(at);
@@ -149,7 +151,7 @@ impl Endpoint {
     }
 }
 
-/// The address without its query, which may hold a key.
+/// Shows the address without its query, which may contain a key.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.url.split('?').next().unwrap_or_default())
@@ -171,7 +173,8 @@ fn guess(host: &str, path: &str) -> Api {
     }
 }
 
-/// `v1`, `v4`, `v1beta`: a `v`, a digit, and no punctuation.
+/// Returns true for a version such as `v1`, `v4` or `v1beta`: a `v`, a digit, and then only letters
+/// and digits.
 fn is_version(part: &str) -> bool {
     let mut chars = part.chars();
     chars.next() == Some('v')
@@ -179,23 +182,24 @@ fn is_version(part: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric())
 }
 
-/// The user's own key, which may go to any server.
+/// The variable with the user's own key, which may be sent to any server.
 const OWN_KEY: &str = "CTX_LLM_KEY";
-/// A file whose first line is the user's own key.
+/// The variable with the path of a file whose first line is the user's own key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
-/// The key for a server. It has no `Display`, and its `Debug` hides it.
+/// The key for a server. It cannot be printed, and its `Debug` form hides it.
 #[derive(Clone)]
 pub struct Key(String);
 
 impl Key {
-    /// Trims the text, because a key file may end with a newline; `None` if nothing is left.
+    /// Creates a key from `text` without surrounding blanks, because a key file may end with a
+    /// newline. `None` if nothing is left.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// The value of a header, marked so that no library logs it.
+    /// The key as the value of a header. It is marked as sensitive so that no library logs it.
     pub(crate) fn header(&self, prefix: &str) -> Result<HeaderValue> {
         let text = format!("{prefix}{}", self.0);
         let mut value = HeaderValue::from_str(&text).map_err(|_| LlmError::BadKey)?;
@@ -203,7 +207,8 @@ impl Key {
         Ok(value)
     }
 
-    /// Removes the key from a server's text, because some servers quote it in errors.
+    /// Removes the key from a text that the server sent, because some servers quote the key in
+    /// errors.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }
@@ -215,40 +220,41 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The key would cross a network unencrypted.
+/// The key would be sent over a network without encryption.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the key would go to {host} in clear text: the LLM URL begins with http://")]
+#[error("the key would be sent to {host} in clear text: the LLM URL begins with http://")]
 pub struct KeyInClear {
     pub(crate) host: String,
 }
 
-/// The key that was chosen for a server.
+/// The result of choosing a key for a server.
 #[derive(Debug)]
 pub enum ChosenKey {
-    /// Send this key.
+    /// The key to send to the server.
     Sent(Key),
-    /// No key is set.
+    /// No key is set for this server.
     Missing,
-    /// This variable has a vendor's key, but the server does not belong to that vendor.
+    /// The variable with this name contains a vendor's key, but the server does not belong to the
+    /// vendor.
     Withheld(&'static str),
 }
 
-/// A key file cannot be used.
+/// Why a key file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
 pub struct KeyFileError {
-    /// The file.
+    /// The path of the key file.
     pub path: PathBuf,
     why: String,
 }
 
 impl ChosenKey {
     /// Chooses the key for a server from the environment, which `variable` reads, or from a file
-    /// that the environment names. Neither is visible in a list of processes or in a shell's
-    /// history.
+    /// whose path is in the environment. A key from there is not visible in the list of processes
+    /// or in the history of a shell.
     ///
-    /// The user's own key may go to any server. A vendor's key was set for other programs, so it
-    /// may only go to that vendor.
+    /// The user's own key may be sent to any server. The key for a vendor was set for other
+    /// programs, so it may be sent only to that vendor.
     pub fn of(
         endpoint: &Endpoint,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -264,7 +270,7 @@ impl ChosenKey {
             return Ok(key(variable_of(vendor)).map_or(Self::Missing, Self::Sent));
         }
         let usual = variable_of(endpoint.api());
-        // A server on this machine rarely requires a key.
+        // A server on this machine rarely requires a key, so nothing is reported.
         if !endpoint.is_loopback() && key(usual).is_some() {
             return Ok(Self::Withheld(usual));
         }
@@ -422,7 +428,8 @@ mod key_tests {
         assert_eq!(error.to_string(), "the key has characters that are not allowed in a header");
     }
 
-    /// The result for a server with these variables: header and key, joined by `=`, or the error.
+    /// The header and the key, joined by `=`, that are sent to a server if these variables are set,
+    /// or else why no key is sent.
     fn chosen(url: &str, variables: &[(&str, &str)]) -> String {
         let endpoint = Endpoint::new(url, None).expect("a URL");
         let variable = |name: &str| {

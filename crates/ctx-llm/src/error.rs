@@ -1,91 +1,92 @@
-//! Why a model gives no answer.
+//! The errors because of which a question gets no answer.
 
 use std::time::Duration;
 
-/// The result of a question.
+/// The result of asking a question.
 pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 
-/// Why there is no answer. No variant contains a key. Text of a server is redacted and shortened.
+/// Why a question got no answer. No error contains a key. Text from a server is redacted and
+/// shortened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// The key cannot be sent in a header.
+    /// The key contains characters that a header cannot contain.
     #[error("the key has characters that are not allowed in a header")]
     BadKey,
-    /// The answer was not complete in time.
+    /// The answer was not complete within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     Timeout(Duration),
-    /// There is no connection, or it broke.
+    /// The connection could not be made, or it broke.
     #[error("connection failed: {0}")]
     Connection(String),
-    /// The name of the host is unknown.
+    /// The name of the host is not known.
     #[error("host not found")]
     HostNotFound,
-    /// Status 408, 425, 429 or 5xx: the request may succeed later.
+    /// The server sent status 408, 425, 429 or 5xx. The same request may succeed later.
     #[error("the server is busy or failing (status {status}){}", colon(.message))]
     Busy {
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
-        /// The server's message.
+        /// The message from the server; empty if there is none.
         message: String,
-        /// How long the server asks to wait.
+        /// How long the client should wait, if the server says so.
         retry_after: Option<Duration>,
     },
-    /// The input is longer than the model can take.
+    /// The input is longer than the model accepts. The text is the message from the server.
     #[error("the input is too long for the model{}", colon(.0))]
     TooLong(String),
-    /// The server requires a key, and none is set.
-    #[error("the server requires a key, and none was sent (status 401){}", colon(.0))]
+    /// The server requires a key, but none was sent. The text is the message from the server.
+    #[error("the server requires a key, but none was sent (status 401){}", colon(.0))]
     NoKey(String),
     /// The server refused the request for another reason, such as a wrong key or an unknown model.
     #[error("the server refused the request (status {status}){}", colon(.message))]
     Rejected {
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
-        /// The server's message.
+        /// The message from the server; empty if there is none.
         message: String,
     },
-    /// The server redirects. The client does not follow, because session and key may only go to an
-    /// address that the user named.
+    /// The server redirects to another address. The client does not follow, because the session and
+    /// the key may only be sent to an address that the user named.
     #[error("the server redirects (status {status}){}", colon(.location))]
     Redirect {
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
-        /// The host that the redirect points to.
+        /// The host that the redirect points to; empty if it is not known.
         location: String,
     },
-    /// The answer is larger than allowed.
+    /// The answer is larger than this number of bytes.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
-    /// The answer is not JSON.
+    /// The answer is not JSON. The text says where parsing failed.
     #[error("the answer is not JSON: {0}")]
     NotJson(String),
-    /// The answer is JSON, but does not match this API.
+    /// The answer is JSON, but not in the format of this API. The text says what is wrong.
     #[error("the answer does not match this API: {0}")]
     WrongShape(&'static str),
-    /// The answer has no text.
+    /// The answer does not contain any text.
     #[error("the answer is empty{}", reason(.finish.as_deref()))]
     Empty {
-        /// Why the model stopped, if the server reports it.
+        /// The reason why the model stopped, if the server reports one.
         finish: Option<String>,
     },
-    /// The recorded answers cannot be used.
+    /// The answer could not be recorded or replayed.
     #[error(transparent)]
     Tape(#[from] TapeError),
-    /// The model declined to answer.
+    /// The model declined to answer. The text is its refusal.
     #[error("the model refused{}", colon(.0))]
     Refused(String),
 }
 
-/// Why a question cannot be recorded or replayed.
+/// Why an answer cannot be recorded or replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
-    /// The answer to this question was not recorded.
-    #[error("no answer is recorded for this question ({0})")]
+    /// There is no recorded answer to this question. The text is the path of the missing file.
+    #[error("no recorded answer to this question ({0})")]
     Missing(String),
-    /// Another program wrote or changed the file.
+    /// The file at this path was written or changed by another program.
     #[error("{0}: not a recorded answer")]
     Damaged(String),
-    /// The directory cannot be used.
+    /// The file at this path cannot be read or written. The second text is the reason.
     #[error("{0}: {1}")]
     Io(String, String),
 }
@@ -96,7 +97,7 @@ fn colon(message: &str) -> String {
 
 fn reason(finish: Option<&str>) -> String {
     match finish {
-        Some("length" | "max_tokens") => " (its tokens were used up before any text)".to_owned(),
+        Some("length" | "max_tokens") => " (the model ran out of tokens)".to_owned(),
         Some(other) => format!(" (stopped: {other})"),
         None => String::new(),
     }

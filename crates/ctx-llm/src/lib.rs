@@ -1,8 +1,8 @@
-//! A client that asks a language model one question: OpenAI-compatible chat completions and
-//! Anthropic messages.
+//! A client that asks a language model one question at a time, over the chat completions API of
+//! OpenAI, which many servers offer, or the messages API of Anthropic.
 //!
-//! It writes summaries at the end of a pipe, so it neither streams nor calls tools. There is no
-//! default address, and no message shows the key.
+//! The client writes summaries at the end of a pipe, so it needs neither streaming nor tool calls.
+//! There is no default address, and no message shows the key.
 
 mod client;
 mod endpoint;

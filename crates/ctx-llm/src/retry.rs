@@ -1,4 +1,4 @@
-//! Asks again when a server is busy: how often, and how long it waits in between.
+//! Repeats a request if the server is busy: how often, and how long to wait between the attempts.
 
 use std::time::Duration;
 
@@ -7,29 +7,30 @@ use chrono::{DateTime, Utc};
 use crate::LlmError;
 use crate::error::Result;
 
-/// The longest wait, whatever the server asks for.
+/// The maximum wait before another attempt, even if the server asks for a longer one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// How often to ask, and how long to wait in between.
+/// How often to try a request, and how long to wait between the attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The maximum number of attempts, at least one.
+    /// The maximum number of attempts. The first attempt is always made.
     pub attempts: u64,
-    /// The wait before the second attempt; the wait before the nth is n - 1 times as long.
+    /// The wait before the second attempt. The wait before the nth attempt is n - 1 times as long.
     pub backoff: Duration,
 }
 
-/// The clock of the caller, which tests replace.
+/// The clock that the caller provides. Tests provide a clock of their own.
 #[derive(Clone, Copy)]
 pub struct Clock<'a> {
-    /// The current time.
+    /// Returns the current time.
     pub now: &'a dyn Fn() -> DateTime<Utc>,
-    /// Waits.
+    /// Waits for this time.
     pub sleep: &'a dyn Fn(Duration),
 }
 
 impl RetryPolicy {
-    /// Asks until there is an answer, an error that waiting does not fix, or no attempt left.
+    /// Calls `ask` until it returns an answer or an error that waiting cannot fix, or until no
+    /// attempts are left.
     pub(crate) fn run<T>(&self, clock: Clock<'_>, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tried: u32 = 1;
         loop {
@@ -52,7 +53,7 @@ impl RetryPolicy {
     }
 }
 
-/// Returns true if asking again a little later may help.
+/// Returns true if the same request may succeed a little later.
 fn is_passing(error: &LlmError) -> bool {
     matches!(
         error,
@@ -64,8 +65,8 @@ fn is_passing(error: &LlmError) -> bool {
     )
 }
 
-/// The wait that a `Retry-After` header requests, in seconds or as an HTTP date. It is zero if the
-/// date has passed.
+/// The wait that a `Retry-After` header asks for, in seconds or as an HTTP date. It is zero if the
+/// date is in the past, and `None` if the value cannot be read.
 pub(crate) fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<u64>() {
@@ -97,7 +98,8 @@ mod tests {
         }
     }
 
-    /// The waits in seconds, if the attempts end with these `errors`.
+    /// The outcome and the waits in seconds if the first attempts end with `errors` and the next
+    /// one succeeds.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         waits_of(policy(4, 1), errors)
     }

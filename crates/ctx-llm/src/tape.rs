@@ -1,6 +1,7 @@
-//! Recorded answers, with which a run can be repeated without the model.
+//! Recorded answers of a model. With them, a run can be repeated without the model.
 //!
-//! A directory has one file for each question, named `SHA256.json` after the hash of the question:
+//! The directory has one file for each question. The file is named `SHA256.json` after the hash of
+//! the question:
 //!
 //! ```json
 //! {"answer":{"cut":false,"text":"…"},
@@ -9,10 +10,11 @@
 //! ```
 //!
 //! The hash is that of the JSON text of `request`, with its keys in this order and without blanks
-//! between them. The request contains neither address nor key, and the caller has redacted it. If
-//! the model declined, the file has `"error":{"kind":"too-long","message":"…"}` in place of
-//! `answer`; the kinds are `too-long`, `refused` and `empty`. Network failures are not recorded.
-//! `window.json` has the window that the server reported, if it was asked.
+//! between tokens. The request contains neither the address nor the key, and the caller has
+//! redacted it. If the model declined to answer, the file has a member
+//! `"error":{"kind":"too-long","message":"…"}` instead of `answer`. The kinds are `too-long`,
+//! `refused` and `empty`. Network failures are not recorded. If the server was asked for its
+//! context window, `window.json` has the window that it reported.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -28,12 +30,13 @@ use serde_json::{Value, json};
 use crate::error::Result;
 use crate::{Completion, LlmError, Question, TapeError};
 
-/// A directory of recorded answers.
+/// A directory with recorded answers of one model.
 #[derive(Debug)]
 pub struct Tape {
     dir: PathBuf,
     model: Option<String>,
-    /// Files written in this run. A repeated question gets the same answer, as in a replay.
+    /// The names of the files that this run wrote. If a question is repeated, it gets the same
+    /// answer again, as in a replay.
     recorded: RefCell<HashSet<String>>,
 }
 
@@ -41,17 +44,19 @@ const VERSION: u64 = 1;
 const WINDOW_FILE: &str = "window.json";
 
 impl Tape {
-    /// Answers of `model` in `dir`. The first record creates the directory.
+    /// Creates a tape of the answers of `model` in `dir`. The directory is created when the first
+    /// answer is recorded.
     pub fn new(dir: impl Into<PathBuf>, model: Option<&str>) -> Self {
         Self { dir: dir.into(), model: model.map(str::to_owned), recorded: RefCell::default() }
     }
 
-    /// The directory.
+    /// The directory with the recorded answers.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Asks, and records the answer.
+    /// Calls `ask` and records the answer. A question that was asked before in this run gets the
+    /// recorded answer.
     pub fn record(
         &self,
         question: &Question<'_>,
@@ -76,21 +81,22 @@ impl Tape {
         outcome
     }
 
-    /// Records the window that a server reports, because it decides how long the questions are.
+    /// Records the context window that the server reports, because the length of the questions
+    /// depends on it.
     pub fn record_window(&self, ask: impl FnOnce() -> Option<u64>) -> Result<Option<u64>> {
         let window = ask();
         self.write(WINDOW_FILE, &json!({"ctx_llm": VERSION, "window": window}))?;
         Ok(window)
     }
 
-    /// The recorded window, if there is one.
+    /// The context window that was recorded, if any.
     pub fn replay_window(&self) -> Option<u64> {
         let bytes = fs::read(self.dir.join(WINDOW_FILE)).ok()?;
         let file: Value = serde_json::from_slice(&bytes).ok()?;
         file["window"].as_u64()
     }
 
-    /// The recorded answer, without a request to a server.
+    /// The recorded answer to a question. No request is sent to a server.
     pub fn replay(&self, question: &Question<'_>) -> Result<Completion> {
         let request = self.request(question);
         let name = file_name(&request);
@@ -119,11 +125,11 @@ impl Tape {
         })
     }
 
-    /// Writes a file under a temporary name and renames it, so that a run that is stopped leaves no
-    /// incomplete answer.
+    /// Writes a file under a temporary name and then renames it, so that no incomplete answer is
+    /// left if the run is stopped.
     fn write(&self, name: &str, file: &Value) -> Result<()> {
         let write = || {
-            // The answers quote the session, so only their owner may read them.
+            // The answers quote the session, so only the owner may read the files.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
             let mut temporary = tempfile::Builder::new().prefix(".ctx-").tempfile_in(&self.dir)?;
             serde_json::to_writer_pretty(&mut temporary, file)?;
@@ -186,14 +192,14 @@ mod tests {
         let tape = Tape::new(dir.path().join("new/answers"), Some("m"));
         let outcome = tape.record(&question("a"), || Ok(said("yes")));
         assert_eq!(outcome, Ok(said("yes")));
-        // A repeated question gets the same answer, without a request.
+        // A question that is repeated in a run gets the same answer, without another request.
         let again = tape.record(&question("a"), || Err(LlmError::HostNotFound));
         assert_eq!(again, Ok(said("yes")));
         let later = Tape::new(tape.dir(), Some("m"));
         assert_eq!(later.replay(&question("a")), Ok(said("yes")));
         let names: Vec<_> = fs::read_dir(tape.dir()).expect("files").collect();
         assert_eq!(names.len(), 1);
-        // A new run asks again.
+        // A new run sends the request again.
         let second = later.record(&question("a"), || Ok(said("no")));
         assert_eq!(second, Ok(said("no")));
         assert_eq!(later.replay(&question("a")), Ok(said("no")));

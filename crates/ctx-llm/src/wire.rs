@@ -1,4 +1,4 @@
-//! The JSON of both APIs: questions, answers, usage, and the window of the model.
+//! The JSON of both APIs: questions, answers, usage, and the context window of the model.
 
 use std::ops::AddAssign;
 
@@ -8,47 +8,48 @@ use serde_json::{Value, json};
 use crate::error::Result;
 use crate::{Api, Endpoint, LlmError};
 
-/// A question to a model.
+/// A question to a model, independent of the API.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The system prompt.
+    /// The instructions, which become the system prompt.
     pub instructions: &'a str,
-    /// The user message.
+    /// The text of the user message.
     pub text: &'a str,
-    /// The maximum number of tokens of the answer.
+    /// The maximum number of tokens in the answer.
     pub max_tokens: u64,
-    /// The number of this question, from 1, and the total if known.
+    /// The number of this question, from 1, and the total number of questions.
     pub part: (usize, usize),
 }
 
-/// An answer with text.
+/// An answer that contains text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Completion {
-    /// The text, trimmed and never empty.
+    /// The text of the answer, without surrounding blanks. It is never empty.
     pub text: String,
-    /// Whether the answer reached `max_tokens`, so that its end is missing.
+    /// Whether the answer reached `max_tokens`, so that the end of the text is missing.
     pub cut: bool,
 }
 
-/// The cost of calls to a model.
+/// What the questions to a model cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Requests, including those without an answer.
+    /// The number of requests, including those that got no answer.
     #[serde(rename = "model_calls")]
     pub calls: u64,
-    /// Input tokens, if the server reports them.
+    /// The number of input tokens; `None` if no answer reported it.
     #[serde(rename = "model_tokens_in")]
     pub tokens_in: Option<u64>,
-    /// Output tokens, if the server reports them.
+    /// The number of output tokens; `None` if no answer reported it.
     #[serde(rename = "model_tokens_out")]
     pub tokens_out: Option<u64>,
-    /// The time in milliseconds, including the pauses between attempts.
+    /// The time taken in milliseconds, including the waits between attempts.
     #[serde(rename = "model_ms")]
     pub ms: u64,
 }
 
 impl Usage {
-    /// The tokens that an answer reports. An answer that cannot be used has to be paid as well.
+    /// The numbers of tokens that an answer reports. They count even if the answer cannot be used,
+    /// because it has to be paid for.
     pub(crate) fn of_answer(api: Api, body: &[u8]) -> Self {
         let value: Value = serde_json::from_slice(body).unwrap_or_default();
         let sum = |names: &str| {
@@ -57,7 +58,8 @@ impl Usage {
         };
         let (tokens_in, tokens_out) = match api {
             Api::OpenAi => ("prompt_tokens", "completion_tokens"),
-            // `input_tokens` does not include tokens from the API's cache.
+            // The number of `input_tokens` does not include tokens that the API read from or wrote
+            // to its cache.
             Api::Anthropic => (
                 "input_tokens cache_read_input_tokens cache_creation_input_tokens",
                 "output_tokens",
@@ -80,7 +82,8 @@ impl AddAssign for Usage {
     }
 }
 
-/// The body of a request. It sets no temperature, because newer models only accept their default.
+/// Writes the body of a request. No temperature is set, because newer models accept only their
+/// default.
 pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
     let mut messages = vec![json!({"role": "user", "content": question.text})];
     let system = question.instructions;
@@ -89,8 +92,8 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
             if !system.is_empty() {
                 messages.insert(0, json!({"role": "system", "content": system}));
             }
-            // OpenAI refuses `max_tokens` for its newer models, but most other servers only know
-            // that.
+            // OpenAI refuses `max_tokens` for its newer models, but most other servers know no
+            // other name.
             let limit = match endpoint.vendor() {
                 Some(Api::OpenAi) => "max_completion_tokens",
                 _ => "max_tokens",
@@ -111,14 +114,14 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
     body
 }
 
-/// Reads an answer.
+/// Reads the body of an answer.
 pub(crate) fn answer(api: Api, body: &[u8]) -> Result<Completion> {
     let value: Value =
         serde_json::from_slice(body).map_err(|error| LlmError::NotJson(error.to_string()))?;
     if !value.is_object() {
         return Err(LlmError::WrongShape("not an object"));
     }
-    // Some gateways report an error with status 200.
+    // Some gateways report an error in a response with status 200.
     if !value["error"].is_null() {
         return Err(LlmError::Rejected { status: 200, message: error_message(body) });
     }
@@ -161,11 +164,11 @@ fn texts(parts: &[Value]) -> String {
     parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Checks that a text can be a summary. `finish` is why the model stopped; `limit` is the API's
-/// word for reaching `max_tokens`.
+/// Checks that a text can be used as a summary. `finish` says why the model stopped. `limit` is the
+/// word that the API uses if the answer reached `max_tokens`.
 fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion> {
     let mut text = text.trim_start();
-    // Some local servers leave the model's reasoning at the start of the text.
+    // Some local servers leave the reasoning of the model at the beginning of the text.
     if let Some(thoughts) = text.strip_prefix("<think>") {
         text = thoughts.split_once("</think>").map_or("", |(_, rest)| rest);
     }
@@ -179,13 +182,13 @@ fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completio
     Ok(Completion { text: text.to_owned(), cut: finish == Some(limit) })
 }
 
-/// Whether a text is short and begins like an apology. It is not a summary: the next model would
-/// read it as its own past.
+/// Returns true if a text is short and begins like an apology. Such a text must not become a
+/// summary, because the next model would take it for its own words.
 pub fn is_refusal(text: &str) -> bool {
     const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\
         i can't help|i can't assist|i cannot help|i cannot assist|i'm unable to|i am unable to|\
         i won't be able to|i'm not able to|as an ai language model|抱歉，我|很抱歉，我|对不起，我";
-    // A longer text is more than an apology.
+    // The maximum number of characters of an apology.
     const SHORT: usize = 400;
     if text.chars().count() > SHORT {
         return false;
@@ -194,7 +197,8 @@ pub fn is_refusal(text: &str) -> bool {
     BEGINNINGS.split('|').any(|beginning| text.starts_with(beginning))
 }
 
-/// The message of an error, in any of the formats that servers use.
+/// The message in an error response, in any of the formats that servers use; empty if there is
+/// none.
 pub(crate) fn error_message(body: &[u8]) -> String {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let members = ["/error/message", "/message", "/error", "/detail"];
@@ -202,7 +206,7 @@ pub(crate) fn error_message(body: &[u8]) -> String {
     message.unwrap_or_default().to_owned()
 }
 
-/// Whether a server's message means that the input does not fit.
+/// Returns true if a message from the server means that the input does not fit into the window.
 pub(crate) fn says_too_long(message: &str) -> bool {
     const SIGNS: &str = "context length|context size|context window|context_length|too long|\
         too many tokens|maximum number of tokens";
@@ -210,16 +214,16 @@ pub(crate) fn says_too_long(message: &str) -> bool {
     SIGNS.split('|').any(|sign| message.contains(sign))
 }
 
-/// The window of a model in the answer to `GET /v1/models`.
+/// The context window of a model as `GET /v1/models` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListedWindow {
     /// The window with which the server runs the model.
     Running(u64),
-    /// The window with which the model was trained. The server may run it with less.
+    /// The window with which the model was trained. The server may run it with a smaller window.
     Trained(u64),
 }
 
-/// The members that contain the window with which a model runs, the most reliable first:
+/// The members in which servers report the window with which a model runs, the most reliable first:
 /// - `max_model_len`: vLLM, `SGLang`,
 /// - `meta.n_ctx`: llama.cpp since 2026,
 /// - `loaded_context_length`, `max_context_length`: LM Studio, Mistral,
@@ -228,15 +232,15 @@ pub(crate) enum ListedWindow {
 /// - `max_input_tokens`: Anthropic.
 const RUNNING: &str = "/max_model_len /meta/n_ctx /loaded_context_length /context_length \
     /context_window /max_context_length /max_input_tokens";
-/// The window with which a llama.cpp model was trained.
+/// The member in which llama.cpp reports the window with which a model was trained.
 const TRAINED: &str = "/meta/n_ctx_train";
-/// The path of the window with which the model runs, in llama.cpp's answer to `GET /props`.
+/// The path to the window with which the model runs, in the answer of llama.cpp to `GET /props`.
 const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
-/// A smaller window is a mistake.
+/// The minimum number of tokens in a window. A smaller number must be a mistake.
 const SMALLEST_WINDOW: u64 = 256;
 
-/// The window of a model in a list of models. If no name is given, or the server has only one
-/// model, it is the window of that one.
+/// The window of `model` in a list of models. If `model` is not in the list, or no name is given,
+/// the list must have only one model.
 pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWindow> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let models = value["data"].as_array()?;
@@ -246,7 +250,7 @@ pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWi
     running.map(ListedWindow::Running).or_else(|| window(entry, TRAINED).map(ListedWindow::Trained))
 }
 
-/// The window in the properties of a llama.cpp server.
+/// The window with which a llama.cpp server runs its model, in its properties.
 pub(crate) fn running_window(props: &[u8]) -> Option<u64> {
     window(&serde_json::from_slice(props).ok()?, PROPS_RUNNING)
 }
@@ -372,7 +376,7 @@ mod tests {
             anthropic(r#"{"content":[],"stop_reason":"refusal"}"#),
             Err(LlmError::Refused(_))
         ));
-        // A summary of a session about an apology is accepted.
+        // A text that only mentions an apology is accepted.
         for fine in ["## Goal\nI'm sorry, but …", "Sorry state of the build: 3 errors"] {
             let json = serde_json::json!({"choices": [{"message": {"content": fine}}]});
             assert_eq!(open_ai(&json.to_string()), said(fine, false));
@@ -416,10 +420,7 @@ mod tests {
     fn thoughts_are_not_text() {
         assert_eq!(text_of("<think>hm</think>\n\nyes").as_deref(), Ok("yes"));
         let error = text_of("<think>hm, ").expect_err("thoughts only");
-        assert_eq!(
-            error.to_string(),
-            "the answer is empty (its tokens were used up before any text)"
-        );
+        assert_eq!(error.to_string(), "the answer is empty (the model ran out of tokens)");
     }
 
     #[test]
@@ -494,7 +495,7 @@ mod tests {
         ] {
             let body = format!(r#"{{"object":"list","data":[{{"id":"m",{entry}}}]}}"#);
             assert_eq!(listed_window(body.as_bytes(), Some("m")), told, "{entry}");
-            // A server with one model accepts any name.
+            // If the server has only one model, any name is accepted.
             assert_eq!(listed_window(body.as_bytes(), None), told, "{entry}");
         }
         let props = br#"{"default_generation_settings":{"n_ctx":4096}}"#;

@@ -1,5 +1,5 @@
-//! The client, tested with servers on loopback: one that answers, and ones that misbehave in every
-//! way we know.
+//! Tests the client with servers on the loopback interface: servers that answer, and servers that
+//! misbehave in all known ways.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,9 +15,9 @@ use ctx_testkit::{Act, Server};
 
 const KEY: &str = "sk-this-key-must-stay-hidden-0123456789";
 
-/// The limit for answers that come, long enough for a busy machine.
+/// The time limit if an answer is expected. It is long enough for a busy machine.
 const LONG: Duration = Duration::from_secs(60);
-/// The limit for answers that never come.
+/// The time limit if no answer will come.
 const SHORT: Duration = Duration::from_millis(400);
 
 fn ok(text: &str) -> Act {
@@ -43,13 +43,13 @@ fn noon() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 1, 2, 12, 0, 0).unwrap()
 }
 
-/// Asks with the retries of a client. Also returns the waits in seconds.
+/// Asks with the retries of a client. Also returns the waits between attempts in seconds.
 fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
     let (outcome, slept, _) = asked_with(settings);
     (outcome, slept)
 }
 
-/// The same, and the cost.
+/// Like `ask_with`, but also returns the cost.
 fn asked_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>, Usage) {
     let slept = RefCell::new(Vec::new());
     let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
@@ -59,7 +59,7 @@ fn asked_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>, Us
     let mut usage = Usage::default();
     let client = Client::new(settings).unwrap();
     let outcome = client.ask(&question, clock, &mut usage);
-    // No message or debug output shows the key.
+    // The key must not be in any message or debug output.
     assert!(!format!("{outcome:?}").contains(KEY));
     if let Err(error) = &outcome {
         assert!(!error.to_string().contains(KEY), "{error}");
@@ -106,16 +106,16 @@ fn anthropic_request_has_its_own_headers() {
     assert!(!request.contains("authorization:"), "{request}");
 }
 
-/// Others on the network could read the key.
+/// Other computers on the network could read the key.
 #[test]
 fn a_key_goes_through_no_network_in_clear() {
     let server = Server::new(vec![ok("done")]);
-    // The address leads to this machine, but no rule says so.
+    // The address leads to this machine, but the client cannot know that.
     let beyond = server.url.replace("127.0.0.1", "0.0.0.0");
     let refused = Client::new(settings(&beyond, Api::OpenAi)).err().unwrap();
     assert_eq!(
         refused.to_string(),
-        "the key would go to 0.0.0.0 in clear text: the LLM URL begins with http://"
+        "the key would be sent to 0.0.0.0 in clear text: the LLM URL begins with http://"
     );
     assert!(server.requests().is_empty());
     for harmless in [
@@ -136,7 +136,7 @@ fn a_server_that_wants_a_key_is_told_from_one_that_refuses_it() {
     let keyless = |url: &str| Settings { key: None, ..settings(url, Api::OpenAi) };
     let server = Server::new(vec![Act::answer("401 Unauthorized", "", "{}")]);
     let error = ask_with(keyless(&server.url)).0.expect_err("no key");
-    assert_eq!(error.to_string(), "the server requires a key, and none was sent (status 401)");
+    assert_eq!(error.to_string(), "the server requires a key, but none was sent (status 401)");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn too_long_an_input_is_its_own_error() {
     ));
 }
 
-/// A redirect never passes on the key, whatever its status.
+/// Whatever its status, a redirect must not pass on the key.
 #[test]
 fn redirects_are_not_followed() {
     let other = Server::new(vec![ok("stolen")]);
@@ -318,7 +318,7 @@ fn long_messages_of_a_server_are_shortened() {
     assert!(error.ends_with("长…"), "{error}");
 }
 
-/// The window that the server reports, and the requested addresses.
+/// The window that the server reports, and the addresses that were requested.
 fn window(acts: Vec<Act>) -> (Option<u64>, Vec<String>) {
     let server = Server::new(acts);
     let settings = Settings { answer_timeout: SHORT, ..settings(&server.url, Api::OpenAi) };
@@ -360,7 +360,7 @@ fn a_server_that_does_not_tell_its_window_is_asked_once() {
     }
 }
 
-/// An answer that cannot be used has to be paid as well.
+/// An answer that cannot be used has to be paid for as well.
 #[test]
 fn every_try_counts_and_every_answer_that_tells_its_tokens() {
     let told = |content: &str, usage: &str| {

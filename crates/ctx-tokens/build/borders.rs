@@ -1,10 +1,10 @@
-//! The bytes next to the borders at which two tokens are merged. These filters are much smaller
-//! than the tables of tokens and pairs, so they stay in the processor's cache.
+//! Filters of the bytes on both sides of the border at which two tokens are merged. They are much
+//! smaller than the tables of tokens and pairs, so they stay in the processor's cache.
 
 use crate::layout::{border_bit, byte_bit, one_byte, two_bytes};
 use crate::vocabulary::Vocabulary;
 
-/// A bit for each two bytes, set if they are merged.
+/// A bit for each pair of bytes. It is set if the two bytes are merged into a token.
 pub(crate) fn of_single_bytes(vocabulary: &Vocabulary) -> Vec<u8> {
     let mut bits = vec![0; (1 << 16) / 8];
     for (left, right) in merged(vocabulary) {
@@ -15,9 +15,9 @@ pub(crate) fn of_single_bytes(vocabulary: &Vocabulary) -> Vec<u8> {
     bits
 }
 
-/// A filter for all other merges.
+/// A filter for all merges except those of two single bytes.
 pub(crate) fn filter(vocabulary: &Vocabulary) -> Vec<u8> {
-    // At least eight bits for each.
+    // The filter has at least eight bits for each merge.
     let mut filter = vec![0; vocabulary.tokens.len().next_power_of_two()];
     for (left, right) in merged(vocabulary) {
         if left.len() + right.len() > 2 {
@@ -34,7 +34,7 @@ pub(crate) fn filter(vocabulary: &Vocabulary) -> Vec<u8> {
     filter
 }
 
-/// The bytes of each two tokens that are merged.
+/// For each merge, the bytes of the two tokens that are merged.
 fn merged(vocabulary: &Vocabulary) -> impl Iterator<Item = (&[u8], &[u8])> {
     let bytes = |rank: u32| vocabulary.tokens[rank as usize].as_slice();
     let merges = vocabulary.merges.iter();

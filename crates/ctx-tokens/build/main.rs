@@ -1,10 +1,10 @@
-//! Computes the tables that the engine reads.
+//! Computes the tables of the vocabularies and of Unicode that the engine reads.
 //!
-//! The vocabularies come from the tiktoken-rs package, the Unicode classes from regex-syntax. The
-//! result is the same in each build, because it does not depend on the time, on random numbers, or
-//! on the order of a hash map.
+//! The vocabularies are taken from the tiktoken-rs package, and the Unicode classes from
+//! regex-syntax. The tables are the same in each build, because they do not depend on the time, on
+//! random numbers, or on the order of a hash map.
 
-// A build script fails by a panic, and talks to cargo through its output.
+// A build script may fail with a panic, and it communicates with cargo by printing.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/native/layout.rs"]

@@ -1,20 +1,21 @@
-//! The trie of all tokens, as a double array.
+//! The trie of all tokens, stored as a double array.
 //!
-//! The child of a node for byte `b` is at the node's base + `b` and repeats `b`. No two nodes have
-//! the same base, so the byte alone shows whether a child belongs to the node. A leaf has its rank
-//! in the place of a base; no base equals such a value, so nothing is found after a leaf.
+//! The child that a node has for byte `b` is stored at the node's base + `b`, and it repeats the
+//! byte `b`. No two nodes have the same base, so the byte alone shows whether a child belongs to
+//! the node. A leaf has a value in place of a base, which contains its rank. No node has that value
+//! as its base, so a search never finds a child of a leaf.
 
 use crate::layout::{Node, RANK};
 
-/// After this many places, a search that always begins at the same place begins further on. The
-/// free places before it are left for nodes with a single child.
+/// If a search for free places has examined this many places, later searches begin where it ended.
+/// The free places before that position are left for nodes that have a single child.
 const PATIENCE: usize = 50;
 
-/// Builds all places. The first is the root.
+/// Builds the array of all nodes. The first place is that of the root.
 pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u32> {
     let branches = branches(tokens);
     let mut array = DoubleArray::default();
-    // The root's place, to which all leaves point.
+    // Place 0 belongs to the root, and the lookup of a leaf's rank reads it instead.
     array.take(0);
     array.grow(2 * tokens.len());
     for branch in branches.iter().filter(|branch| branch.is_leaf()) {
@@ -35,15 +36,15 @@ pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u32> {
     nodes
 }
 
-/// A node without a place.
+/// A node of the trie before it has a place in the array.
 struct Branch {
-    /// The byte that leads to it.
+    /// The byte that leads from the parent to the node.
     byte: u8,
-    /// The token that ends at it.
+    /// The rank of the token that ends at the node, if any.
     token: Option<u32>,
-    /// The bytes that lead to its children.
+    /// The bytes that lead to the children, in order.
     bytes: Vec<u8>,
-    /// The first child; the others follow it.
+    /// The index of the first child. The other children follow it.
     first_child: usize,
 }
 
@@ -52,7 +53,7 @@ impl Branch {
         self.bytes.is_empty()
     }
 
-    /// The offsets from its base that must be free.
+    /// The offsets from the base at which the node needs places.
     fn offsets(&self) -> Vec<usize> {
         let bytes = self.bytes.iter().map(|byte| usize::from(*byte));
         let rank = self.token.filter(|_| !self.is_leaf());
@@ -67,16 +68,17 @@ impl Branch {
     }
 }
 
-/// The nodes, beginning with the root, each before its children.
+/// All nodes in an order in which every node precedes its children. The first one is the root.
 fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     sorted.retain(|(token, _)| !token.is_empty());
     sorted.sort_unstable();
-    // The number of bytes that lead to a node, and the tokens that begin with them.
+    // For each node, the number of bytes that lead to it, and all tokens that begin with these
+    // bytes.
     let mut queue = vec![(0_usize, sorted.as_slice())];
     let mut branches: Vec<Branch> = Vec::new();
     while let Some(&(depth, range)) = queue.get(branches.len()) {
-        // The shortest token of the range comes first.
+        // The tokens are sorted, so the shortest one of the range comes first.
         let token = range.first().filter(|(token, _)| token.len() == depth);
         let below = &range[usize::from(token.is_some())..];
         let first_child = queue.len();
@@ -97,7 +99,7 @@ fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
 /// The base of each node. The base of a leaf is not used.
 fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
     let mut bases = vec![0; branches.len()];
-    // The nodes that need a single place, by its offset.
+    // The nodes that need a single place, grouped by the offset of this place.
     let mut singles = vec![Vec::new(); RANK];
     for (at, branch) in branches.iter().enumerate() {
         match *branch.offsets() {
@@ -106,7 +108,8 @@ fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
             ref offsets => bases[at] = array.find_room(offsets),
         }
     }
-    // They fit anywhere. Each free place gets one with the most frequent offset.
+    // A single place can be found anywhere. Each free place is given to a node whose offset is the
+    // most frequent among the remaining nodes.
     let mut left: usize = singles.iter().map(Vec::len).sum();
     let mut place = 0;
     while left > 0 {
@@ -130,12 +133,13 @@ fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
 struct DoubleArray {
     taken: Vec<bool>,
     is_base: Vec<bool>,
-    /// The place at which the search for free places begins.
+    /// The place at which the next search for free places begins.
     cursor: usize,
 }
 
 impl DoubleArray {
-    /// Extends the array so that `place`, and all places that a base there refers to, exist.
+    /// Extends the array so that `place` exists, and all places that a node with this base can
+    /// have.
     fn grow(&mut self, place: usize) {
         let length = self.taken.len().max(place + RANK + 1);
         self.taken.resize(length, false);
@@ -147,9 +151,10 @@ impl DoubleArray {
         self.taken[place] = true;
     }
 
-    /// Takes the places at `offsets` from a free base, and returns that base.
+    /// Finds a base for which all places at `offsets` are free, takes these places, and returns the
+    /// base.
     fn find_room(&mut self, offsets: &[usize]) -> usize {
-        // Base 0 would make the root a child.
+        // If a base were 0, the root could be found as a child.
         let start = self.cursor.max(1 + offsets[0]);
         let mut base = start - offsets[0];
         while !self.has_room(base, offsets) {
@@ -165,7 +170,7 @@ impl DoubleArray {
         base
     }
 
-    /// Returns true if `base` and the places at `offsets` from it are free.
+    /// Returns true if no node has this base and all places at `offsets` from it are free.
     fn has_room(&mut self, base: usize, offsets: &[usize]) -> bool {
         self.grow(base);
         let is_free = |offset: &usize| !self.taken[base + offset];

@@ -1,11 +1,12 @@
-//! The classes of characters that the encodings' patterns distinguish.
+//! The classes of characters that the patterns of the encodings distinguish.
 
 use std::path::Path;
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// The members of each class, except for characters outside all classes. The order is that of the
-/// bits in `src/native/class.rs`. `\r` and `\n` are only in the last class.
+/// The members of each class except the last one, which contains all other characters. The order is
+/// that of the bits in `src/native/class.rs`. `\r` and `\n` are not in the class of white space,
+/// but in a class of their own.
 const CLASSES: [&str; 7] = [
     r"[\p{Lu}\p{Lt}]",
     r"\p{Ll}",
@@ -16,14 +17,14 @@ const CLASSES: [&str; 7] = [
     r"[\r\n]",
 ];
 
-/// The bit of a character outside [`CLASSES`].
+/// The bit of all characters that are not in any of the [`CLASSES`].
 const OTHER: u8 = 1 << 7;
 
-/// The number of characters that share an entry of the first stage.
+/// The number of characters that share an entry in `class.blocks`.
 const BLOCK: usize = 256;
 
-/// Writes `class.blocks`, a block number for every 256 characters, and `class.bits`, the classes of
-/// the 256 characters of each block.
+/// Writes two tables: `class.blocks` has the number of a block for every 256 characters, and
+/// `class.bits` has the classes of the 256 characters in each block.
 pub(crate) fn write(out: &Path) {
     let mut bits = vec![OTHER; 0x11_0000];
     for (number, class) in CLASSES.iter().enumerate() {
@@ -48,7 +49,7 @@ pub(crate) fn write(out: &Path) {
     std::fs::write(out.join("class.bits"), distinct.concat()).unwrap();
 }
 
-/// The characters of a class, by the Unicode tables of regex-syntax.
+/// The characters of a class according to the Unicode tables of regex-syntax.
 fn ranges(class: &str) -> Vec<std::ops::Range<usize>> {
     let hir = regex_syntax::parse(class).expect("a class");
     let HirKind::Class(Class::Unicode(class)) = hir.into_kind() else {

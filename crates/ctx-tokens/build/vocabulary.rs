@@ -1,4 +1,4 @@
-//! The tokens of a vocabulary, and how each is merged.
+//! The tokens of a vocabulary, and the merges that produce them.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use tiktoken_rs::CoreBPE;
 use crate::layout::{LONGEST, NO_TOKEN, Parts, SINGLE_BYTES};
 
 pub(crate) struct Vocabulary {
-    /// The bytes of each token, by rank; empty at the rank of a control token.
+    /// The bytes of each token, by rank. The entry of a control token is empty.
     pub(crate) tokens: Vec<Vec<u8>>,
-    /// The merges that make the tokens of several bytes.
+    /// The last merge of each token that has several bytes.
     pub(crate) merges: Vec<Merge>,
 }
 
-/// The last step by which the encoding makes a token.
+/// The last step in which the encoding produces a token: two tokens are merged into it.
 #[derive(Clone, Copy)]
 pub(crate) struct Merge {
     pub(crate) left: u32,
@@ -25,7 +25,8 @@ impl Vocabulary {
     pub(crate) fn of(engine: &CoreBPE) -> Self {
         let controls = engine.special_tokens();
         let is_control = |token: &[u8]| controls.iter().any(|name| name.as_bytes() == token);
-        // A rank is missing after the last token. p50k has a control token before that.
+        // The tokens end at the first rank that is missing. p50k has a control token before that
+        // rank.
         let tokens: Vec<Vec<u8>> = (0..)
             .map_while(|rank| engine.decode_bytes(&[rank]).ok())
             .map(|token| if is_control(&token) { Vec::new() } else { token })
@@ -39,7 +40,7 @@ impl Vocabulary {
         Self { tokens, merges }
     }
 
-    /// The data of each token that the engine needs to undo its merge.
+    /// What the engine needs to know about each token to undo its last merge.
     pub(crate) fn parts(&self) -> Vec<u64> {
         let ranks = ranks(&self.tokens);
         let single = |token: &Vec<u8>| {
@@ -62,10 +63,10 @@ fn ranks(tokens: &[Vec<u8>]) -> HashMap<&[u8], u32> {
     tokens.iter().map(Vec::as_slice).zip(0..).collect()
 }
 
-/// The two tokens whose merge makes each token.
+/// Finds, for each token of several bytes, the two tokens that are merged into it.
 ///
-/// That there always are two also proves that the bytes of every token are encoded to that token,
-/// which the engine's merge relies on.
+/// It fails unless there are two such tokens for each token. This also proves that the bytes of
+/// every token are encoded as that token, on which the merge of the engine relies.
 fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
     let ranks = ranks(tokens);
     (0..)
@@ -78,8 +79,8 @@ fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
         .collect()
 }
 
-/// Merges the bytes of a token as the encoding does, by pairs of lower rank, and returns the
-/// position between the last two parts.
+/// Merges the bytes of a token as the encoding does, always the pair with the lowest rank, and
+/// returns the position between the last two parts.
 fn last_cut(token: &[u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> usize {
     let mut borders: Vec<usize> = (0..=token.len()).collect();
     while borders.len() > 3 {

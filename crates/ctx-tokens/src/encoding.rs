@@ -1,38 +1,39 @@
-//! The encodings by name, and the interface of their counters.
+//! The encodings by name, and the interface with which tokens are counted.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::native::Tokenizer;
 
-/// A way to convert text to tokens.
+/// A way to convert a text to tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Encoding {
-    /// GPT-4o, GPT-4.1, GPT-5 and the o series.
+    /// The encoding of GPT-4o, GPT-4.1, GPT-5 and the o series.
     #[default]
     O200kBase,
-    /// gpt-oss: the ranks of `o200k_base` with other control tokens. Plain text counts the same.
+    /// The encoding of gpt-oss. It has the tokens of `o200k_base` but other control tokens, so
+    /// plain text has the same number of tokens.
     O200kHarmony,
-    /// GPT-4 and GPT-3.5.
+    /// The encoding of GPT-4 and GPT-3.5.
     Cl100kBase,
-    /// text-davinci-002 and -003, and the code models of the same time.
+    /// The encoding of text-davinci-002 and -003, and of the code models from the same time.
     P50kBase,
-    /// GPT-3 and GPT-2.
+    /// The encoding of GPT-3 and GPT-2.
     R50kBase,
-    /// Not a tokenizer: characters / 4, rounded up.
+    /// An estimate without a tokenizer: the number of characters divided by 4, rounded up.
     Chars4,
 }
 
-/// The error of a name that is not an encoding.
+/// The error for a name that is not the name of an encoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown encoding {0:?}, expected one of {list}", list = Encoding::list())]
+#[error("unknown encoding {0:?}; use one of {list}", list = Encoding::list())]
 pub struct UnknownEncoding(pub String);
 
 impl Encoding {
-    /// All encodings, the default first.
+    /// All encodings. The first one is the default.
     pub const ALL: &'static [Self] = &[
         Self::O200kBase,
         Self::O200kHarmony,
@@ -42,7 +43,7 @@ impl Encoding {
         Self::Chars4,
     ];
 
-    /// The name as OpenAI writes it, or our name for the other encodings.
+    /// The name that OpenAI uses for the encoding, or our name if it is not from OpenAI.
     pub const fn name(self) -> &'static str {
         match self {
             Self::O200kBase => "o200k_base",
@@ -54,7 +55,7 @@ impl Encoding {
         }
     }
 
-    /// The counter. Creating it costs nothing.
+    /// The counter for this encoding. Calling this method costs nothing.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::O200kBase | Self::O200kHarmony => const { &Tokenizer::o200k_base() },
@@ -88,25 +89,26 @@ impl FromStr for Encoding {
     }
 }
 
-/// Counts the tokens of a text.
+/// Counts the tokens of texts.
 ///
-/// Each text is counted as its own document: the counts of two texts do not add up to the count of
-/// their concatenation. Text that looks like a control token (`<|endoftext|>`) counts as plain
-/// text.
+/// Each text is counted separately, so the number of tokens of two texts together may differ from
+/// the sum of their numbers. Text that looks like a control token (`<|endoftext|>`) is counted as
+/// plain text.
 pub trait TokenCounter: Send + Sync {
-    /// The number of tokens of `text`; 0 for the empty text.
+    /// The number of tokens in `text`. An empty text has 0 tokens.
     fn count(&self, text: &str) -> u64;
 
-    /// The number of tokens of `text` if it is at most `limit`, otherwise `None`.
+    /// The number of tokens in `text`; `None` if there are more than `limit`.
     ///
-    /// This is for budgets: an engine may stop as soon as the limit is exceeded.
+    /// Use this to check a budget: the counter may stop as soon as the limit is exceeded.
     fn count_up_to(&self, text: &str, limit: u64) -> Option<u64> {
         let tokens = self.count(text);
         (tokens <= limit).then_some(tokens)
     }
 }
 
-/// Characters / 4, rounded up; characters are Unicode scalar values.
+/// Estimates the number of tokens as the number of characters (Unicode scalar values) divided by 4,
+/// rounded up.
 pub(crate) struct Chars4;
 
 impl TokenCounter for Chars4 {
@@ -134,7 +136,7 @@ mod tests {
         let error = "o300k".parse::<Encoding>().expect_err("unknown");
         assert_eq!(
             error.to_string(),
-            "unknown encoding \"o300k\", expected one of o200k_base, o200k_harmony, \
+            "unknown encoding \"o300k\"; use one of o200k_base, o200k_harmony, \
              cl100k_base, p50k_base, r50k_base, chars4"
         );
     }

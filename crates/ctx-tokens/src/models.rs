@@ -1,45 +1,48 @@
-//! Models, their encodings and their context windows, as data.
+//! Models with their encodings and context windows, as data.
 
 use std::sync::LazyLock;
 
 use crate::Encoding;
 
-/// The properties of the models whose names share a prefix.
+/// What is known about the models whose names begin with the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {
-    /// The prefix of the names.
+    /// The beginning of the models' names.
     pub prefix: &'static str,
-    /// The encoding for these models.
+    /// The encoding to use for these models.
     pub encoding: Encoding,
-    /// The context window in tokens: input and output together if the vendor counts them together.
+    /// The size of the context window in tokens. Output is included if the vendor counts input and
+    /// output together.
     pub window: u64,
-    /// Whether the encoding is the model's own. If not, it stands in for one that is not published
-    /// or not built in, and counts are estimates.
+    /// Whether the encoding is that of the models. If not, their own encoding is not published or
+    /// not built in, and the numbers of tokens are estimates.
     pub exact: bool,
-    /// Whether the weights are public: a server may give the model a shorter window.
+    /// Whether the weights of the models are public, so that a server may run them with a smaller
+    /// window.
     pub open: bool,
 }
 
 impl Model {
-    /// All entries of the table, by vendor. The longest prefix of a name wins. `models.txt` in the
-    /// source of this crate names the sources of the numbers.
+    /// All entries of the table, sorted by vendor. If a name begins with several prefixes, the
+    /// longest one counts. `models.txt` in the source of this crate names the sources of the
+    /// numbers.
     pub fn all() -> &'static [Self] {
         &TABLE.models
     }
 
-    /// The date of the table, such as `2026-11-23`.
+    /// The date on which the table was made, such as `2026-11-23`.
     pub fn listed_on() -> &'static str {
         TABLE.day
     }
 
-    /// The short names, each with the model that it means: `("sonnet", "claude-sonnet-5")`.
+    /// All short names, each with the full name of the model: `("sonnet", "claude-sonnet-5")`.
     pub fn short_names() -> &'static [(&'static str, &'static str)] {
         &TABLE.short_names
     }
 }
 
-/// The parsed `models.txt`.
+/// The content of `models.txt`, parsed.
 struct Table {
     models: Vec<Model>,
     short_names: Vec<(&'static str, &'static str)>,
@@ -58,7 +61,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     }
 });
 
-/// Parses a model's line of the table.
+/// Parses a line of the table that describes a model.
 fn entry(line: &'static str) -> Option<Model> {
     let mut words = line.split_whitespace();
     let prefix = words.next()?;
@@ -72,7 +75,7 @@ fn entry(line: &'static str) -> Option<Model> {
     })
 }
 
-/// The entry of a model, or `None` if its family is not in the table.
+/// The entry for a model; `None` if the table has no prefix of its name.
 ///
 /// Case does not matter. A vendor in front (`openai/gpt-4o`, `us.anthropic.claude-opus-5`) and the
 /// mark of a fine-tuned model (`ft:gpt-4o:acme`) are ignored.
@@ -100,10 +103,10 @@ pub fn model(name: &str) -> Option<&'static Model> {
     }
 }
 
-/// The full name that a short name means: the newest model of the family in the table.
+/// The full name for a short name: that of the newest model of the family in the table.
 ///
-/// Use it for names that a person types. A server or a file uses full names: there, `mistral` is
-/// the name of one old model.
+/// Use this only for names that a person types. Servers and files use full names; in them,
+/// `mistral` is the name of one old model.
 ///
 /// ```
 /// assert_eq!(ctx_tokens::full_name("Sonnet"), Some("claude-sonnet-5"));
@@ -179,7 +182,8 @@ mod tests {
         assert!(!open("gpt-5.5") && !open("claude-opus-5") && !open("gemini-3.8-flash"));
     }
 
-    /// A short name is matched as a whole; the same word in a server's name means something else.
+    /// A short name is matched as a whole. On a server, the same word may be the name of another
+    /// model.
     #[test]
     fn a_short_name_is_the_newest_of_its_family() {
         for (short, full) in Model::short_names() {

@@ -20,7 +20,7 @@ impl SourceId {
         serde_json::to_string(&self).expect("a number or a text can be written")
     }
 
-    /// Parses the JSON that [`Self::json`] writes.
+    /// Parses an id from the JSON in which serde writes it.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let Some(inner) = inner else {

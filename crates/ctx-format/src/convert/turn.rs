@@ -15,7 +15,7 @@ pub(crate) enum Turn<'a> {
     Summary(Summary<'a>),
 }
 
-/// A summary that is to be written in the format of the target.
+/// A summary for the new session.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary<'a> {
     pub(crate) role: Role,
@@ -24,7 +24,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) origins: Vec<usize>,
 }
 
-/// A message that is to be written in the format of the target.
+/// A message for the new session.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnMessage<'a> {
     pub(crate) role: Role,
@@ -38,7 +38,7 @@ pub(crate) struct TurnMessage<'a> {
     pub(crate) origins: Vec<usize>,
 }
 
-/// Tool results that are to be written in the format of the target.
+/// Tool results for the new session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results<'a> {
     pub(crate) answers: Vec<Answer<'a>>,

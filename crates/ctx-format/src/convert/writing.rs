@@ -1,4 +1,4 @@
-//! Writes the units one by one, each with its origin.
+//! Writes the units of a conversion one by one, with the origin of each record.
 
 use crate::compaction::LineText;
 use crate::convert::entry::Entry;
@@ -15,25 +15,25 @@ use crate::{Dialect, HeldMessage, Message, Object, Part, Role, Spool};
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-/// A session that is being written.
+/// A session that is being written in another dialect.
 pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
-    /// The dialect that was read.
+    /// The dialect of the source session.
     pub(crate) from: &'static dyn Dialect,
-    /// The entries that were read, and their texts.
+    /// The entries of the source session. Their texts are in the spool.
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
     pub(crate) target: Box<dyn Target>,
     pub(crate) session: Session,
     pub(crate) ids: Ids,
-    /// Whether the first message other than a system message was written, or none may be added.
+    /// Whether a message other than a system message was written, or whether none may be inserted.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,
 }
 
 impl Writing<'_> {
-    /// Writes all units.
+    /// Writes all units, and returns the report of the conversion.
     pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
         let lines = self.target.begin(&mut self.session);
         self.lines(lines, &[])?;
@@ -97,8 +97,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The user message that a repair inserts if the next record is a reply that would come first
-    /// and the API refuses that.
+    /// Returns a user message to insert if `next` is a reply at the beginning of the session, and
+    /// the API refuses a session that begins with a reply.
     fn missing_beginning(&mut self, next: &Line) -> Option<String> {
         if self.has_begun {
             return None;
@@ -118,12 +118,12 @@ impl Writing<'_> {
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
-    /// Writes a record, with the report about its origin.
+    /// Writes a record, and adds its origin to the report if the origin was requested.
     fn line(&mut self, line: Line, entries: &[&Entry]) -> Result<(), ConvertError> {
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
         let mut record = LineText::of_object(line.json);
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
-        // The lines of an agent have a member for the time.
+        // The lines of an agent already have a member for the time.
         if let Some(time) = time.filter(|_| !self.converter.to.is_log()) {
             record = record.text("timestamp", time);
         }
@@ -156,10 +156,10 @@ impl Writing<'_> {
     }
 }
 
-/// The messages of an entry. Their roles may be wrong, because the text is read outside its
-/// original position.
+/// The messages of an entry. Their roles may be wrong, because the text is read without the record
+/// or the list that contained it.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
-    // A unit can have any number of records, so their members are not kept.
+    // A unit can have any number of records, so no parsed object of a record is kept.
     let Ok(object) = Object::parse(text) else { return Vec::new() };
     if entry.is_opaque {
         let raw = object.text();

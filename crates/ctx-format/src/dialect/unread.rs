@@ -65,10 +65,7 @@ impl Unread {
             Some(kind) => format!("a record of the type {}", quoted(kind)),
             None => "a record without a role".to_owned(),
         };
-        Self {
-            rule: UnreadRule::Item,
-            why: format!("{what} is not a message in the format {dialect}"),
-        }
+        Self { rule: UnreadRule::Item, why: format!("{what} is not known in {dialect}") }
     }
 
     /// Reports a part of an unknown type. `raw` is its JSON.

@@ -1,8 +1,8 @@
-//! The problems that a sequence of messages has with its dialect's API.
+//! The problems that the API of a dialect has with a sequence of messages.
 //!
-//! Legality is relative: real sessions have problems (an interrupted turn leaves a call
-//! unanswered). A tool that removes or changes records compares the problems of its output with
-//! those of its input, and must not add any.
+//! Real sessions have problems; for example, an interrupted turn leaves a call without a result. A
+//! tool that removes or changes records therefore compares the problems of its output with those of
+//! its input, and must not add any.
 
 use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;
@@ -13,40 +13,40 @@ use std::sync::LazyLock;
 use foldhash::fast::RandomState;
 use serde::Deserialize;
 
-/// The rule that a problem breaks.
+/// The rule of an API that a problem breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
-    /// A call has no result where the API requires it.
+    /// A call has no result at a position where the API accepts it.
     UnansweredCall,
-    /// A result has no call that it could answer there.
+    /// A result has no call that it could answer at its position.
     OrphanResult,
-    /// Two calls of one reply have the same id.
+    /// Two calls in one reply have the same id.
     RepeatedCallId,
-    /// The first message is not the user's.
+    /// The first message is not from the user.
     UserFirst,
 }
 
 impl Rule {
-    /// The name in reports.
+    /// The name of the rule in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// A broken rule. Two problems are the same if their line, rule and id are the same.
+/// A broken rule. Two problems are the same if they have the same line, rule and id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Problem {
-    /// The line of the record in the source; 0 if the record is not from the source.
+    /// The line number of the record in the source, from 1; 0 if the record is not from the source.
     pub line: u64,
-    /// The broken rule.
+    /// The rule that the record breaks.
     pub rule: Rule,
-    /// The call's id, if any.
+    /// The id of the call or the result; empty if the problem is not about one.
     pub id: String,
 }
 
 impl Problem {
-    /// Describes the problem for a message.
+    /// Describes the problem in a few words.
     pub fn why(&self) -> String {
         match self.rule {
             Rule::UnansweredCall => format!("tool call {} has no result right after it", self.id),
@@ -59,31 +59,33 @@ impl Problem {
     }
 }
 
-/// Finds the problems that a sequence of messages has with the API of its dialect. The messages
-/// come one at a time, in the order of the file.
+/// Finds the problems that the API of a dialect has with a sequence of messages. The messages are
+/// added one at a time, in the order of the file.
 ///
-/// An agent may send its log in another order (a compaction at the end of the file comes first), so
-/// a message with a later number than the next one waits for the messages before it.
+/// An agent may send its messages in another order; for example, a compaction at the end of the
+/// file is sent first. A message therefore waits until all messages that are sent before it were
+/// added.
 #[derive(Default)]
 pub struct Validator {
-    /// The number of the next message of the context.
+    /// The number, in the context, of the message to check next.
     next: u64,
-    /// The records of messages that wait, with their lines, by the number of the message.
+    /// The records of messages that wait, by the number of the message. Each record has its line
+    /// number.
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
-    /// A call is identified by the line of its message.
+    /// The calls and results so far. A call is identified by the line number of its message.
     pairs: Pairs<u64>,
     begun: bool,
     problems: Vec<Problem>,
 }
 
 impl Validator {
-    /// Creates a validator.
+    /// Creates a validator that applies `rules`.
     pub fn new(rules: Rules) -> Self {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
     }
 
-    /// Adds the next message of the file, which begins at `line` of the source.
+    /// Adds the next message of the file. It begins at `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
         let message = outline.fragment.map_or(0, |fragment| fragment.message);
         if message > self.next {
@@ -99,7 +101,7 @@ impl Validator {
         }
     }
 
-    /// Checks the next message of the sequence.
+    /// Checks the next message in the order in which messages are sent.
     fn take(&mut self, line: u64, outline: &Outline<'_>) {
         if let Some(fragment) = outline.fragment.filter(|fragment| fragment.ends) {
             self.next = self.next.max(fragment.message + 1);
@@ -125,8 +127,8 @@ impl Validator {
         }
     }
 
-    /// Returns the problems of the whole sequence, by line, including calls that were still
-    /// unanswered at the end.
+    /// Returns the problems of the whole sequence, sorted by line. They include calls that have no
+    /// result at the end.
     pub fn finish(self) -> Vec<Problem> {
         let (mut problems, open) = self.finish_with_open();
         problems.extend(open);
@@ -134,10 +136,10 @@ impl Validator {
         problems
     }
 
-    /// Like [`Self::finish`], but returns the calls separately whose results may still come: those
-    /// of the last exchange of a session whose agent is running.
+    /// Like [`Self::finish`], but returns separately those calls that may still get a result: the
+    /// calls of the last exchange, if the agent is still running.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
-        // An earlier message was removed or cannot be read.
+        // If messages still wait, an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
             self.take(line, &outline);
         }
@@ -157,14 +159,14 @@ fn unanswered(waiting: &OpenCall<u64>) -> Problem {
     Problem { line: waiting.call, rule: Rule::UnansweredCall, id: waiting.id.to_string() }
 }
 
-/// A rule, with its description.
+/// A rule that a session can break, with a description for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct NamedRule {
-    /// The name in reports.
+    /// The name of the rule in reports.
     pub name: &'static str,
-    /// The description of a problem with the rule.
+    /// What a problem with this rule is, in a few words.
     pub what: &'static str,
-    /// Whether breaking the rule can be a problem; otherwise it is only reported.
+    /// Whether a broken rule can be a problem. If not, it is only reported.
     pub may_be_problem: bool,
 }
 
@@ -173,12 +175,12 @@ pub static RULES: LazyLock<Vec<NamedRule>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("rules.json")).expect("a test reads rules.json")
 });
 
-/// Returns the rule with that name.
+/// Returns the rule with this name; `None` if there is no such rule.
 pub fn rule(name: &str) -> Option<&'static NamedRule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// Formats a number with its noun: `1 line`, `7 lines`, `2 entries`.
+/// Writes a number and its noun, in the plural unless the number is 1: `1 line`, `2 entries`.
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) {
         return format!("{number} {noun}");
@@ -245,7 +247,7 @@ mod tests {
         validator.push(1, &reply);
         validator.push(2, &results);
         assert_eq!(validator.finish(), []);
-        // A quadratic search takes minutes.
+        // A search that takes quadratic time would take minutes.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     }
 
@@ -298,7 +300,7 @@ mod tests {
         assert_eq!(problems(&Anthropic, &[USER, USE]), [(2, Rule::UnansweredCall, "t".into())]);
     }
 
-    /// The number of problems, and the ids of the calls that wait.
+    /// The number of problems, and the ids of the calls that may still get a result.
     fn with_open(dialect: &dyn Dialect, records: &[&str]) -> (usize, Vec<String>) {
         let mut validator = Validator::new(dialect.rules());
         for (line, text) in (1..).zip(records) {
@@ -329,7 +331,7 @@ mod tests {
         assert_eq!(problems(&Anthropic, &[USER, USE, &other, RESULT, &other_result]), []);
     }
 
-    /// The first message of the request may come last in the file.
+    /// The message that is sent first may be the last one in the file.
     #[test]
     fn messages_are_looked_at_in_the_order_in_which_they_are_sent() {
         let of = |order: [u64; 3]| {
@@ -349,7 +351,7 @@ mod tests {
         };
         assert_eq!(of([0, 1, 2]), (1, 0));
         assert_eq!(of([1, 2, 0]), (0, 1));
-        // Messages that were removed leave gaps in the numbers.
+        // If messages were removed, there are gaps in the numbers.
         assert_eq!(of([5, 7, 4]), (0, 1));
     }
 }

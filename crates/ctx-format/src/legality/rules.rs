@@ -1,7 +1,8 @@
-//! An API's requirements for a sequence of messages, as data, and the pairing of calls and results.
+//! The requirements of an API for a sequence of messages, as data, and the pairing of calls with
+//! results.
 //!
-//! Each format states its own [`Rules`]. `Pairs` is the only code that interprets them: validation
-//! and repair ask it which result belongs to which call.
+//! Each format states its own [`Rules`]. `Pairs` is the only code that interprets them. Validation
+//! and repair use it to find out which result belongs to which call.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,92 +11,93 @@ use foldhash::fast::RandomState;
 
 use crate::{Outline, Role};
 
-/// An API's requirements for a sequence of messages. The default is the least strict.
+/// What an API requires of a sequence of messages. The default is least strict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Where the results of a reply's calls belong.
+    /// Where the results of a reply's calls must be.
     pub results: Results,
-    /// Whether adjacent messages of one role are one message.
+    /// Whether adjacent messages with the same role count as one message.
     pub merges_roles: bool,
-    /// Whether system messages are not part of the sequence: one between a call and its result does
-    /// not separate them.
+    /// Whether system messages are not part of the sequence. If so, a system message between a call
+    /// and its result does not separate them.
     pub system_apart: bool,
-    /// Whether the first message, system messages aside, must be the user's.
+    /// Whether the first message that is not a system message must be from the user.
     pub user_first: bool,
 }
 
-/// Where the results of a reply's calls belong.
+/// Where the results of a reply's calls must be.
 ///
-/// A record that holds both a call and its result (the server tools of Anthropic, all calls of
-/// the Gemini CLI) names neither in its outline: nothing can separate them.
+/// If a record contains both a call and its result, neither is in its outline, because nothing can
+/// separate them. This is the case for server tools of Anthropic and for all calls of the Gemini
+/// CLI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
-    /// In messages of their own after the reply, before any other message, as in `chat`.
+    /// In separate messages after the reply, before any other message, as in `chat`.
     BehindReply,
     /// In the first blocks of the user message after the reply, as in `anthropic`.
     NextUserMessage,
-    /// In messages of their own anywhere after the call, as in `responses`.
+    /// In separate messages anywhere after the call, as in `responses`.
     #[default]
     Later,
 }
 
 impl Rules {
-    /// Whether a session may begin with a message of that role.
+    /// Returns true if a session may begin with a message that has this role.
     pub fn may_begin_with(self, role: Role) -> bool {
         !self.user_first || role == Role::User || role.is_system()
     }
 }
 
-/// Matches calls and results over a sequence of messages, by the ids of the calls. If several calls
-/// have the same id, a result answers the first one of the nearest earlier reply. `T` is the
-/// caller's identifier of a call.
+/// Pairs calls with results in a sequence of messages, by the ids of the calls. If several calls
+/// have the same id, a result answers a call of the nearest reply before it, and in that reply the
+/// first open call with this id. `T` identifies a call for the caller.
 #[derive(Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,
-    /// Whether a result may answer a call although other content of its message precedes it.
+    /// Whether a result can answer a call even if other content of its message precedes it.
     late_results: bool,
-    /// Calls without a result, by the order in which they were made.
+    /// The calls without a result, in the order in which they were made.
     waiting: BTreeMap<u64, OpenCall<T>>,
-    /// The waiting calls with each id, grouped by message, the latest message last.
+    /// The waiting calls with each id. They are grouped by message, with the latest message last.
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
-    /// The number of calls so far.
+    /// The number of calls that were made so far.
     calls: u64,
-    /// Whether results may still come.
+    /// Whether waiting calls can still get results.
     results_may_come: bool,
     messages: u64,
     turns: u64,
     last_role: Option<Role>,
 }
 
-/// The waiting calls of one message that have the same id, by their numbers.
+/// The numbers of those waiting calls in one message that have the same id.
 struct SameId {
     message: u64,
     calls: VecDeque<u64>,
 }
 
-/// A call without a result.
+/// A call that has no result yet.
 pub(crate) struct OpenCall<T> {
     pub(crate) id: Arc<str>,
     pub(crate) call: T,
     turn: u64,
 }
 
-/// The effect of a message on the calls before it.
+/// What a message changes for the calls before it.
 #[derive(Default)]
 pub(crate) struct Step<T> {
-    /// Whether the message ends the exchange before it.
+    /// Whether the message ends the exchange that precedes it.
     pub(crate) ends_exchange: bool,
-    /// The calls of that exchange that got no result.
+    /// The calls of the exchange that ended without getting a result.
     pub(crate) unanswered: Vec<OpenCall<T>>,
-    /// The call that each result of the message answers.
+    /// For each result in the message, the call that it answers.
     pub(crate) answers: Vec<Option<T>>,
 }
 
-/// The calls without a result at the end.
+/// The calls that have no result at the end of the session.
 pub(crate) struct End<T> {
     /// Calls that can no longer get a result.
     pub(crate) unanswered: Vec<OpenCall<T>>,
-    /// Calls whose results may still come in later messages.
+    /// Calls that may still get a result in a later message.
     pub(crate) open: Vec<OpenCall<T>>,
 }
 
@@ -104,13 +106,14 @@ impl<T: Copy + Default> Pairs<T> {
         Self { rules, ..Self::default() }
     }
 
-    /// Like [`Self::new`], for a repair, which moves the results of a message before its other
-    /// content.
+    /// Like [`Self::new`], but for a repair, which moves the results in a message in front of its
+    /// other content.
     pub(crate) fn with_late_results(rules: Rules) -> Self {
         Self { late_results: true, ..Self::new(rules) }
     }
 
-    /// Adds the next message. `call` returns the identifier of one of its calls, by index.
+    /// Adds the next message. `call` returns the identifier of the call with this index in the
+    /// message.
     pub(crate) fn push(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) -> Step<T> {
         let mut step = Step::default();
         if self.rules.system_apart && outline.role.is_system() {
@@ -142,8 +145,8 @@ impl<T: Copy + Default> Pairs<T> {
         step
     }
 
-    /// Returns the calls without a result. A call of an earlier turn can no longer get one, because
-    /// its agent continued without it.
+    /// Returns the calls without a result. A call of an earlier turn can no longer get a result,
+    /// because the agent continued without it.
     pub(crate) fn finish(&mut self) -> End<T> {
         let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
         let waiting = std::mem::take(&mut self.waiting).into_values();
@@ -167,7 +170,7 @@ impl<T: Copy + Default> Pairs<T> {
         self.results_may_come = true;
     }
 
-    /// Pairs the results of a message that must hold them as blocks before anything else.
+    /// Pairs the results in a message that must contain them as blocks before any other content.
     fn answers_in_blocks(&mut self, outline: &Outline<'_>, continues: bool) -> Vec<Option<T>> {
         if !continues {
             self.results_may_come = self.last_role != Some(Role::User);
@@ -206,7 +209,8 @@ mod tests {
     use crate::rules::Rules;
     use crate::{Outline, Role};
 
-    /// `a`ssistant with calls, `t`ool with results, `u`ser; ids follow.
+    /// The outline of a message: `a`ssistant with calls, `t`ool with results, or `u`ser. The ids
+    /// follow the letter.
     fn outline(text: &str) -> Outline<'_> {
         let (role, ids) = text.split_at(1);
         let ids: Vec<_> = ids.split('.').skip(1).map(Into::into).collect();
@@ -218,7 +222,8 @@ mod tests {
         Outline { role, calls, results, begins_turn: role == Role::User, ..Outline::of_line() }
     }
 
-    /// The call that each result answers, by message and index, and the calls without a result.
+    /// For each result, the message and the index of the call that it answers; and the messages
+    /// with calls that get no result.
     fn pairs(rules: Rules, messages: &[&str]) -> (Vec<Option<(usize, usize)>>, Vec<usize>) {
         let (mut answers, mut left) = (Vec::new(), Vec::new());
         let mut pairs = Pairs::new(rules);

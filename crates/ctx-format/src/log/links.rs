@@ -216,7 +216,7 @@ pub(crate) trait Tree {
     /// The facts about the line with this index.
     fn line(&self, place: usize) -> TreeLine;
 
-    /// A line and its ancestors. In a loop, each line is returned only once.
+    /// A line and its ancestors. If they form a loop, each line is returned only once.
     fn ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
         let mut seen = HashSet::new();
         std::iter::successors(Some(place), |place| self.parent(*place))

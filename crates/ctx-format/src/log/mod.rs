@@ -6,23 +6,23 @@
 //! The agent's type implements [`crate::Dialect`], which reads and writes records, and [`Log`],
 //! which describes how the agent reads its file:
 //!
-//! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`crate::Dialect::outline`] and
-//!   [`crate::Dialect::message`] read the object inside the record; slots and cuts are byte ranges in
-//!   the text of the whole record. A copy of a result that is only shown on the agent's screen is not
-//!   part of the message. A record that replaces everything before it and holds several messages counts
-//!   as one message with all their parts. If only some of them are in the context, the object is
-//!   limited to these ([`Object::only`]), and no others are read.
+//! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`crate::Dialect::outline`]
+//!   and [`crate::Dialect::message`] read the object inside the record; slots and cuts are byte
+//!   ranges in the text of the whole record. A copy of a result that is only shown on the agent's
+//!   screen is not part of the message. A record that replaces everything before it and holds
+//!   several messages counts as one message with all their parts. If only some of them are in the
+//!   context, the object is limited to these ([`Object::only`]), and no others are read.
 //! - **Some of the file is not in the context**: there are branches, compactions that leave old
 //!   records in the file, records that are written again, and replies that take several lines. The
-//!   builder from [`Log::view_builder`] receives each record once. At the end, it decides which records
-//!   are sent, as which message, and what is wrong with the file. `outline` and `message` of the
-//!   dialect do not take this into account; `Record::outline` and `Record::message` do, and return
-//!   nothing for a record outside the context.
-//! - **Compactions** are lines that [`Log::compaction_writer`] appends. [`crate::Dialect::summary_text`]
-//!   recognizes the summaries in them.
-//! - **Each agent pairs calls and results in its own way**, which [`crate::Dialect::rules`] describes.
-//!   If a call and its result are in the same record, neither is in its outline, because nothing can
-//!   separate them.
+//!   builder from [`Log::view_builder`] receives each record once. At the end, it decides which
+//!   records are sent, as which message, and what is wrong with the file. `outline` and `message`
+//!   of the dialect do not take this into account; `Record::outline` and `Record::message` do, and
+//!   return nothing for a record outside the context.
+//! - **Compactions** are lines that [`Log::compaction_writer`] appends.
+//!   [`crate::Dialect::summary_text`] recognizes the summaries in them.
+//! - **Each agent pairs calls and results in its own way**, which [`crate::Dialect::rules`]
+//!   describes. If a call and its result are in the same record, neither is in its outline, because
+//!   nothing can separate them.
 //!
 //! A flaw contains the remedy that repairs a copy of the file. [`Log::repaired`] makes those
 //! changes for which only the agent's folder has the code.

@@ -54,10 +54,10 @@ impl Role {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum SummaryRole {
-    /// A message of the user
+    /// A user message
     #[default]
     User,
-    /// A message of the model
+    /// A message from the model
     Assistant,
     /// A system message
     System,

@@ -107,8 +107,8 @@ fn has(sorted: &[(usize, u64)], number: usize) -> bool {
     sorted.binary_search_by_key(&number, |(own, _)| *own).is_ok()
 }
 
-/// The presence of each waiting record, in the order of the spool. In a linear session, no memory
-/// is used.
+/// The presence of each waiting record, in the order of the spool. No memory is used for a linear
+/// session.
 #[derive(Clone, Debug, Default)]
 pub struct Presences {
     records: Vec<Presence>,

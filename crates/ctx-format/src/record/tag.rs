@@ -20,9 +20,9 @@ use thiserror::Error;
 pub enum Zone {
     /// System and developer messages
     System,
-    /// Summarized
+    /// Records to summarize
     Old,
-    /// Kept
+    /// Records to keep as they are
     Keep,
 }
 
@@ -175,15 +175,13 @@ pub struct ZoneReader {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum EarlyEnd {
     /// No record has the member `end`, which the last record of a complete stream has.
-    #[error(
-        "upstream ended early: received {records} records, none of which is marked as the last"
-    )]
+    #[error("upstream ended early: {records} records received, none marked as the last")]
     NoEnd {
         /// The number of records that were read.
         records: u64,
     },
     /// The number of records differs from the number in the member `end`.
-    #[error("upstream ended early: received {records} records, but {announced} were announced")]
+    #[error("upstream ended early: {records} records received, {announced} announced")]
     OtherCount {
         /// The number of records that were read.
         records: u64,

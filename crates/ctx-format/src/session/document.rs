@@ -239,8 +239,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads the first lines, but no further than necessary. In a document that spans several
-    /// lines, nothing is found.
+    /// Reads the first lines, but no further than necessary. Nothing is found in a document that
+    /// spans several lines.
     pub fn read(source: impl Read) -> io::Result<Self> {
         let mut source = BufReader::new(source.take(BYTES));
         let mut detector = Detector::default();

@@ -481,7 +481,7 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error.to_string(), "the session became shorter while it was read");
+        assert_eq!(error.to_string(), "the session shrank while it was read");
     }
 
     #[test]

@@ -79,10 +79,7 @@ impl SecondReading {
                 let read = source.take(length as u64).read_to_end(&mut self.bytes)?;
                 if read < length {
                     let kind = io::ErrorKind::UnexpectedEof;
-                    return Err(io::Error::new(
-                        kind,
-                        "the session became shorter while it was read",
-                    ));
+                    return Err(io::Error::new(kind, "the session shrank while it was read"));
                 }
             }
         }
@@ -90,7 +87,7 @@ impl SecondReading {
     }
 }
 
-/// Shows a record to a view. Of a line that is too long, only the first piece must be shown.
+/// Shows a record to a view. If a line is too long, only its first piece must be shown.
 pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     match record.object() {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),

@@ -1,7 +1,7 @@
 use super::{Session, changed, same};
 use ctx_format::compaction::CompactionError;
 
-/// A question, a reply that calls two tools at once, their results, and a last reply.
+/// A question, a reply that calls two tools at once, their results, and a final reply.
 fn session(version: &str) -> Session {
     let line = |id: &str, parent: &str, rest: &str| {
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -78,7 +78,7 @@ fn results_beside_the_chain_are_written_again_for_clients_that_follow_parents() 
     assert!(!after.lines[8].contains("preserved"));
     let copy = &after.lines[10];
     assert!(copy.contains(r#""usage":{"input_tokens":0,"#), "{copy}");
-    // A result names the new line with its call.
+    // A copied result refers to the new line that contains its call.
     let id = copy.split(r#""uuid":""#).nth(1).expect("an id");
     let id = id.split('"').next().expect("an id");
     assert!(after.lines[12].contains(&format!(r#""sourceToolAssistantUUID":"{id}""#)));

@@ -45,7 +45,7 @@ fn the_items_that_stay_are_in_the_line() {
     assert!(count.contains(r#""total_tokens":100}"#), "{count}");
 }
 
-/// The client undoes a compaction together with its turn.
+/// The client undoes a compaction together with the turn that it belongs to.
 #[test]
 fn behind_a_turn_that_was_taken_back_it_is_a_turn_of_its_own() {
     let mut before = session("");

@@ -1,5 +1,6 @@
-//! Compactions in the formats of agents: tests what the view of the session has once their lines
-//! are appended. That the agents themselves read them so is tested with the agents.
+//! Tests compactions in the formats of agents: what the view of the session contains after their
+//! lines are appended. Other tests check that the agents themselves read these lines in the same
+//! way.
 
 use ctx_format::compaction::{Compaction, CompactionError, Kept};
 use ctx_format::view::Presence;
@@ -10,10 +11,10 @@ mod codex;
 mod gemini;
 mod pi;
 
-/// The text of the summary.
+/// The text of the summary in every compaction.
 const SUMMARY: &str = "what\nwas";
 
-/// A session of an agent, line by line.
+/// The file of an agent, line by line.
 #[derive(Clone)]
 struct Session {
     dialect: &'static dyn Dialect,
@@ -44,7 +45,7 @@ impl Session {
         sent.into_iter().map(|(_, text)| text).collect()
     }
 
-    /// The texts, names of tools and results that the model receives.
+    /// The texts, the names of tools, and the results that the model receives.
     fn said(&self) -> Vec<String> {
         let texts = |record: &String| {
             let object = Object::parse(record).expect("an object");
@@ -54,7 +55,7 @@ impl Session {
         self.context().iter().map(texts).collect()
     }
 
-    /// Appends a compaction after which `kept` stay.
+    /// Appends a compaction after which the records `kept` stay in the context.
     fn compact(&self, kept: &[Kept<'_>], is_end: bool) -> Result<Self, CompactionError> {
         self.compact_at(kept, 0, is_end)
     }
@@ -93,7 +94,7 @@ impl Session {
         Ok(new)
     }
 
-    /// Keeps the last `count` records of the context unchanged.
+    /// Appends a compaction that keeps the last `count` records of the context unchanged.
     fn compact_to_last(&self, count: usize) -> Self {
         let context = self.context();
         let kept: Vec<Kept<'_>> =

@@ -9,7 +9,7 @@ const ENTRIES: [&str; 5] = [
     r#"{"type":"label","id":"a5","parentId":"a4","timestamp":"2026-01-01T00:00:04.000Z","targetId":"a1","label":"x"}"#,
 ];
 
-/// A session of version 3, or, without its ids, of version 1.
+/// A session of version 3, or of version 1, which has no ids.
 fn session(version: u32) -> Session {
     let header = format!(
         r#"{{"type":"session","version":{version},"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}}"#
@@ -71,7 +71,7 @@ fn nothing_may_stay_and_a_second_one_follows() {
     }
 }
 
-/// `OpenClaw` does not continue from entries off the path, or from those marked as abandoned.
+/// `OpenClaw` does not continue from entries that are off the path or marked as abandoned.
 #[test]
 fn it_hangs_on_what_the_session_goes_on_from() {
     let beside = r#"{"type":"message","id":"a6","parentId":"a5","appendMode":"side","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"user","content":"beside"}}"#;
@@ -99,7 +99,8 @@ fn a_file_without_a_header_is_refused() {
     assert_eq!(error, Err(CompactionError::NoHeader));
 }
 
-/// The loader accepts a text that is a number, and any other version is not version 1.
+/// The loader accepts a version that is a number in a string. Any other version counts as newer
+/// than 1.
 #[test]
 fn a_version_is_what_the_loader_takes_it_for() {
     for (version, has_ids) in [(r#""3""#, true), (r#""x""#, true), (r#""1""#, false)] {
@@ -114,14 +115,14 @@ fn a_version_is_what_the_loader_takes_it_for() {
     }
 }
 
-/// A system message whose parent is an entry.
+/// An entry with a system message; `parent` is the id of its parent.
 fn system(id: &str, parent: &str, said: &str) -> String {
     format!(
         r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:05.000Z","message":{{"role":"system",{said},"timestamp":7}}}}"#
     )
 }
 
-/// pi 1.5.2 combines them in the same way in its own compactions.
+/// In its own compactions, pi 1.5.2 combines system messages in the same way.
 #[test]
 fn the_prompt_and_the_tools_go_along() {
     let mut before = session(3);
@@ -136,7 +137,7 @@ fn the_prompt_and_the_tools_go_along() {
     let declared = r#""systemMessage":{"role":"system","content":"Be kind.\n\nBe\nbrief.","sections":{"cwd":"/w","rules":"r"},"toolsAdded":[{"name":"read","x":2},{"name":"bash"}],"timestamp":1780272000000}}"#;
     let line = after.lines.last().expect("a line");
     assert!(line.ends_with(declared), "{line}");
-    // The next compaction begins with the declarations of this one.
+    // The next compaction begins with the system message of this one.
     let mut next = after.clone();
     next.lines.push(system("c1", "b4", r#""content":"Beside it.""#));
     let id = line.split('"').nth(7).expect("an id");
@@ -144,7 +145,7 @@ fn the_prompt_and_the_tools_go_along() {
     let last = next.compact_to_last(0).lines.pop().expect("a line");
     let declared = declared.replace("brief.", "brief.\\n\\nAnd now.");
     assert!(last.ends_with(&declared), "{last}");
-    // A session that declares no prompt gets none.
+    // If a session has no system message, the compaction has none either.
     let none = session(3).compact_to_last(3);
     assert!(!none.lines.concat().contains("systemMessage"));
 }

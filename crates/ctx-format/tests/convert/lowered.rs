@@ -1,4 +1,4 @@
-//! Tests that records stay whole.
+//! Tests that each record stays whole if a session is lowered.
 
 use crate::support::{losses, lower};
 
@@ -39,8 +39,8 @@ fn the_messages_of_a_list_are_told_apart() {
     assert_eq!(lines, expected);
 }
 
-/// A later line rewrites the second message of the list, and it is sent in the place of the old
-/// one. The last message of the list was undone and is not sent.
+/// A later line rewrites the second message of the list, which is then sent at the position of the
+/// original. The last message of the list was undone, so it is not sent.
 #[test]
 fn of_a_list_what_is_in_the_context_comes_in_its_order() {
     let said = |id: &str, kind: &str, text: &str| {

@@ -1,4 +1,4 @@
-//! Converts whole sessions from one dialect into another.
+//! Tests conversions of whole sessions from one dialect to another.
 
 mod lowered;
 mod real;

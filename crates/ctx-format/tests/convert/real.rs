@@ -1,4 +1,4 @@
-//! Tests recorded sessions.
+//! Tests conversions of recorded sessions.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -35,7 +35,7 @@ fn recorded_sessions_become_legal_ones_of_whole_records() {
             .collect();
         assert_eq!(written, inside, "{}", path.display());
     }
-    // With `--nocapture`, the output has the numbers to report.
+    // With `--nocapture`, the numbers to report are printed.
     #[allow(clippy::print_stdout)]
     {
         println!("{count} sessions");
@@ -62,7 +62,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The numbers of the records in the context; `None` if it is not a session in a known format.
+/// The numbers of the records in the context; `None` if the file is not a session in a known
+/// format.
 fn inside(path: &Path) -> Option<BTreeSet<u64>> {
     let mut records = Records::open(open(path), &Options::default()).expect("it can be read");
     let dialect = records.dialect()?;
@@ -101,7 +102,7 @@ fn told(report: &Report) -> u64 {
     told.map(|loss| loss.count).sum()
 }
 
-/// Records of the source that are in two exchanges.
+/// The records of the source that are in more than one exchange.
 fn parted(lines: &[String], report: &Report) -> Vec<SourceId> {
     let to = dialect::by_name("anthropic").expect("a dialect");
     let outlines = outlines(to, lines);

@@ -1,4 +1,4 @@
-//! Converts sessions from one dialect into another and back.
+//! Tests conversions of sessions from one dialect to another and back.
 
 use ctx_format::dialect::{self, ALL, Dialect};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{convert, losses};
 
-/// The content of a session, independent of its dialect.
+/// A part of a session's content, independent of the dialect.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
     System(String),
@@ -18,11 +18,11 @@ enum Event {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    // No agent takes a text with this beginning for a command.
+    // No agent treats a text that begins like this as a command.
     "t\\PC{0,12}[\n\"\\\\]?[a-z]{0,3}"
 }
 
-/// The calls of a reply: their arguments, whether they fail, and where their results are.
+/// The calls of a reply, each with its arguments, whether it fails, and where its result is.
 fn calls() -> impl Strategy<Value = Vec<(Value, bool, u8)>> {
     let arguments = proptest::collection::btree_map("[a-z]{1,4}", text(), 0..3);
     let arguments = arguments.prop_map(|members| json!(members));
@@ -58,7 +58,7 @@ fn turn() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// A session of `chat`.
+/// A session in the dialect `chat`.
 fn session() -> impl Strategy<Value = String> {
     let head = (proptest::option::of(text()), proptest::option::of(text()));
     let turns = proptest::collection::vec(turn(), 1..4);
@@ -73,8 +73,8 @@ fn session() -> impl Strategy<Value = String> {
     })
 }
 
-/// The events in a session of `chat`. Results are in the order of their calls, because some formats
-/// have no other order.
+/// The events in a session of the dialect `chat`. Results are in the order of their calls, because
+/// some formats do not allow another order.
 fn events(lines: &[String]) -> Vec<Event> {
     let mut events = Vec::new();
     let mut results: Vec<(usize, Event)> = Vec::new();
@@ -95,7 +95,7 @@ fn events(lines: &[String]) -> Vec<Event> {
         events.extend(results.drain(..).map(|result| result.1));
         let is_summary = message["name"] == json!("ctx_summary");
         match role.as_str() {
-            // The summary is between marks, and blanks before these do not count.
+            // The summary is inside an element, and blanks around it are ignored.
             "user" if is_summary => events.push(Event::Summary(content.trim().to_owned())),
             "user" => events.push(Event::User(content)),
             "assistant" if content.is_empty() => {}
@@ -114,7 +114,7 @@ fn events(lines: &[String]) -> Vec<Event> {
     events
 }
 
-/// The events without content that a dialect cannot represent.
+/// Removes from the events what the dialect cannot represent.
 fn in_dialect(dialect: &dyn Dialect, events: Vec<Event>) -> Vec<Event> {
     let has_instructions = !matches!(dialect.name(), "claude-code" | "gemini" | "pi");
     let marks_errors = !matches!(dialect.name(), "responses" | "codex");
@@ -135,7 +135,7 @@ fn through(names: &[&str], session: &str) -> Vec<String> {
     session.lines().map(str::to_owned).collect()
 }
 
-/// This many sessions, or as many as `CTX_CASES` says.
+/// The number of sessions to generate, which the variable `CTX_CASES` can change.
 fn cases() -> ProptestConfig {
     let cases = std::env::var("CTX_CASES").map(|cases| cases.parse().expect("a number"));
     ProptestConfig::with_cases(cases.unwrap_or(12))
@@ -144,8 +144,8 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Through each pair of dialects, the speakers, the calls with their tools and arguments, and
-    /// the pairs of calls and results stay the same.
+    /// After a conversion through any two dialects, the speakers, the calls with their tools and
+    /// arguments, and the pairs of calls and results are the same.
     #[test]
     fn there_and_back_says_the_same(session in session()) {
         let lines: Vec<String> = session.lines().map(str::to_owned).collect();

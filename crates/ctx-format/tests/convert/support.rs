@@ -1,17 +1,17 @@
-//! Converts sessions given as texts.
+//! Converts sessions that are given as text.
 
 use std::io::Read;
 
 use ctx_format::convert::{Converter, Reading, Report};
 use ctx_format::{Options, Records, Spool, dialect};
 
-/// The session in the dialect `to`, and the report.
+/// Converts a session to the dialect `to`, and returns its lines and the report.
 pub(crate) fn convert(to: &str, session: &str) -> (Vec<String>, Report) {
     let to = dialect::by_name(to).expect("a dialect");
     of_reader(session.as_bytes(), Converter::new(to))
 }
 
-/// The session as `anthropic`, with each record in only one exchange.
+/// Lowers a session to the dialect `anthropic`, so that each record is in only one exchange.
 pub(crate) fn lower(session: &str) -> (Vec<String>, Report) {
     of_reader(session.as_bytes(), lowering())
 }
@@ -34,7 +34,7 @@ pub(crate) fn of_reader(source: impl Read, converter: Converter<'_>) -> (Vec<Str
     (text.lines().map(str::to_owned).collect(), report)
 }
 
-/// The content that was not carried: kind, name, count.
+/// The losses in the report, each as kind, name and count.
 pub(crate) fn losses(report: &Report) -> Vec<String> {
     let losses = report.losses.iter();
     losses.map(|loss| format!("{:?} {} {}", loss.kind, loss.name, loss.count)).collect()

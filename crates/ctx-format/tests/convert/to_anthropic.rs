@@ -1,4 +1,4 @@
-//! Converts sessions to messages of the Anthropic API.
+//! Tests conversions to messages of the Anthropic API.
 
 use crate::support::{convert, losses};
 

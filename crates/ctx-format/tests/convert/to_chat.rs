@@ -1,8 +1,8 @@
-//! Converts logs of agents to chats.
+//! Tests conversions from the logs of agents to the dialect `chat`.
 
 use crate::support::{convert, losses};
 
-/// Blocks of one reply, with a result between them.
+/// The blocks of one reply on several lines, with a result between them.
 const CLAUDE: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"list"}}
 {"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","timestamp":"2026-01-01T00:00:01.000Z","message":{"id":"m","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"Eq"}]}}
 {"type":"assistant","uuid":"3","parentUuid":"2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{"p": 1e0}}]}}
@@ -27,7 +27,7 @@ fn blocks_of_a_reply_are_one_message_and_its_results_follow() {
     assert!(report.lost_something());
 }
 
-/// A list of messages in one record, with a summary first, and a call whose result is in a later
+/// A compaction with a list of messages in one record, and a call whose result is in a later
 /// record.
 const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s"}}
 {"timestamp":"2026-01-01T00:00:01.000Z","type":"compacted","payload":{"message":"all that was","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"first ask"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"all that was"}]}]}}
@@ -55,7 +55,7 @@ fn items_of_a_reply_are_one_message() {
     assert_eq!(losses(&report), ["Reasoning  2"]);
 }
 
-/// Calls and results in one record, and the results again after it; no ids.
+/// Calls without ids, whose results are in the same record and again in the next record.
 const GEMINI: &str = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z"}
 {"id":"1","timestamp":"2026-01-01T00:00:01.000Z","type":"user","content":[{"text":"list"}]}
 {"id":"2","timestamp":"2026-01-01T00:00:02.000Z","type":"gemini","content":"so","toolCalls":[{"name":"ls","args":{},"result":[{"functionResponse":{"name":"ls","response":{"output":"x"}}}],"status":"success"},{"name":"ls","args":{"p":2},"result":[{"functionResponse":{"name":"ls","response":{"list":[1]}}}],"status":"success"}]}
@@ -90,7 +90,7 @@ fn open_calls_and_lone_results_stay_and_are_told() {
     assert_eq!(losses(&report), ["OpenCall  1", "LoneResult  1"]);
 }
 
-/// A list of messages that replaced all earlier ones.
+/// A list of messages that replaced all earlier messages.
 #[test]
 fn messages_of_a_list_come_one_by_one() {
     let session = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z"}

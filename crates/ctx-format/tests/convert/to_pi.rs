@@ -1,10 +1,10 @@
-//! Tests the members that pi and `OpenClaw` need to resume.
+//! Tests that the members which pi and `OpenClaw` need to resume a session are written.
 
 use serde_json::Value;
 
 use crate::support::convert;
 
-/// The messages of the entries.
+/// The members `message` of the entries.
 fn messages(lines: &[String]) -> Vec<Value> {
     let lines = lines.iter();
     let entries = lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -12,8 +12,7 @@ fn messages(lines: &[String]) -> Vec<Value> {
     messages.collect()
 }
 
-/// The model that an agent names before a turn applies to the replies after it, until another is
-/// named.
+/// An agent names the model before a turn. It applies to all replies until another model is named.
 #[test]
 fn the_model_is_the_one_that_the_session_names_last() {
     let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}}

@@ -1,5 +1,5 @@
-//! A dialect for these tests that resembles an agent's own file. A call and its result are two
-//! items, and the result may be anywhere after the call.
+//! A dialect that exists only for these tests and resembles the file of an agent. A call and its
+//! result are separate items, and the result may be anywhere after the call.
 
 use std::borrow::Cow;
 
@@ -108,7 +108,7 @@ impl Dialect for Items {
     }
 }
 
-/// Each record has only one call or one result, so nothing in a record is out of place.
+/// Each record has only one call or one result, so no change has to move anything inside a record.
 impl RepairDialect for Items {
     fn changed(&self, object: &Object<'_>, _: &RecordChange, _: Vec<String>) -> String {
         Edits::new().of_object(object)

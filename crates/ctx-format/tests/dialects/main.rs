@@ -1,4 +1,5 @@
-//! A format with its own pairing rules, or with a file that is a tree, needs only its dialect.
+//! Tests that a format which pairs calls differently, or whose file is a tree, needs only a
+//! dialect.
 
 mod items;
 mod tree;
@@ -25,7 +26,7 @@ fn outline(text: &str) -> Outline<'_> {
     Items.outline(&object).expect("a message")
 }
 
-/// The lines and ids of problems, and the ids of the calls that still wait.
+/// The line, rule and id of each problem, and the ids of the calls that may still get a result.
 fn problems(records: &[&str]) -> (Vec<(u64, Rule, String)>, Vec<String>) {
     let mut validator = Validator::new(Items.rules());
     for (line, text) in (1..).zip(records) {
@@ -80,8 +81,8 @@ fn a_missing_result_goes_behind_its_own_call() {
     assert_eq!(repaired(&[USER, &a], true), [USER, &a, &missing]);
 }
 
-/// An abandoned branch, a compaction that keeps one message, and a reply with the result of its
-/// first call between its two lines.
+/// A session with an abandoned branch, a compaction that keeps one message, and a reply on two
+/// lines, between which is the result of its first call.
 const TREE: &str = r#"{"type":"header"}
 {"type":"user","id":"1","text":"old"}
 {"type":"user","id":"2","parent":"1","text":"kept"}
@@ -147,7 +148,7 @@ fn only_what_is_in_the_context_is_a_message() {
     assert_eq!(messages, expected);
 }
 
-/// The lines of the problems in a tree of these entries.
+/// The line and the rule of each problem in a tree of these entries.
 fn problems_of_tree(entries: &[&str]) -> Vec<(u64, Rule)> {
     let input = entries.join("\n");
     let mut records = Records::open(input.as_bytes(), &tree()).expect("from memory");

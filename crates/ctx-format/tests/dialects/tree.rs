@@ -1,6 +1,6 @@
-//! A dialect for these tests that resembles an agent's own file: entries that name their parent,
-//! branches, compactions that name the first entry that they keep, and replies with one entry per
-//! block.
+//! A dialect that exists only for these tests and resembles the file of an agent: entries that name
+//! their parents, branches, compactions that name the first entry that they keep, and replies with
+//! one entry for each block.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -149,8 +149,8 @@ impl Log for Tree {
     }
 }
 
-/// The entries. The context is the path from the root to the newest leaf, from the last compaction
-/// on, with the entries that it keeps.
+/// The entries of a session. The context is the path from the root to the newest leaf, beginning at
+/// the last compaction, with the entries that the compaction keeps.
 #[derive(Default)]
 struct Entries(Vec<Entry>);
 
@@ -159,9 +159,9 @@ struct Entry {
     kind: String,
     id: Option<String>,
     parent: Option<String>,
-    /// The first entry that a compaction keeps.
+    /// The id of the first entry that a compaction keeps.
     first_kept: Option<String>,
-    /// The reply that the line belongs to, if any.
+    /// The id of the reply that the entry belongs to, if any.
     reply: Option<String>,
 }
 
@@ -200,7 +200,7 @@ impl ViewBuilder for Entries {
 }
 
 impl Entries {
-    /// From the root to the newest leaf.
+    /// The indexes of the entries from the root to the newest leaf.
     fn path(&self) -> Vec<usize> {
         let ids = self.0.iter().enumerate();
         let ids: HashMap<&str, usize> =
@@ -216,7 +216,8 @@ impl Entries {
         path
     }
 
-    /// The part of the path that is sent, in order, and the entries that a compaction replaces.
+    /// The part of the path that is sent, in order, and the entries that were replaced by a
+    /// compaction.
     fn context(&self, path: &[usize]) -> (Vec<usize>, HashSet<usize>) {
         let is_compaction = |at: &usize| self.0[*at].kind == "compaction";
         let Some(last) = path.iter().rposition(is_compaction) else {
@@ -229,7 +230,7 @@ impl Entries {
         (context.concat(), path[..kept].iter().copied().collect())
     }
 
-    /// The lines of one reply are one message, whatever is between them.
+    /// The entries of one reply are one message, whatever entries are between them.
     fn messages(&self, context: &[usize]) -> Vec<Vec<usize>> {
         let mut messages: Vec<Vec<usize>> = Vec::new();
         let mut replies: HashMap<&str, usize> = HashMap::new();

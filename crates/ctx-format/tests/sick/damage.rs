@@ -1,4 +1,4 @@
-//! Tests files that a crash has cut, joined or filled with NUL bytes.
+//! Tests files that a crash cut off, joined, or filled with NUL bytes.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::files::{self, File};
 use crate::{in_context, lines, repaired};
 
-/// Reads `bytes` as a session of any format, and returns the name of the format.
+/// Reads `bytes` as a session in any format, and returns the name of the format.
 fn read(bytes: &[u8]) -> Option<&'static str> {
     let mut records = Records::open(bytes, &Options::default()).expect("from memory");
     let dialect = records.dialect();
@@ -24,7 +24,7 @@ fn read(bytes: &[u8]) -> Option<&'static str> {
     dialect.map(Dialect::name)
 }
 
-/// The record with a tag added and removed.
+/// The record after a tag was added and removed again.
 fn stripped(record: &ctx_format::Record<'_>) -> Vec<u8> {
     let tag = Tag { zone: Some(Zone::Old), ..Tag::default() };
     let Some(splice) = record.splice() else { return record.bytes.to_vec() };
@@ -33,7 +33,7 @@ fn stripped(record: &ctx_format::Record<'_>) -> Vec<u8> {
     record.origin().record(&tagged).untagged().into_owned()
 }
 
-/// The objects of a file on complete lines.
+/// The objects in a file that are on complete lines.
 fn objects(bytes: &[u8]) -> HashSet<String> {
     let whole = |(_, line): (u64, Vec<u8>)| {
         let text = String::from_utf8(line).ok()?;
@@ -43,8 +43,8 @@ fn objects(bytes: &[u8]) -> HashSet<String> {
     lines(bytes).into_iter().filter_map(whole).collect()
 }
 
-/// Properties of every damaged file: its format is recognized, nothing is lost, and the agent loads
-/// at least as much from a repaired copy as before.
+/// Checks properties that hold for every damaged file: its format is recognized, nothing is lost,
+/// and the agent loads at least as much from the repaired copy as from the damaged file.
 fn check(file: &File, bytes: &[u8]) {
     let found = read(bytes);
     let is_known = found.is_none_or(|name| name == file.name);
@@ -103,7 +103,7 @@ fn nul_bytes_may_stand_anywhere() {
 fn a_torn_line_and_what_was_written_behind_it_are_told_apart() {
     for file in files::all() {
         for end in (1..file.lines[2].len()).step_by(5) {
-            // An object where a value is expected may belong to the torn line.
+            // An object at a position where a value is expected may be a part of the torn line.
             if file.lines[2][..end].ends_with([':', ',', '[']) {
                 continue;
             }
@@ -120,11 +120,11 @@ fn a_torn_line_and_what_was_written_behind_it_are_told_apart() {
     }
 }
 
-/// Values of all types, to replace another value.
+/// Values of all types, one of which replaces another value.
 const VALUES: [&str; 9] =
     ["null", "7", "-1e9", "[]", "{}", "\"\"", "\"u2\"", "[null,[{}]]", "true"];
 
-/// The damage of a file: its kind, and its position as a share of the length.
+/// The kind of damage to a file, and its position as a share of the file's length.
 #[derive(Clone, Debug)]
 enum Damage {
     Cut(f64),
@@ -219,14 +219,14 @@ proptest! {
         let file = &files::all()[which];
         let bytes = damages.iter().fold(file.text().into_bytes(), damaged);
         read(&bytes);
-        // An incomplete line may be anything, but the copy needs no repair.
+        // Anything can become of an incomplete line, but the copy must not need another repair.
         let (copy, _) = repaired(file.dialect(), &bytes);
         let (again, actions) = repaired(file.dialect(), copy.as_bytes());
         prop_assert!(again == copy && actions.is_empty(), "{copy}\n{actions:?}\n{again}");
     }
 }
 
-/// Whatever the parents are, the time is linear in the length.
+/// Whatever the parents of the lines are, the time is linear in the length of the file.
 #[test]
 fn a_long_file_of_lost_parents_takes_no_longer_than_its_length() {
     let mut text = String::new();

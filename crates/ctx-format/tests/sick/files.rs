@@ -1,8 +1,8 @@
-//! Generated files of agents without flaws: several turns; the first has a call.
+//! Files of agents without any flaw. Each has several turns, the first of which has a call.
 
 use ctx_format::{Dialect, dialect};
 
-/// A format, and the lines of a correct file in it.
+/// A format, and the lines of an intact file in it.
 pub(crate) struct File {
     pub(crate) name: &'static str,
     pub(crate) lines: Vec<String>,
@@ -13,13 +13,13 @@ impl File {
         dialect::by_name(self.name).expect("a dialect")
     }
 
-    /// All lines with their ends.
+    /// The whole text of the file, with line ends.
     pub(crate) fn text(&self) -> String {
         self.lines.join("\n") + "\n"
     }
 }
 
-/// One file of each format.
+/// Returns one intact file for each agent's format.
 pub(crate) fn all() -> [File; 4] {
     [claude_code(), codex(), gemini(), pi()]
 }
@@ -28,7 +28,7 @@ fn time(number: usize) -> String {
     format!("2026-01-01T00:{number:02}:00.000Z")
 }
 
-/// A line of Claude Code whose parent is the line before.
+/// A line of Claude Code whose parent is the line before it.
 pub(crate) fn claude_line(number: usize, rest: &str) -> String {
     let parent = match number {
         0 => "null".to_owned(),
@@ -68,7 +68,7 @@ pub(crate) fn claude_code() -> File {
     File { name: "claude-code", lines }
 }
 
-/// A line of Codex.
+/// A line of a Codex file.
 pub(crate) fn codex_line(number: usize, kind: &str, payload: &str) -> String {
     format!(
         r#"{{"timestamp":"{}","ordinal":{number},"type":"{kind}","payload":{payload}}}"#,
@@ -121,7 +121,7 @@ pub(crate) fn gemini() -> File {
     File { name: "gemini", lines }
 }
 
-/// An entry of pi whose parent is the entry before.
+/// An entry of pi whose parent is the entry before it.
 pub(crate) fn pi_line(number: usize, rest: &str) -> String {
     let parent = match number {
         1 => "null".to_owned(),

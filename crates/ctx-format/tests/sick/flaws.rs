@@ -1,11 +1,11 @@
-//! Tests what is found in files with a single flaw each, and what repairs them. The expected values
-//! are what the agents do with such files.
+//! Tests which flaws are found in files with a single flaw, and what repairs them. The expected
+//! values are taken from what the agents do with such files.
 
 use crate::files::{self, File};
 use crate::{flaws, in_context, repaired};
 
-/// Checks a changed file: the flaws, the repairs, and how many records are in the context before
-/// and after.
+/// Changes a file and checks the flaws, the repairs, and the number of records in the context
+/// before and after the repair.
 #[track_caller]
 fn check(
     file: &File,
@@ -60,7 +60,8 @@ fn lines_that_hang_on_nothing_are_hung_on_the_one_before() {
     check(&file, in_a_loop, &[(3, "parent-loop")], &[(3, "reparent")], (5, 6));
 }
 
-/// An abandoned branch does no harm, and neither does a parent that the client can replace.
+/// A flaw on an abandoned branch does no harm, and neither does a missing parent that the client
+/// replaces.
 #[test]
 fn only_the_path_that_the_session_goes_on_from_counts() {
     let file = files::claude_code();
@@ -90,7 +91,7 @@ fn compacted(lines: &mut Vec<String>, metadata: &str) {
     lines.push(files::claude_line(7, summary));
 }
 
-/// The agent was running, and continued from its own last line.
+/// The agent was running when the compaction was appended, and continued from its own last line.
 #[test]
 fn a_compaction_off_the_path_is_named() {
     let off = |lines: &mut Vec<String>| {
@@ -151,8 +152,8 @@ fn a_session_without_a_header_gets_one() {
         let headless = |lines: &mut Vec<String>| drop(lines.remove(0));
         check(&file, headless, &[(1, "no-header")], &[(1, "header")], counts);
     }
-    // Codex requires it to be the first line, even before lines that do not parse; pi requires it
-    // before everything that parses.
+    // Codex requires the header to be the first line of the file. pi requires it to be the first
+    // line that can be parsed.
     let garbage = |lines: &mut Vec<String>| lines.insert(0, "garbage".to_owned());
     check(&files::codex(), garbage, &[(1, "no-header")], &[(1, "header")], (5, 5));
     check(&files::pi(), garbage, &[], &[], (6, 6));
@@ -211,7 +212,7 @@ fn a_call_within_a_record_is_answered() {
     };
     let found = [(3, "unanswered-call")];
     check(&files::gemini(), unanswered, &found, &[(3, "answer")], (5, 5));
-    // At the end it may still get its result.
+    // A call at the end may still get its result.
     let at_the_end = |lines: &mut Vec<String>| {
         unanswered(lines);
         lines.truncate(3);

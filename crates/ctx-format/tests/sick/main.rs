@@ -1,5 +1,5 @@
-//! Tests flawed files of agents: what is found, what is repaired, and that no damage to the bytes
-//! loses anything.
+//! Tests flawed files of agents: which flaws are found, what is repaired, and that nothing is lost
+//! because of damaged bytes.
 
 mod damage;
 mod files;
@@ -8,7 +8,7 @@ mod flaws;
 use ctx_format::repair::repair_log;
 use ctx_format::{Dialect, Effect, Options, Records};
 
-/// The records of a file: their lines and bytes.
+/// The lines of a file, with their numbers.
 fn lines(text: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let raw = Options { raw: true, ..Options::default() };
     let mut records = Records::open(text, &raw).expect("from memory");
@@ -19,7 +19,7 @@ fn lines(text: &[u8]) -> Vec<(u64, Vec<u8>)> {
     lines
 }
 
-/// The flaws of a file, except harmless ones: line and rule.
+/// The line and the rule of each flaw of a file, except harmless flaws.
 fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)> {
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let records = Records::open(text, &options).expect("from memory");
@@ -29,7 +29,7 @@ fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)>
         .collect()
 }
 
-/// A repaired copy, the repairs, and the remaining flaws.
+/// A repaired copy of the file, and the line and the name of each repair.
 fn repaired(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
     let log = repair_log(dialect, lines(text), false).expect("a log");
     let actions = log.actions.iter();
@@ -37,7 +37,7 @@ fn repaired(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static s
     (String::from_utf8_lossy(&log.bytes).into_owned(), actions)
 }
 
-/// The number of records in the context.
+/// The number of records that are in the context.
 fn in_context(dialect: &'static dyn Dialect, text: &[u8]) -> usize {
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let mut records = Records::open(text, &options).expect("from memory");

@@ -1,43 +1,43 @@
-//! The classes of characters that the patterns distinguish, from the tables of Unicode 16.0.
+//! The classes of characters that the patterns distinguish, according to Unicode 16.0.
 
-/// A class of characters, or a set of classes. Each character is in exactly one; the end of the
-/// text is in none.
+/// A class of characters, or a set of classes. Each character is in exactly one class. The end of
+/// the text is in no class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class(u8);
 
-// The order is that of the numbers in the build script.
+// The order of the bits is that of the classes in the build script.
 impl Class {
-    /// `\p{Lu}`, `\p{Lt}`.
+    /// `\p{Lu}` and `\p{Lt}`: letters in upper or title case.
     pub(crate) const UPPER: Self = Self(1);
-    /// `\p{Ll}`.
+    /// `\p{Ll}`: letters in lower case.
     pub(crate) const LOWER: Self = Self(1 << 1);
-    /// `\p{Lm}`, `\p{Lo}`: letters of scripts without case, which count as either case.
+    /// `\p{Lm}` and `\p{Lo}`: letters of scripts without case, which count as both cases.
     pub(crate) const BOTH: Self = Self(1 << 2);
-    /// `\p{M}`: marks that change the letter before. They are not letters.
+    /// `\p{M}`: marks that modify the letter before them. They are not letters.
     pub(crate) const MARK: Self = Self(1 << 3);
-    /// `\p{N}`.
+    /// `\p{N}`: digits and other numbers.
     pub(crate) const NUMBER: Self = Self(1 << 4);
-    /// `\s`, except the next class.
+    /// `\s` without `\r` and `\n`.
     pub(crate) const SPACE: Self = Self(1 << 5);
-    /// `\r`, `\n`.
+    /// `\r` and `\n`.
     pub(crate) const NEWLINE: Self = Self(1 << 6);
-    /// All other characters: punctuation, symbols, control characters.
+    /// All other characters: punctuation, symbols, and control characters.
     pub(crate) const OTHER: Self = Self(1 << 7);
 
     const NONE: Self = Self(0);
 
-    /// `\p{L}`.
+    /// `\p{L}`: all letters.
     pub(crate) const LETTER: Self = Self::UPPER.or(Self::LOWER).or(Self::BOTH);
-    /// `\s`.
+    /// `\s`: all white space, including line ends.
     pub(crate) const WHITE: Self = Self::SPACE.or(Self::NEWLINE);
-    /// `[^\s\p{L}\p{N}]`.
+    /// `[^\s\p{L}\p{N}]`: everything except white space, letters and numbers.
     pub(crate) const PUNCTUATION: Self = Self::OTHER.or(Self::MARK);
 
     pub(crate) const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns true if this is one of `classes`.
+    /// Returns true if this class is one of `classes`.
     #[inline(always)]
     pub(crate) const fn is(self, classes: Self) -> bool {
         self.0 & classes.0 != 0
@@ -47,7 +47,8 @@ impl Class {
 static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class.blocks"));
 static BITS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class.bits"));
 
-/// The class of the character at `at` and its length, 0 at the end of the text.
+/// The class and the length in bytes of the character at `at`. At the end of the text, the length
+/// is 0.
 #[inline(always)]
 pub(crate) fn class_at(text: &[u8], at: usize) -> (Class, usize) {
     match text.get(at) {
@@ -57,7 +58,7 @@ pub(crate) fn class_at(text: &[u8], at: usize) -> (Class, usize) {
     }
 }
 
-/// The class of a character of two or more bytes, the first of which is `first`.
+/// The class and the length of a character that has several bytes, the first of which is `first`.
 #[inline]
 fn class_of_several_bytes(text: &[u8], at: usize, first: u8) -> (Class, usize) {
     let follower = |n: usize| u32::from(text.get(at + n).copied().unwrap_or_default() & 0x3f);
@@ -71,7 +72,7 @@ fn class_of_several_bytes(text: &[u8], at: usize, first: u8) -> (Class, usize) {
     (Class(BITS[block << 8 | (scalar & 0xff) as usize]), length)
 }
 
-/// The end of the run of characters of `classes` that begins at `at`.
+/// The position after the longest run of characters in `classes` that begins at `at`.
 #[inline(always)]
 pub(crate) fn run_end(text: &[u8], mut at: usize, classes: Class) -> usize {
     loop {

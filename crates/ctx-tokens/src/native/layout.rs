@@ -1,24 +1,24 @@
-//! The layout of a vocabulary's tables.
+//! The layout of the tables of a vocabulary.
 //!
-//! Both sides share this file: the build script writes the tables with it, and the engine reads
-//! them with it.
+//! This file is shared: the build script uses it to write the tables, and the engine to read them.
 
-/// Ranks below this are the single bytes.
+/// All tokens with a rank below this number are single bytes.
 pub(crate) const SINGLE_BYTES: u32 = 256;
 
 /// The maximum number of bytes in a token.
 pub(crate) const LONGEST: usize = 128;
 
-/// A number that is not a token.
+/// A number that is not the rank of any token.
 pub(crate) const NO_TOKEN: u32 = (1 << RANK_BITS) - 1;
 
 const RANK_BITS: u32 = 18;
 
-/// A place in the trie of all tokens.
+/// An entry of the trie of all tokens.
 ///
-/// A node repeats, in its lowest byte, the byte that leads to it. Its value is the base from which
-/// the places of its children are counted. The value of a leaf is twice the rank of its token, and
-/// no children are counted from there. (Twice, so that there are gaps between these places.)
+/// The lowest byte of a node repeats the byte that leads to the node. The value of a node is its
+/// base, from which the places of its children are counted. The value of a leaf is twice the rank
+/// of its token, and no places are counted from there. (The rank is doubled so that there are gaps
+/// between these values.)
 #[derive(Clone, Copy)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -27,29 +27,29 @@ const ENDS_TOKEN: u32 = 1 << 9;
 const IS_LEAF: u32 = 1 << 10;
 const VALUE_SHIFT: u32 = 11;
 
-/// A token that is the beginning of other tokens has its rank in a place of its own, at this offset
-/// from the base of its node.
+/// If a token is also the beginning of other tokens, its rank is stored in a separate entry, at
+/// this offset from the base of its node.
 pub(crate) const RANK: usize = 256;
 
 impl Node {
-    /// A node whose children are counted from place `children`.
+    /// A node with children, whose places are counted from `children`.
     pub(crate) const fn inner(byte: u8, ends_token: bool, children: u32) -> Self {
         let token = if ends_token { ENDS_TOKEN } else { 0 };
         Self(Self::only(children).0 | token | IS_NODE | byte as u32)
     }
 
-    /// A node without children, at which token `rank` ends.
+    /// A node without children, at which the token with this rank ends.
     pub(crate) const fn leaf(byte: u8, rank: u32) -> Self {
         Self(Self::only(2 * rank).0 | IS_LEAF | ENDS_TOKEN | IS_NODE | byte as u32)
     }
 
-    /// A value that is not a node.
+    /// An entry that contains only a value and is not a node.
     pub(crate) const fn only(value: u32) -> Self {
         assert!(value < 1 << (32 - VALUE_SHIFT));
         Self(value << VALUE_SHIFT)
     }
 
-    /// Returns true if this is the child that `byte` leads to.
+    /// Returns true if this entry is the child to which `byte` leads.
     pub(crate) const fn is_child(self, byte: u8) -> bool {
         self.0 & (IS_NODE | 0xff) == IS_NODE | byte as u32
     }
@@ -67,13 +67,14 @@ impl Node {
     }
 }
 
-/// The data of a token that the merge needs, in one number.
+/// What the merge needs to know about a token, packed into one number.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts(pub(crate) u64);
 
 impl Parts {
-    /// `left` and `right` are merged into the token; `shorter` is the longest other token that it
-    /// begins with. For a single byte, `left` is the byte and `right` is [`NO_TOKEN`].
+    /// `left` and `right` are the two tokens that are merged into the token. `shorter` is the
+    /// longest other token with which it begins. For a single byte, `left` is the byte and `right`
+    /// is [`NO_TOKEN`].
     pub(crate) const fn new(left: u32, right: u32, shorter: u32, length: usize) -> Self {
         Self(
             left as u64
@@ -95,40 +96,41 @@ impl Parts {
         (self.0 >> (2 * RANK_BITS)) as u32 & NO_TOKEN
     }
 
-    /// The number of bytes in the token; 0 if no token has the rank.
+    /// The number of bytes in the token, or 0 if no token has the rank.
     pub(crate) const fn length(self) -> usize {
         (self.0 >> (3 * RANK_BITS)) as usize
     }
 }
 
-/// The bit of two bytes in the table of merged bytes.
+/// The index of the bit for two bytes in the table of merged bytes.
 pub(crate) const fn byte_bit(before: u8, after: u8) -> usize {
     (before as usize) << 8 | after as usize
 }
 
-/// The bit of a border in the filter of borders, which has `bytes` bytes, a power of two. `before`
-/// and `after` come from [`one_byte`] or [`two_bytes`].
+/// The index of the bit for a border in the filter of borders. The filter has `bytes` bytes, which
+/// is a power of two. `before` and `after` come from [`one_byte`] or [`two_bytes`].
 pub(crate) const fn border_bit(before: u32, after: u32, bytes: usize) -> usize {
     let key = (before as u64) << 17 | after as u64;
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as usize & (8 * bytes - 1)
 }
 
-/// The number for the byte next to a border, if the token has no other byte.
+/// The key for the only byte of a token that is next to a border.
 pub(crate) const fn one_byte(byte: u8) -> u32 {
     byte as u32
 }
 
-/// The number for the two bytes next to a border.
+/// The key for the two bytes of a token that are next to a border.
 pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
     1 << 16 | u16::from_be_bytes(bytes) as u32
 }
 
-/// Two tokens as a key of the table of pairs, whose values are the merged tokens.
+/// Two tokens as a key of the table of pairs. The value is the token that they are merged into.
 ///
-/// The hash is perfect: each pair that is merged has a place of its own. A pair belongs to a
-/// bucket, and the build script chose the seed of each bucket so that its pairs get places that no
-/// others have. Any other two tokens get the place of some pair, too. The tag in its entry rules
-/// out most of these; to be sure, compare the [`Parts`] of the merged token.
+/// The hash is perfect: each pair that is merged has its own place in the table. A pair belongs to
+/// a bucket, and the build script chose a seed for each bucket so that no two pairs get the same
+/// place. Two tokens that are not merged also get the place of some pair. The tag in the entry at
+/// that place rules out most of these cases. To be certain, compare the [`Parts`] of the merged
+/// token.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair(u64);
 
@@ -139,24 +141,25 @@ impl Pair {
         Self(mixed ^ mixed >> 32)
     }
 
-    /// The bucket, out of `buckets`.
+    /// The number of the bucket for this pair, out of `buckets`.
     pub(crate) const fn bucket(self, buckets: usize) -> usize {
         (((self.0 >> 32) * buckets as u64) >> 32) as usize
     }
 
-    /// The place, out of `places`, with the seed of the bucket.
+    /// The place of this pair in a table with `places` entries. `seed` is the seed of its bucket.
     pub(crate) const fn place(self, seed: u16, places: usize) -> usize {
         let mixed = self.0 as u32 ^ (seed as u32) << 16;
         ((mixed as u64 * places as u64) >> 32) as usize
     }
 
-    /// The entry of three bytes for the merge of the pair into token `rank`.
+    /// The entry of three bytes for this pair. `rank` is the rank of the merged token.
     pub(crate) const fn entry(self, rank: u32) -> u32 {
         (self.0 as u32) << RANK_BITS & 0xff_ffff | rank
     }
 }
 
-/// The rank in an entry of the table of pairs. An empty entry has 0, and no merge results in 0.
+/// The rank in an entry of the table of pairs. The rank is 0 in an empty entry, because no merged
+/// token has this rank.
 pub(crate) const fn entry_rank(entry: u32) -> u32 {
     entry & NO_TOKEN
 }

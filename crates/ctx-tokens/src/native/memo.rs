@@ -1,42 +1,45 @@
-//! A cache of the token counts of recent pieces.
+//! A cache for the numbers of tokens in recent pieces.
 //!
-//! Texts repeat their words. The cache has nearly every piece, and compares all of its bytes, so
-//! that no count can be wrong. The tables of the vocabulary are too large for the processor's
-//! cache. Each thread has its own memo, which is allocated when the thread counts its first text,
-//! and grows on demand.
+//! The same words occur again and again in a text, so nearly every piece is found in the cache. All
+//! bytes of a piece are compared, so a number is never wrong. The cache is needed because the
+//! tables of a vocabulary are larger than the processor's cache. Each thread has its own memo. It
+//! is allocated when the thread counts its first text, and grows when needed.
 
 use std::cell::RefCell;
 
-/// The maximum length of a cached piece. Longer pieces are looked up and merged each time.
+/// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The first size, 16 KiB: a short text should not touch much memory.
+/// The initial number of sets, which take up 16 KiB. It is small so that a short text touches
+/// little memory.
 const FEWEST_SETS: usize = 1 << 9;
 
-/// The maximum size, 2 MiB. Half this size was 10 % slower on prose.
+/// The maximum number of sets, which take up 2 MiB. With half as many, prose was counted 10 % more
+/// slowly.
 const MOST_SETS: usize = 1 << 16;
 
-/// The memo grows from the fewest sets to the most in two steps.
+/// The factor by which the number of sets grows. Two steps lead from the initial number to the
+/// maximum.
 const GROWTH: usize = 1 << 4;
 
-/// A piece and its number of tokens: its bytes, padded with zeros, and in the highest byte its
-/// length (low half) and its number of tokens (high half). A piece has no more tokens than bytes.
-/// An empty entry is 0.
+/// A piece and its number of tokens. The entry has the bytes of the piece, padded with zeros. Its
+/// highest byte has the length of the piece in the low half and the number of tokens in the high
+/// half; a piece never has more tokens than bytes. An empty entry is 0.
 type Entry = [u64; 2];
 
-/// The number of encodings in the engine whose counts differ.
+/// The number of encodings that can have different numbers of tokens for the same text.
 const ENCODINGS: usize = 4;
 
 const LENGTH: u32 = 56;
 const TOKENS: u32 = 60;
 
-/// The counts of one encoding. A piece may be in either place of its set; the most recently used
-/// one is first.
+/// The numbers of tokens in one encoding. A piece may be in either place of its set; the first
+/// place has the one that was used most recently.
 #[derive(Default)]
 pub(crate) struct Memo {
-    /// The sets. Their number is a power of two.
+    /// The sets of the cache. Their number is a power of two.
     sets: Vec<[Entry; 2]>,
-    /// The number of pieces that were not in these sets.
+    /// How often a piece was not found since the sets were allocated.
     missed: usize,
 }
 
@@ -50,7 +53,7 @@ impl Memo {
         Self { sets: Vec::new(), missed: 0 }
     }
 
-    /// Calls `use_it` with this thread's memo of encoding `number`.
+    /// Calls `use_it` with the memo that this thread has for the encoding `number`.
     pub(crate) fn with<T>(number: usize, use_it: impl FnOnce(&mut Self) -> T) -> T {
         MEMOS.with_borrow_mut(|memos| {
             let memo = &mut memos[number];
@@ -61,8 +64,8 @@ impl Memo {
         })
     }
 
-    /// The number of tokens in the piece `text[start..end]` of at most [`LONGEST`] bytes. Calls
-    /// `count` if the number is not in the memo.
+    /// The number of tokens in the piece `text[start..end]`, which has at most [`LONGEST`] bytes.
+    /// `count` is called only if the piece is not in the memo.
     #[inline(always)]
     pub(crate) fn tokens(
         &mut self,
@@ -98,14 +101,14 @@ impl Memo {
         *first = [piece[0], piece[1] | tokens << TOKENS];
     }
 
-    /// Forgets all counts, and has `sets` sets from now on.
+    /// Changes the number of sets. All numbers of tokens are forgotten.
     fn resize(&mut self, sets: usize) {
         self.sets = vec![[[0; 2]; 2]; sets];
         self.missed = 0;
     }
 }
 
-/// The entry of a piece, without its tokens.
+/// The entry of a piece, without its number of tokens.
 #[inline(always)]
 fn entry_of(text: &[u8], start: usize, length: usize) -> Entry {
     let rest = &text[start..];
@@ -117,7 +120,7 @@ fn entry_of(text: &[u8], start: usize, length: usize) -> Entry {
     [bytes as u64 & low, (bytes >> 64) as u64 & high | (length as u64) << LENGTH]
 }
 
-/// The end of a text, padded with zeros.
+/// The last bytes of a text, padded with zeros.
 #[cold]
 fn last_bytes(rest: &[u8]) -> [u8; 16] {
     let mut bytes = [0; 16];
@@ -125,7 +128,7 @@ fn last_bytes(rest: &[u8]) -> [u8; 16] {
     bytes
 }
 
-/// For each length, the bytes of an entry that a piece occupies.
+/// For each length of a piece, a mask of the bytes that the piece occupies in an entry.
 static MASKS: [[u64; 2]; LONGEST + 1] = {
     let mut masks = [[0; 2]; LONGEST + 1];
     let mut length = 0;
@@ -137,14 +140,14 @@ static MASKS: [[u64; 2]; LONGEST + 1] = {
     masks
 };
 
-/// The index of the set for a piece.
+/// The index of the set to which a piece belongs.
 #[inline(always)]
 fn set_of(piece: Entry, sets: usize) -> usize {
     let mixed = (piece[0] ^ piece[1].rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 32) as usize & (sets - 1)
 }
 
-/// Returns true if an entry belongs to `piece`, whatever its number of tokens.
+/// Returns true if the entry is that of `piece`. The number of tokens is ignored.
 #[inline(always)]
 fn is_of(entry: Entry, piece: Entry) -> bool {
     (entry[0] ^ piece[0]) | (entry[1] ^ piece[1]) << (64 - TOKENS) == 0

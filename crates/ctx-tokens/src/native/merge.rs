@@ -1,26 +1,27 @@
 //! Encodes the bytes of a piece as tokens.
 //!
-//! The encoding is defined by merging: of all neighbours that form a token, the pair of the lowest
-//! rank is merged, the leftmost first, until no pair is left. The result can be found without
-//! merging (Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time",
-//! github.blog, 2024):
+//! The encoding is defined by merges: of all adjacent tokens that form another token, the pair that
+//! forms the token with the lowest rank is merged, and of several such pairs the leftmost. This is
+//! repeated until no pair is left. The result can be found without merging (Hendrik van Antwerpen
+//! and Alexander Neubeck, "So many tokens, so little time", github.blog, 2024):
 //!
-//! - A sequence of tokens is the encoding of its bytes if and only if each two neighbours, taken
-//!   alone, are the encoding of theirs.
-//! - So the tokens are found from left to right. At each position the longest token that fits is
-//!   tried, then shorter ones. If none is compatible with the token before, that position cannot be
-//!   a border, and a shorter token replaces the one before.
-//! - A position that failed once is remembered, so none is tried twice: the time is linear in the
-//!   length of the piece.
+//! - A sequence of tokens is the encoding of its bytes if and only if any two adjacent tokens are
+//!   the encoding of their own bytes.
+//! - The tokens are therefore found from left to right. At each position, the longest token that
+//!   fits is tried first, then shorter ones. If none of them is compatible with the token before,
+//!   the position cannot be a border, and a shorter token replaces the one before.
+//! - A position that failed is remembered and not tried again, so the time is linear in the length
+//!   of the piece.
 
 use super::layout::SINGLE_BYTES;
 use super::vocabulary::{Token, Vocabulary};
 
-/// Encodes pieces. It reuses its memory for the next piece.
+/// Encodes pieces one after the other, reusing its memory.
 pub(crate) struct Merger {
     vocabulary: &'static Vocabulary,
     tokens: Vec<u32>,
-    /// A bit for each position of the piece at which no border can be.
+    /// One bit for each position in the piece. It is set if there cannot be a border at this
+    /// position.
     failed: Vec<u64>,
 }
 
@@ -29,7 +30,7 @@ impl Merger {
         Self { vocabulary, tokens: Vec::new(), failed: Vec::new() }
     }
 
-    /// The tokens of a piece, which must not be empty.
+    /// Encodes a piece, which must not be empty.
     pub(crate) fn encode(&mut self, piece: &[u8]) -> &[u32] {
         self.tokens.clear();
         let mut token = self.vocabulary.longest(piece);
@@ -58,7 +59,7 @@ impl Merger {
         }
     }
 
-    /// Returns true if `token` can follow the tokens so far, which end at `at`.
+    /// Returns true if `token` can follow the tokens found so far, which end at `at`.
     fn fits(&self, piece: &[u8], at: usize, token: Token) -> bool {
         let end = at + token.length;
         if self.failed[end / 64] & 1 << (end % 64) != 0 {
@@ -70,21 +71,22 @@ impl Merger {
             || are_neighbours(self.vocabulary, before, token.rank)
     }
 
-    /// Removes the last token. The position at its end failed, so a shorter token is tried next.
+    /// Removes the last token and returns it. The position at its end failed, so a shorter token
+    /// must be tried in its place.
     fn step_back(&mut self) -> Token {
         let rank = self.tokens.pop().expect("the first token always fits");
         Token { rank, length: self.vocabulary.length(rank) }
     }
 }
 
-/// Returns true if `left` and `right` are the encoding of their joined bytes, that is, if no merge
-/// crosses the border between them.
+/// Returns true if the two tokens `left` and `right` are the encoding of their bytes. This is the
+/// case if no merge crosses the border between them.
 ///
-/// The merges that make the two are undone, the latest first, which restores the tokens at the
-/// border at that time. If these two form a token of a lower rank than the last undone merge, the
-/// encoding would have merged them.
+/// The merges that formed the two tokens are undone, the latest first. This yields the tokens that
+/// were next to the border at an earlier time. If these form a token whose rank is lower than that
+/// of the merge undone last, the encoding would have merged them.
 fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> bool {
-    // Merges of this rank and above came too late to cross the border.
+    // Only merges with a rank below the limit came early enough to cross the border.
     let mut limit = vocabulary.ranks;
     loop {
         if vocabulary.merge_below(limit, left, right) {
@@ -100,8 +102,8 @@ fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> boo
             if right < SINGLE_BYTES {
                 return true;
             }
-            // Of two merges of the same rank, the left one comes first: here, the one across the
-            // border.
+            // If two merges have the same rank, the left one comes first. Here that is the merge
+            // across the border.
             limit = right + 1;
             right = vocabulary.parts(right).left();
         }

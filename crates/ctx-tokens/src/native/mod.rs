@@ -1,7 +1,8 @@
-//! The engine for OpenAI's encodings.
+//! The engine for the encodings of OpenAI.
 //!
-//! A text is split into [`pieces`]. A piece that is a token of the [`vocabulary`] counts as one;
-//! any other piece is [merged](merge) from its bytes. All tables are read-only data of the program.
+//! A text is split into [`pieces`]. If a piece is a token of the [`vocabulary`], it counts as one
+//! token. The tokens of any other piece are found by [merging](merge) its bytes. All tables are
+//! read-only data in the program.
 
 #![allow(
     clippy::inline_always,

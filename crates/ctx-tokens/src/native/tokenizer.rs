@@ -7,10 +7,10 @@ use super::pieces::{cl100k, gpt2, o200k};
 use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
-/// An exact tokenizer. Creating it costs nothing, because its tables are part of the program. It
-/// can be copied, and used by several threads at a time.
+/// A tokenizer that counts exactly. Creating one costs nothing, because its tables are part of the
+/// program. It can be copied, and several threads can use it at the same time.
 ///
-/// Text that looks like a control token (`<|endoftext|>`) counts as plain text.
+/// Text that looks like a control token (`<|endoftext|>`) is treated as plain text.
 ///
 /// ```
 /// use ctx_tokens::Tokenizer;
@@ -33,51 +33,53 @@ enum Which {
     R50k,
 }
 
-/// The error of a number that is not a token of the encoding. Control tokens have no text and are
-/// also unknown.
+/// The error for a number that is not a token of the encoding. The number of a control token is
+/// also unknown, because such a token has no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no token has the number {0}")]
 pub struct UnknownToken(pub u32);
 
 impl Tokenizer {
-    /// GPT-4o and later; `o200k_harmony` differs only in its control tokens.
+    /// The tokenizer of GPT-4o and later models. `o200k_harmony` has the same tokens, but other
+    /// control tokens.
     pub const fn o200k_base() -> Self {
         Self::new(&vocabulary::O200K, Which::O200k)
     }
 
-    /// GPT-4 and GPT-3.5.
+    /// The tokenizer of GPT-4 and GPT-3.5.
     pub const fn cl100k_base() -> Self {
         Self::new(&vocabulary::CL100K, Which::Cl100k)
     }
 
-    /// text-davinci-002 and -003, and the code models of the same time.
+    /// The tokenizer of text-davinci-002 and -003, and of the code models from the same time.
     pub const fn p50k_base() -> Self {
         Self::new(&vocabulary::P50K, Which::P50k)
     }
 
-    /// GPT-3 and GPT-2.
+    /// The tokenizer of GPT-3 and GPT-2.
     pub const fn r50k_base() -> Self {
         Self::new(&vocabulary::R50K, Which::R50k)
     }
 
-    // It takes both, so that a program only contains the tables of the encodings that it names.
+    // The caller passes both, so that a program contains only the tables of the encodings that it
+    // uses.
     const fn new(vocabulary: &'static Vocabulary, encoding: Which) -> Self {
         Self { vocabulary, encoding }
     }
 
-    /// The number of tokens of bytes that should be UTF-8. Invalid bytes count as
-    /// `String::from_utf8_lossy` reads them: U+FFFD for each longest valid beginning of a
-    /// character, and for each byte that begins none.
+    /// The number of tokens in bytes that should be UTF-8. Invalid bytes are replaced as in
+    /// `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and each byte with
+    /// which no character begins.
     pub fn count_bytes(&self, bytes: &[u8]) -> u64 {
         self.count(&String::from_utf8_lossy(bytes))
     }
 
-    /// The tokens of a text.
+    /// The numbers of all tokens in `text`.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.tokens(text, usize::MAX)
     }
 
-    /// The bytes of some tokens. They need not be UTF-8, because a token may end within a
+    /// The bytes of these tokens. They may not be valid UTF-8, because a token may end inside a
     /// character.
     pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
         let mut text = Vec::new();
@@ -90,9 +92,9 @@ impl Tokenizer {
         Ok(text)
     }
 
-    /// The beginning of `text` that has at most `limit` tokens: the whole characters in its first
-    /// `limit` tokens. (If that beginning alone is split differently and has more tokens, it is cut
-    /// again.)
+    /// The beginning of `text` that has at most `limit` tokens: all characters that are complete
+    /// within its first `limit` tokens. (If this beginning has more tokens when it is encoded
+    /// alone, it is cut again.)
     pub fn truncate<'t>(&self, text: &'t str, limit: u64) -> &'t str {
         let mut rest = text;
         while let Some(mut cut) = self.cut(rest, limit) {
@@ -104,7 +106,8 @@ impl Tokenizer {
         rest
     }
 
-    /// The end of the first `limit` tokens of `text`, or `None` if it has no more than `limit`.
+    /// The position after the first `limit` tokens of `text`; `None` if it does not have more
+    /// tokens.
     fn cut(&self, text: &str, limit: u64) -> Option<usize> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let tokens = self.tokens(text, limit);
@@ -112,7 +115,8 @@ impl Tokenizer {
         (tokens.len() > limit).then(|| tokens[..limit].iter().map(length).sum())
     }
 
-    /// The number of tokens of `text`, or any number above `limit` if it has more.
+    /// The number of tokens in `text`. If there are more than `limit`, any number above `limit` is
+    /// returned.
     #[allow(clippy::redundant_closure, reason = "measured: a closure becomes part of the loop")]
     fn count_within(&self, text: &str, limit: u64) -> u64 {
         let text = text.as_bytes();
@@ -148,7 +152,8 @@ impl Tokenizer {
         tokens
     }
 
-    /// The tokens of `text`. If there are more than `limit`, it stops soon after that number.
+    /// The tokens of `text`. If there are more than `limit`, the encoding stops soon after that
+    /// number.
     fn tokens(&self, text: &str, limit: usize) -> Vec<u32> {
         match self.encoding {
             Which::O200k => self.tokens_of(o200k, text.as_bytes(), limit),

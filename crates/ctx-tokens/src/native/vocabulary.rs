@@ -1,5 +1,5 @@
-//! The tables of the vocabularies: read-only bytes of the program, made by the build script.
-//! Nothing is built at start, and the system loads only the pages that a text needs.
+//! The tables of the vocabularies: read-only data in the program, which the build script wrote. No
+//! table is built when the program starts, and the system loads only those pages that a text needs.
 
 use std::hint::select_unpredictable;
 
@@ -7,36 +7,36 @@ use super::layout::{
     Node, Pair, Parts, RANK, SINGLE_BYTES, border_bit, byte_bit, entry_rank, one_byte, two_bytes,
 };
 
-/// Numbers as the build script wrote them, lowest byte first.
+/// Numbers in the form in which the build script wrote them, with the lowest byte first.
 type Numbers<const WIDTH: usize> = &'static [[u8; WIDTH]];
 
-/// The tokens of one encoding.
+/// The tables of one encoding.
 #[derive(Clone, Copy)]
 pub(crate) struct Vocabulary {
-    /// Tokens of this rank and above do not belong to the encoding.
+    /// The number of ranks. A token with this rank or a higher one does not belong to the encoding.
     pub(crate) ranks: u32,
-    /// The trie of all tokens, made of [`Node`]s.
+    /// The trie of all tokens, stored as [`Node`]s.
     nodes: Numbers<4>,
-    /// The [`Parts`] of each token.
+    /// The [`Parts`] of each token, by rank.
     parts: Numbers<8>,
-    /// The entries of each [`Pair`] that is merged.
+    /// The entry of each [`Pair`] that is merged.
     pairs: Numbers<3>,
     /// The seed of each bucket of pairs.
     seeds: Numbers<2>,
-    /// A bit for every two bytes, set if they are merged.
+    /// A bit for each pair of bytes, which is set if the two bytes are merged.
     bytes: &'static [u8],
-    /// A filter of all other merges, by the bytes next to the border.
+    /// A filter of all other merges, by the bytes on both sides of the border.
     borders: &'static [u8],
 }
 
-/// A token found in a text.
+/// A token that was found in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) rank: u32,
     pub(crate) length: usize,
 }
 
-/// Aligns a table so that it crosses as few cache lines and pages as possible.
+/// Aligns a table so that lookups touch as few cache lines and pages as possible.
 #[repr(C, align(64))]
 struct Aligned<T: ?Sized>(T);
 
@@ -66,8 +66,8 @@ macro_rules! vocabulary {
 pub(crate) static O200K: Vocabulary = vocabulary!("o200k");
 pub(crate) static CL100K: Vocabulary = vocabulary!("cl100k");
 pub(crate) static P50K: Vocabulary = P50K_TABLES;
-/// The first tokens of `p50k_base`, which adds only runs of spaces. No other token begins with one
-/// of these.
+/// `r50k_base` has only the first tokens of `p50k_base`, which adds runs of spaces. No token of
+/// `r50k_base` begins with one of the added tokens.
 pub(crate) static R50K: Vocabulary = Vocabulary { ranks: 50_256, ..P50K_TABLES };
 const P50K_TABLES: Vocabulary = vocabulary!("p50k");
 
@@ -77,15 +77,16 @@ fn is_set(bits: &[u8], bit: usize) -> bool {
 }
 
 impl Vocabulary {
-    /// The longest token at the beginning of `text`, which must not be empty. Each single byte is a
-    /// token, so there always is one.
+    /// The longest token at the beginning of `text`, which must not be empty. There always is one,
+    /// because each single byte is a token.
     #[inline]
     pub(crate) fn longest(&self, text: &[u8]) -> Token {
         let mut node = self.node(0);
         let mut last = node;
         let mut length = 0;
         for (depth, &byte) in (1..).zip(text) {
-            // The build script never puts children at the places that would be a leaf's children.
+            // The build script never puts a node at a place that could be taken for a child of a
+            // leaf.
             node = self.node(node.value() as usize + usize::from(byte));
             if !node.is_child(byte) {
                 break;
@@ -94,8 +95,8 @@ impl Vocabulary {
                 (last, length) = (node, depth);
             }
         }
-        // A branch would be unpredictable here. For a leaf, it reads place 0, which is in the
-        // cache.
+        // A branch would be unpredictable here, so both cases are computed. For a leaf, place 0 is
+        // read, which is in the cache.
         let place = select_unpredictable(last.is_leaf(), 0, last.value() as usize + RANK);
         let inner = self.node(place).value();
         let rank = select_unpredictable(last.is_leaf(), last.value() / 2, inner);
@@ -111,11 +112,12 @@ impl Vocabulary {
         Node(u32::from_le_bytes(self.nodes[place]))
     }
 
-    /// Returns false if certainly no merge crosses the border between the tokens `before` and
-    /// `after`, and true if one probably does. Only the two bytes on each side matter.
+    /// Returns false if it is certain that no merge crosses the border between the tokens `before`
+    /// and `after`, and true if one probably does. Only the two bytes on each side of the border
+    /// matter.
     ///
-    /// Such a merge is of two tokens that end and begin there. They have one or more bytes, and
-    /// their bytes at the border are those of the text.
+    /// Such a merge joins a token that ends at the border with a token that begins there. Next to
+    /// the border, these tokens have the same bytes as the text.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
         let ([.., left], [right, ..]) = (before, after) else { return false };
@@ -130,7 +132,7 @@ impl Vocabulary {
             || lefts.is_some_and(|left| rights.is_some_and(|right| has(left, right)))
     }
 
-    /// Returns true if `left` and `right` merge into a token of a rank below `limit`.
+    /// Returns true if `left` and `right` are merged into a token whose rank is below `limit`.
     #[inline]
     pub(crate) fn merge_below(&self, limit: u32, left: u32, right: u32) -> bool {
         let pair = Pair::new(left, right);
@@ -145,13 +147,13 @@ impl Vocabulary {
         parts.left() == left && parts.right() == right
     }
 
-    /// The data of `rank`.
+    /// The parts of the token with this rank.
     #[inline]
     pub(crate) fn parts(&self, rank: u32) -> Parts {
         Parts(u64::from_le_bytes(self.parts[rank as usize]))
     }
 
-    /// The longest other token at the beginning of `token`, which has more than one byte.
+    /// The longest other token at the beginning of `token`, which must have more than one byte.
     #[inline]
     pub(crate) fn shorter(&self, token: Token) -> Token {
         let rank = self.parts(token.rank).shorter();
@@ -159,17 +161,17 @@ impl Vocabulary {
         Token { rank, length }
     }
 
-    /// The number of bytes in token `rank`.
+    /// The number of bytes in the token with this rank.
     pub(crate) fn length(&self, rank: u32) -> usize {
         self.parts(rank).length()
     }
 
-    /// Returns true if there is a token of this rank.
+    /// Returns true if the encoding has a token with this rank.
     pub(crate) fn has(&self, rank: u32) -> bool {
         rank < self.ranks && self.length(rank) > 0
     }
 
-    /// Appends the bytes of a token.
+    /// Appends the bytes of the token with this rank to `text`.
     pub(crate) fn decode(&self, rank: u32, text: &mut Vec<u8>) {
         let parts = self.parts(rank);
         if rank < SINGLE_BYTES {

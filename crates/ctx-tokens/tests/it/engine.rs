@@ -1,4 +1,4 @@
-//! Compares the counters with tiktoken-rs, on ordinary and on random text.
+//! Compares the counters with tiktoken-rs on ordinary text and on random text.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ fn tokenizers() -> impl Iterator<Item = Encoding> {
     Encoding::ALL.iter().copied().filter(|encoding| *encoding != Encoding::Chars4)
 }
 
-/// Text of many pieces, some of them long.
+/// A text of many pieces, some of which are long.
 fn long_ordinary_text() -> String {
     let mut text = String::new();
     for n in 0..6_000 {

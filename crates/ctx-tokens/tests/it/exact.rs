@@ -1,6 +1,6 @@
-//! Compares the engine with tiktoken-rs, token by token.
+//! Compares the engine with tiktoken-rs token by token.
 //!
-//! `fuzz/` compares it with a third implementation, on any number of records.
+//! In `fuzz/`, the engine is compared with a third implementation, on any number of records.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ fn many_random_records_are_encoded_alike() {
     }
 }
 
-/// All pairs and triples of characters from a set with everything that the patterns distinguish.
+/// Encodes all pairs and triples of characters from a set that has every class of characters.
 #[test]
 fn short_texts_of_every_class_are_encoded_alike() {
     let chars = [
@@ -69,8 +69,8 @@ fn short_texts_of_every_class_are_encoded_alike() {
 
 #[test]
 fn every_character_has_its_class() {
-    // Each character between letters in upper and lower case, numbers and spaces. Planes 4 to 16
-    // have no letters, numbers or spaces so far: of their blocks of 128, one character is tried.
+    // Each character is tried between letters in upper and lower case, numbers and spaces. Planes
+    // 4 to 16 have no letters, numbers or spaces so far, so only one character in 128 is tried.
     let is_tried = |c: &char| u32::from(*c) < 0x4_0000 || u32::from(*c).is_multiple_of(128);
     let chars: Vec<char> = ('\0'..=char::MAX).filter(is_tried).collect();
     for chars in chars.chunks(512) {
@@ -93,7 +93,7 @@ fn runs_of_every_length_are_encoded_alike() {
     }
 }
 
-/// Files that every developer's machine has: sources and READMEs of crates.
+/// The files are the sources and READMEs of crates, which every Rust developer has.
 #[test]
 fn files_of_the_cargo_registry_are_encoded_alike() {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -107,7 +107,7 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
             && left > 0
             && let Ok(text) = std::fs::read_to_string(path)
         {
-            // The beginning of each file is enough, so that many files are tested.
+            // Only the beginning of each file is tested, so that many files can be tested.
             let text: String = text.chars().take(20_000).collect();
             check(&text);
             left -= text.len().min(left);
@@ -115,7 +115,7 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
     });
 }
 
-/// Sessions, if `CTX_TRANSCRIPTS` names a folder of them.
+/// Encodes the sessions in the folder that the variable `CTX_TRANSCRIPTS` names, if it is set.
 #[test]
 fn transcripts_are_encoded_alike() {
     let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else { return };

@@ -1,4 +1,4 @@
-//! The counters and the tokenizer as their callers see them.
+//! Tests the counters and the tokenizer through their public interface.
 
 mod engine;
 mod exact;

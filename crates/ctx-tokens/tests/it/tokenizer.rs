@@ -1,4 +1,4 @@
-//! The tokenizer's own promises; `exact.rs` tests that its tokens are the right ones.
+//! Tests what the tokenizer promises apart from its tokens, which `exact.rs` tests.
 
 use ctx_tokens::{TokenCounter, Tokenizer, UnknownToken};
 
@@ -47,7 +47,7 @@ fn numbers_that_are_no_tokens_are_named() {
     assert!(cl100k.decode(&[100_255]).is_ok());
     let error = cl100k.decode(&[100_256]).expect_err("unknown");
     assert_eq!(error.to_string(), "no token has the number 100256");
-    // A control token is between the tokens of r50k and the runs of spaces of p50k.
+    // In p50k, a control token is between the tokens of r50k and the added runs of spaces.
     let p50k = Tokenizer::p50k_base();
     assert_eq!(p50k.decode(&[50_257]), Ok(b"  ".to_vec()));
     assert_eq!(p50k.decode(&[50_280]), Ok(vec![b' '; 25]));
@@ -102,7 +102,7 @@ fn a_truncated_text_keeps_to_its_limit_and_is_as_long_as_its_tokens() {
 #[test]
 fn a_token_that_holds_a_part_of_a_character_is_cut_off() {
     let o200k = Tokenizer::o200k_base();
-    // Each of these characters has several tokens.
+    // Each of these characters consists of several tokens.
     let text = "\u{1f9d1}\u{200d}\u{1f52c}";
     assert!(o200k.encode(text).len() > 3);
     for limit in 0..6 {
@@ -127,8 +127,9 @@ fn bytes_that_are_not_utf_8_count_as_the_replacement_character() {
     }
 }
 
-/// For o200k and cl100k, the counts of bpe-openai 0.3.2; for the others, in proportion to
-/// what tiktoken-rs counts in 250,000 bytes. It panics at a megabyte of white space.
+/// For o200k and cl100k, the expected numbers are those of bpe-openai 0.3.2. For the other
+/// encodings, they are extrapolated from what tiktoken-rs counts in 250,000 bytes, because it
+/// panics at a megabyte of white space.
 #[test]
 fn a_megabyte_of_one_character_is_counted() {
     for (unit, expected) in [

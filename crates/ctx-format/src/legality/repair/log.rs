@@ -1,7 +1,7 @@
-//! Repairs a log: makes a copy that its agent loads with everything that can be recovered.
+//! Repairs a log: makes a copy from which its agent loads everything that can be recovered.
 //!
-//! First, every readable object gets a line of its own. Then the flaws are repaired in rounds until
-//! none with a remedy is left. Lines that do not change keep their bytes.
+//! First, every readable object is put on a separate line. Then flaws are repaired in rounds until
+//! no flaw with a remedy is left. Lines that do not change keep their bytes.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,29 @@ use crate::record::line_end;
 use crate::session::reread::show;
 use crate::{Dialect, Edits, MAX_LINE, Origin, Piece, Record};
 
-/// A repaired copy.
+/// A repaired copy of a log.
 pub struct RepairedLog {
-    /// The content of the file.
+    /// The content of the copy.
     pub bytes: Vec<u8>,
-    /// The repairs, by line of the source.
+    /// The repairs that were made, sorted by the line of the source.
     pub actions: Vec<Action>,
-    /// For each line, the line of the source that it comes from.
+    /// For each line of the copy, the number of the source line that it comes from.
     pub sources: Vec<u64>,
 }
 
-/// A line of the copy.
+/// A line of the copy that is being made.
 struct Line {
-    /// The line of the source that it comes from.
+    /// The number of the source line that the line comes from.
     source: u64,
     bytes: Vec<u8>,
 }
 
-/// The maximum number of rounds, because a repair may reveal other flaws.
+/// The maximum number of rounds. Several rounds are needed because a repair may reveal other flaws.
 const ROUNDS: usize = 8;
 
-/// Repairs a log of `dialect`, whose lines come with their numbers and line ends; `None` if the
-/// dialect is not a log. With `strict`, calls that wait at the end get a result as well.
+/// Repairs a log of `dialect`; `None` if the dialect is not a log. `lines` are the lines of the
+/// file with their numbers and line ends. With `strict`, calls at the end that may still get a
+/// result are repaired as well.
 pub fn repair_log(
     dialect: &dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,
@@ -68,7 +69,7 @@ struct Log<'d> {
 }
 
 impl Log<'_> {
-    /// Adds a line, or the readable objects in it.
+    /// Adds a line, or, if it is damaged, each readable object in it as a line.
     fn read(&mut self, line: Line) {
         let source = line.source;
         let record = record(&line.bytes, source == 1);
@@ -97,7 +98,7 @@ impl Log<'_> {
         Some(view.view().flaws)
     }
 
-    /// Repairs these flaws, and returns true if anything changed.
+    /// Repairs these flaws. Returns true if a line changed.
     fn repair(&mut self, flaws: &[Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();
@@ -107,7 +108,8 @@ impl Log<'_> {
             let Some((what, change)) = self.change(flaw) else { continue };
             match change {
                 Change::Before(text) => drop(before.insert(at, text)),
-                // A line changes only once per round; the next round finds its other flaws.
+                // A line changes only once in a round. Its other flaws are repaired in the next
+                // round.
                 Change::Edit(_) if edits.contains_key(&at) => continue,
                 Change::Edit(edit) => drop(edits.insert(at, edit)),
             }
@@ -125,7 +127,7 @@ impl Log<'_> {
         is_changed
     }
 
-    /// The change for a remedy; `None` if it changes nothing.
+    /// The change that a remedy makes; `None` if the remedy changes nothing.
     fn change(&self, flaw: &Flaw) -> Option<(RepairKind, Change)> {
         let of = |at: usize| record(&self.lines[at].bytes, at == 0);
         let own = of(flaw.record);
@@ -158,7 +160,8 @@ impl Log<'_> {
         })
     }
 
-    /// Adds a missing end to the last line, because an agent may append its next line directly.
+    /// Adds a line end to the last line if it has none, because an agent would append its next line
+    /// to that line.
     fn end_the_last_line(&mut self) {
         let Some(last) = self.lines.last_mut() else { return };
         if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
@@ -175,12 +178,12 @@ impl Log<'_> {
 }
 
 enum Change {
-    /// Insert a line before.
+    /// Insert this line before the line that has the flaw.
     Before(String),
     Edit(Edits),
 }
 
-/// A line of the copy. A line that is too long is never parsed.
+/// Reads a line of the copy as a record. A line that is too long is not parsed.
 fn record(bytes: &[u8], is_first: bool) -> Record<'_> {
     let piece = if bytes.len() > MAX_LINE { Piece::First } else { Piece::Whole };
     let line = if is_first { 1 } else { 2 };

@@ -1,9 +1,9 @@
-//! Repairs a session so that its API accepts it again.
+//! Repairs a session so that the API accepts it again.
 //!
-//! A [`Planner`] decides from the outlines, so no record is read twice. The [`Repair`] lists each
-//! [`Action`] and writes the repaired records. It keeps content where possible: a misplaced result
-//! moves to its call, and only a result without a call is removed. A call without a result gets a
-//! result that says so.
+//! A [`Planner`] decides on the repairs from the outlines of the messages, so that no record is
+//! read twice. The [`Repair`] lists every [`Action`] and writes the repaired records. It keeps
+//! content if possible: a misplaced result is moved to its call, and only a result without a call
+//! is removed. A call without a result gets a result which says that the original is missing.
 
 use crate::record::line_end;
 use crate::{Object, Origin};
@@ -16,78 +16,78 @@ pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, Rep
 pub use log::{RepairedLog, repair_log};
 pub use plan::{Planner, Salvage};
 
-/// The text of the user message that is inserted before a reply at the beginning.
+/// The text of the user message that is inserted if a session begins with a reply.
 pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
 
-/// A repair of a record, or one that the record requires.
+/// A repair that was made to a record or because of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// The line of the record.
+    /// The line number of the record in the source.
     pub line: u64,
-    /// The call's id, if any.
+    /// The id of the call or the result; empty if the repair is not about one.
     pub id: String,
-    /// The kind of the repair.
+    /// What was repaired.
     pub what: RepairKind,
 }
 
-/// The kind of repair.
+/// What a repair does.
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RepairKind {
-    /// Removes a result that answers no call.
+    /// Removes a result that does not answer any call.
     DropOrphan,
-    /// Removes a further result of a call that already has one.
+    /// Removes another result of a call that already has a result.
     DropRepeated,
-    /// Moves a result to its call in another line.
+    /// Moves a result to its call, which is in another line.
     Move {
-        /// The line of the call.
+        /// The line number of the call.
         to: u64,
     },
-    /// Moves results before the other blocks of their message.
+    /// Moves results in front of the other blocks of their message.
     ResultsFirst,
-    /// Answers a call without a result with [`MISSING_RESULT`].
+    /// Inserts [`MISSING_RESULT`] as the result of a call that has none.
     Answer,
-    /// Gives a call, and the result that answers it, a new id.
+    /// Gives a new id to a call and to the result that answers it.
     Rename {
         /// The new id.
         to: String,
     },
     /// Inserts [`MISSING_BEGINNING`] before the record.
     Begin,
-    /// Splits a damaged line into several.
+    /// Splits a damaged line into several lines.
     Split {
-        /// The number of lines.
+        /// The number of lines that result.
         into: usize,
     },
-    /// Removes NUL bytes.
+    /// Removes the NUL bytes in a line.
     RemoveNuls,
-    /// Replaces bytes that are not UTF-8 by U+FFFD.
+    /// Replaces each invalid sequence of bytes in a line by U+FFFD.
     ReplaceBytes,
     /// Removes the incomplete end of the last line.
     Cut,
-    /// Adds the missing line end of the last line.
+    /// Adds a line end to the last line.
     EndLine,
     /// Inserts a header before the record.
     Header,
-    /// Gives a line another parent.
+    /// Makes another line the parent of a line.
     Reparent {
-        /// The line of the parent.
+        /// The line number of the new parent.
         to: u64,
     },
-    /// Changes a line as a rule of the dialect requires.
+    /// Changes a line so that it no longer breaks a rule of its dialect.
     Change {
-        /// The rule.
+        /// The name of the rule.
         rule: &'static str,
     },
 }
 
 impl RepairKind {
-    /// The kind's name in reports.
+    /// The name of this kind of repair in reports.
     pub fn as_str(&self) -> &'static str {
         self.into()
     }
 
-    /// A sentence about the repair of the call or result `id`.
+    /// Describes the repair. `id` is the id of the call or the result.
     fn sentence(&self, id: &str) -> String {
         match self {
             Self::DropOrphan => format!("result {id} removed: it answers no call"),
@@ -95,16 +95,16 @@ impl RepairKind {
             Self::Move { to } => format!("result {id} moved to its call in line {to}"),
             Self::ResultsFirst => "results moved before the other blocks".into(),
             Self::Answer => format!("call {id} answered: its result is missing"),
-            Self::Rename { to } => format!("call {id} renamed to {to}: another call has the id"),
+            Self::Rename { to } => format!("call {id} renamed to {to}: another call has this id"),
             Self::Begin => {
-                "a user message inserted before it: the session began with a reply".into()
+                "a user message inserted before this line: the session began with a reply".into()
             }
             Self::Split { into } => format!("split into {into} lines"),
             Self::RemoveNuls => "NUL bytes removed".into(),
             Self::ReplaceBytes => "bytes that are not UTF-8 replaced".into(),
             Self::Cut => "the end cut off: the line is not complete".into(),
             Self::EndLine => "a line end added".into(),
-            Self::Header => "a header inserted before".into(),
+            Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
                 format!("attached to line {to}: its parent is missing or below it")
             }
@@ -114,64 +114,64 @@ impl RepairKind {
 }
 
 impl Action {
-    /// Describes the repair and its reason, for a message.
+    /// Describes the repair and the reason for it in a few words.
     pub fn say(&self) -> String {
         let id = if self.id.is_empty() { "without id" } else { &self.id };
         self.what.sentence(id)
     }
 }
 
-/// All repairs of a session. Records are identified by their number, from 0.
+/// All repairs of a session. Each record is identified by its number, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// The repairs by line.
+    /// The repairs, sorted by line.
     pub actions: Vec<Action>,
     edits: BTreeMap<usize, Edit>,
-    /// All calls of the session.
+    /// All calls of the session in order.
     calls: Vec<Call>,
 }
 
-/// The repairs of one record.
+/// All repairs of one record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Edit {
-    /// Insert a user message before the record.
+    /// Whether to insert a user message before the record.
     begin: bool,
-    /// Remove the record.
+    /// Whether to remove the record.
     drop: bool,
     change: RecordChange,
-    /// Calls, by their index in [`Repair::calls`], whose results are inserted before the record's
+    /// The indexes in [`Repair::calls`] of the calls whose results are inserted before the record's
     /// own results.
     into: Vec<usize>,
-    /// Calls whose results follow the record as records of their own.
+    /// The indexes of the calls whose results are written as new records after this record.
     behind: Vec<usize>,
 }
 
-/// A call of the session.
+/// A call in the session and what is known about its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Call {
     id: String,
-    /// The id in the record, before it was renamed.
+    /// The id in the record, from before the call was renamed.
     was: String,
     record: usize,
     line: u64,
-    /// Whether its result is where it should be.
+    /// Whether the result is at a position where the API accepts it.
     answered: bool,
-    /// The wrong position where its result was found.
+    /// The position at which the result was found, if the API does not accept it there.
     found: Option<ResultAt>,
-    /// The place for its result, if its exchange ended without one.
+    /// Where to put the result if the exchange of the call ended without one.
     exchange: Option<Exchange>,
 }
 
-/// The place for the results of some calls.
+/// Where the results of some calls can be put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
-    /// The last record of the exchange; results in records of their own follow it.
+    /// The last record of the exchange. Results that are separate records are put after it.
     last: usize,
-    /// The user message after the calls, into which results that are blocks go.
+    /// The user message after the calls. Results that are blocks are put into it.
     user: Option<usize>,
 }
 
-/// The position of a result: its record, and its index among the results there.
+/// Where a result is: its record, and its index among the results of that record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ResultAt {
     record: usize,
@@ -182,8 +182,8 @@ struct ResultAt {
 mod tests;
 
 impl Repair {
-    /// The bytes, with line ends, that replace record `at` of `records`: empty, or one or more
-    /// records.
+    /// Returns the bytes that replace record `at` of `records`: no record, or one or more, with
+    /// line ends.
     pub fn repaired<B: AsRef<[u8]>>(
         &self,
         records: &[B],
@@ -205,7 +205,7 @@ impl Repair {
             lines.push(match object(own) {
                 Some(object) => {
                     let text = how.changed(&object, &edit.change, results(&edit.into));
-                    // A byte order mark may precede the text.
+                    // A byte order mark may precede the text of the object.
                     [&own[..own.len() - object.text().len()], text.as_bytes()].concat()
                 }
                 None => own.to_vec(),
@@ -218,13 +218,14 @@ impl Repair {
         if lines.is_empty() {
             return Vec::new();
         }
-        // A last line without a line end gets none.
+        // If the record has no line end, the last record that replaces it has none either.
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()
     }
 
-    /// Writes the result of a call. Only objects have calls and results.
+    /// Finds what is needed to write the result of a call. Only records that are objects have calls
+    /// and results.
     fn result<'a, B: AsRef<[u8]>>(
         &'a self,
         records: &'a [B],
@@ -240,7 +241,7 @@ impl Repair {
     }
 }
 
-/// A record without its line end.
+/// The bytes of a record without its line end.
 fn line(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len() - line_end(bytes).len()]
 }

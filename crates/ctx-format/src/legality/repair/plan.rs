@@ -1,4 +1,4 @@
-//! Decides on repairs from outlines alone.
+//! Decides how to repair a session, from the outlines of its messages.
 
 use std::collections::HashSet;
 
@@ -6,30 +6,32 @@ use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
 use crate::rules::{OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
-/// Decides how to repair a session from its messages. It pairs calls and results as
-/// [`crate::Validator`] does.
+/// Decides how to repair a session. Calls and results are paired in the same way as by
+/// [`crate::Validator`].
 #[derive(Default)]
 pub struct Planner {
     rules: Rules,
-    /// A call is identified by its index in [`Repair::calls`].
+    /// The calls and results so far. A call is identified by its index in [`Repair::calls`].
     pairs: Pairs<usize>,
-    /// The number of calls whose exchanges have ended.
+    /// The number of calls that belong to exchanges which have ended.
     over: usize,
-    /// The current exchange.
+    /// Where the results of the current exchange can be put.
     exchange: Exchange,
-    /// All messages except system messages: record, line, role.
+    /// The number, the line and the role of every message that is not a system message.
     messages: Vec<(usize, u64, Role)>,
     repair: Repair,
 }
 
 impl Planner {
-    /// Creates a planner.
+    /// Creates a planner that applies `rules`.
     pub fn new(rules: Rules) -> Self {
-        // Results after other content of their message are moved to its front.
+        // A result after other content of its message is accepted, because the repair moves it to
+        // the front.
         Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
     }
 
-    /// Adds the next message: its number among all records, its line, its outline.
+    /// Adds the next message. `record` is its number among all records, `line` its line in the
+    /// source.
     pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
         if !outline.role.is_system() {
             self.messages.push((record, line, outline.role));
@@ -86,7 +88,7 @@ impl Planner {
         }
     }
 
-    /// Notes a result that is where it should be.
+    /// Records that a call has a result at a position where the API accepts it.
     fn answered(&mut self, call: usize, at: ResultAt) {
         self.exchange.last = at.record;
         let call = &mut self.repair.calls[call];
@@ -97,8 +99,8 @@ impl Planner {
         }
     }
 
-    /// Handles a result that cannot stay: it moves to the nearest call without a result, or is
-    /// removed.
+    /// Handles a result that cannot stay at its position. It is moved to the nearest call without a
+    /// result, or removed if there is no such call.
     fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
         let id = &outline.results[at.place];
         let calls = &mut self.repair.calls;
@@ -118,13 +120,14 @@ impl Planner {
         self.act(line, id, what);
         let edit = self.edit(at.record);
         edit.change.without.push(at.place);
-        // Nothing is left of the record, unless results are added.
+        // The record is removed if nothing is left of it. This is undone if results are put into it
+        // later.
         let is_empty = edit.change.without.len() == outline.results.len();
         edit.drop = is_empty && !outline.has_content;
     }
 
-    /// Returns the repairs. Calls at the end that may still get results are left alone unless
-    /// `strict`.
+    /// Returns the repairs. Calls at the end that may still get a result are repaired only if
+    /// `strict` is true.
     pub fn finish(mut self, strict: bool) -> Repair {
         let end = self.pairs.finish();
         let open = end.open.into_iter().filter(|_| strict);
@@ -145,7 +148,8 @@ impl Planner {
         self.repair
     }
 
-    /// Gives a call the result that was found elsewhere, or one that says it is missing.
+    /// Gives a call its result from another position, or a result which says that the original is
+    /// missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
         if found.is_none() {
@@ -183,20 +187,22 @@ impl Planner {
     }
 }
 
-/// The lines that replace a damaged one.
+/// The lines that replace a damaged line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvage {
-    /// The lines, without line ends. Text that is not an object becomes a line that is not read.
+    /// The lines without line ends. Text that is not an object becomes a line that no agent can
+    /// read.
     pub lines: Vec<String>,
-    /// The repairs.
+    /// What was done to the damaged line.
     pub done: Vec<RepairKind>,
 }
 
-/// The maximum number of positions at which an object is searched for after a torn one.
+/// The maximum number of positions after a torn object at which another object is searched for.
 const PLACES: usize = 200;
 
 impl Salvage {
-    /// Salvages what can be read of a line; `None` if the line is intact or nothing can be read.
+    /// Recovers the readable parts of a line; `None` if the line is intact, or if nothing can be
+    /// read.
     pub fn of(record: &Record<'_>) -> Option<Self> {
         let is_damaged = matches!(
             record.class,
@@ -222,10 +228,10 @@ impl Salvage {
         if before.is_empty() && behind.is_empty() && !text.is_empty() && !is_tail {
             return None;
         }
-        // A torn object at the end of the file was never complete.
+        // A torn object at the end of the file was never written completely, so it is removed.
         let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
         if is_cut && before.is_empty() {
-            // The other repairs of the line no longer matter.
+            // If nothing else is left of the line, other repairs of it do not matter.
             salvage.done = vec![RepairKind::Cut];
         } else if is_cut {
             salvage.done.push(RepairKind::Cut);
@@ -241,7 +247,7 @@ impl Salvage {
     }
 }
 
-/// Splits `text` into the objects at its beginning and the rest.
+/// Splits `text` into the objects at its beginning and the text after them.
 fn objects(text: &str) -> (Vec<&str>, &str) {
     let mut found = Vec::new();
     let mut rest = text.trim_ascii();
@@ -253,9 +259,9 @@ fn objects(text: &str) -> (Vec<&str>, &str) {
     (found, rest)
 }
 
-/// Splits `text` into the objects at its end and the torn object before them, if any.
+/// Splits `text` into the objects at its end and the torn object before them, which may be empty.
 fn behind_torn(text: &str) -> (Vec<&str>, &str) {
-    // An object where a value is expected may belong to the torn object.
+    // An object at a position where a value is expected may be a part of the torn object.
     let is_value = |at: usize| text[..at].trim_ascii_end().ends_with([':', ',', '[']);
     let places = memchr::memmem::find_iter(text.as_bytes(), b"{\"");
     let places = places.filter(|at| *at > 0 && !is_value(*at));
@@ -314,7 +320,7 @@ mod tests {
         }
     }
 
-    /// A line of nothing but opening braces takes time linear in its length.
+    /// A line that consists only of opening braces is searched in time linear in its length.
     #[test]
     fn a_long_torn_line_is_given_up() {
         let text = "{\"a\":".repeat(200_000) + "\n";

@@ -14,7 +14,7 @@ fn plan(dialect: &dyn Dialect, records: &[String], strict: bool) -> Repair {
     planner.finish(strict)
 }
 
-/// The repaired records, and the repairs.
+/// The records after the repair, and descriptions of the repairs.
 fn repair(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<String>, Vec<String>) {
     let lines: Vec<String> = records.iter().map(|text| format!("{text}\n")).collect();
     let repair = plan(dialect, records, strict);
@@ -112,7 +112,7 @@ fn calls_of_one_reply_get_ids_of_their_own() {
         &Chat,
         &[&AB.replace("\"b\"", "\"a\""), A, A, USER],
         &[&AB.replace("\"b\"", "\"a-2\""), A, &A.replace("\"a\"", "\"a-2\""), USER],
-        &["1: call a renamed to a-2: another call has the id"],
+        &["1: call a renamed to a-2: another call has this id"],
     );
     let renamed = USE
         .replace("\"t\"", "\"s\"")
@@ -228,7 +228,7 @@ fn a_session_that_begins_with_a_reply_gets_a_beginning() {
         &[begin, USE, &results],
         &[
             "1: result t removed: it answers no call",
-            "2: a user message inserted before it: the session began with a reply",
+            "2: a user message inserted before this line: the session began with a reply",
         ],
     );
 }
@@ -272,13 +272,13 @@ fn chat_message() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Properties of every session.
+/// Checks properties that the repair of every session must have.
 fn check(dialect: &dyn Dialect, records: &[String]) -> Result<(), TestCaseError> {
     let (repaired, actions) = repair(dialect, records, true);
     prop_assert!(is_legal(dialect, &repaired), "{repaired:#?} {actions:#?}");
     prop_assert_eq!(actions.is_empty(), is_legal(dialect, records));
     prop_assert_eq!(&repair(dialect, &repaired, true), &(repaired.clone(), vec![]));
-    // Unchanged records are still there, in order.
+    // Records that the repair did not change are still there, in the same order.
     let repair = plan(dialect, records, true);
     let left = (0..records.len()).filter(|at| !repair.edits.contains_key(at));
     let mut rest = repaired.iter();

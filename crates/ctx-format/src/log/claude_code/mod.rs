@@ -237,8 +237,8 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if message.text_of("model").as_deref() == Some("<synthetic>") { None } else { Some(message) }
 }
 
-/// The id of the session. The lines of a subagent contain the id of the main session. Older versions
-/// write these lines into the file of the main session, without naming the subagent.
+/// The id of the session. The lines of a subagent contain the id of the main session. Older
+/// versions write these lines into the file of the main session, without naming the subagent.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;
     if !object.is_true("isSidechain") {

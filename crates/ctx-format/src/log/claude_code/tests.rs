@@ -1,5 +1,5 @@
-//! Tests which lines of generated sessions are in the context. What they expect is what the client
-//! sends.
+//! Tests which lines of generated sessions are in the context. The expected values are taken from
+//! what the client sends.
 
 use crate::dialect::{ClaudeCode, Dialect};
 use crate::view::{Outside, Presence};

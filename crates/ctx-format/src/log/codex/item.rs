@@ -25,8 +25,8 @@ pub(super) struct Shapes {
     /// The required members for each type of item. The results of functions and of other tools have
     /// the same members.
     items: HashMap<String, Sign>,
-    /// The items that the client sends if they are in a line of their own. In a compaction, it
-    /// sends items of any type.
+    /// The items that the client sends if they are in a line of their own. If they are in a
+    /// compaction, it sends items of any type.
     pub(super) sent: Sign,
     /// A message from another agent in a line of its own. None of its required members may be
     /// missing.

@@ -24,7 +24,7 @@ pub(super) enum Line<'a> {
     Message,
     /// Contains a list of messages that replaces all earlier messages.
     Checkpoint(Vec<Object<'a>>),
-    /// Describes the session. In a file with only one line, the header also contains the messages.
+    /// Describes the session. If the file has only one line, the header also contains the messages.
     Header(Vec<Object<'a>>),
     /// Contains metadata, or has a form that the loader does not know.
     Other,

@@ -1,5 +1,5 @@
-//! Tests which parts of generated sessions are in the context. What they expect is what the client
-//! makes of such a file.
+//! Tests which parts of generated sessions are in the context. The expected values are taken from
+//! what the client makes of such files.
 
 mod content;
 

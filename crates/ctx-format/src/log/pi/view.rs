@@ -120,8 +120,7 @@ fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Opti
     if first_kept.is_none() || first_kept == node.id || before.iter().any(is_first) {
         return None;
     }
-    let what =
-        "the first entry that the compaction keeps is not above it: pi keeps no earlier entries";
+    let what = "the first kept entry is not above the compaction: pi keeps no earlier entries";
     Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what.to_owned()))
 }
 

@@ -1,5 +1,5 @@
-//! Tests which entries of generated sessions are in the context. What they expect is what the
-//! agent's loader makes of such a file.
+//! Tests which entries of generated sessions are in the context. The expected values are taken from
+//! what the agent's loader makes of such files.
 
 use crate::dialect::Dialect;
 use crate::view::{Outside, Presence};

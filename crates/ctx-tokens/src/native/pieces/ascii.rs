@@ -1,15 +1,15 @@
-//! Finds runs of ASCII letters, eight bytes at a time.
+//! Finds the end of runs of ASCII letters or spaces, eight bytes at a time.
 //!
-//! Eight bytes are one number. The result of a test for each byte is the highest bit of the same
-//! byte in another number.
+//! Eight bytes are treated as one number. A test of each byte yields another number, in which the
+//! highest bit of the same byte is the result.
 
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 const HIGH: u64 = EACH << 7;
-/// The bit that distinguishes upper and lower case.
+/// The bit in which upper and lower case differ, in each byte.
 const CASE: u64 = EACH << 5;
 
-/// The eight bytes from `at` on as a number, the first byte lowest; zeros after the end of the
-/// text.
+/// The eight bytes from `at` on as a number, with the first byte lowest. Zeros follow the end of
+/// the text.
 #[inline(always)]
 fn eight_bytes(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
@@ -19,7 +19,7 @@ fn eight_bytes(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Marks the bytes from `first` to `last`, both ASCII.
+/// Marks the bytes that are in the range from `first` to `last`. Both must be ASCII.
 #[inline(always)]
 const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     let low = bytes & !HIGH;
@@ -28,20 +28,20 @@ const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     from_first & !above_last & !bytes & HIGH
 }
 
-/// The number of leading bytes that are marked.
+/// The number of marked bytes at the beginning.
 #[inline(always)]
 const fn leading(marks: u64) -> usize {
     (!marks & HIGH).trailing_zeros() as usize / 8
 }
 
-/// The letters at some place: as many of upper case as there are, and the lower case letters after
-/// them.
+/// The letters from a position on: all upper case letters that follow, then all lower case letters
+/// after them.
 #[derive(Clone, Copy)]
 pub(super) struct Letters {
-    /// The end of the upper case letters.
+    /// The position after the upper case letters.
     pub(super) upper: usize,
     pub(super) end: usize,
-    /// The byte at the end, 0 at the end of the text.
+    /// The byte after the letters; 0 at the end of the text.
     pub(super) next: u8,
 }
 
@@ -50,7 +50,7 @@ impl Letters {
     pub(super) fn at(text: &[u8], start: usize) -> Self {
         let bytes = eight_bytes(text, start);
         let letters = between(bytes | CASE, b'a', b'z');
-        // The bit of the case becomes the mark of a lower case letter.
+        // The bit that distinguishes the cases is moved to the position of the mark.
         let is_lower = bytes << 2;
         let not_upper = !(letters & !is_lower) & HIGH;
         let before = not_upper.wrapping_sub(1) & !not_upper;
@@ -63,8 +63,8 @@ impl Letters {
         Self { upper, end: start + end, next: (bytes >> (8 * end)) as u8 }
     }
 
-    /// The letters at `start`, if these are eight or more. `not_upper` marks those of the first
-    /// eight that are not of upper case.
+    /// The letters from `start` on, if there are at least eight. `not_upper` marks those of the
+    /// first eight that are not in upper case.
     fn of_long_word(text: &[u8], start: usize, not_upper: u64) -> Self {
         let upper = match not_upper {
             0 => run_end(text, start + 8, |bytes| leading(between(bytes, b'A', b'Z'))),
@@ -76,20 +76,20 @@ impl Letters {
     }
 }
 
-/// The end of the letters at `start`.
+/// The position after all letters that begin at `start`.
 #[inline(always)]
 pub(super) fn letters(text: &[u8], start: usize) -> usize {
     run_end(text, start, |bytes| leading(between(bytes | CASE, b'a', b'z')))
 }
 
-/// The end of the spaces at `start`.
+/// The position after all spaces that begin at `start`.
 #[inline(always)]
 pub(super) fn spaces(text: &[u8], start: usize) -> usize {
     const SPACES: u64 = EACH * b' ' as u64;
     run_end(text, start, |bytes| (bytes ^ SPACES).trailing_zeros() as usize / 8)
 }
 
-/// The end of a run of bytes; `length` returns how many of eight bytes belong to it.
+/// The position after a run of bytes. `length` returns how many of eight bytes belong to the run.
 #[inline(always)]
 fn run_end(text: &[u8], mut at: usize, length: impl Fn(u64) -> usize) -> usize {
     loop {

@@ -1,4 +1,4 @@
-//! The pieces of `cl100k_base`.
+//! Splits text into the pieces of `cl100k_base`.
 
 use super::{White, contraction, letters, numbers, punctuation};
 use crate::native::class::{Class, class_at};
@@ -38,7 +38,7 @@ pub(crate) fn cl100k(text: &[u8], start: usize) -> usize {
     }
     let white = White::at(text, start);
     if white.end == text.len() {
-        // `\s++$` comes first, with or without line ends.
+        // `\s++$` matches first, whether or not the white space contains line ends.
         white.end
     } else {
         white.piece_end(text, start)

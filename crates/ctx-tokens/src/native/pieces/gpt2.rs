@@ -1,4 +1,4 @@
-//! The pieces of `p50k_base` and `r50k_base`, which are those of GPT-2.
+//! Splits text into the pieces of `p50k_base` and `r50k_base`, which are the pieces of GPT-2.
 
 use super::{White, letters};
 use crate::native::class::{Class, class_at, run_end};
@@ -30,7 +30,7 @@ pub(crate) fn gpt2(text: &[u8], start: usize) -> usize {
         }
     }
     let white = White {
-        // Line ends are white space like any other.
+        // In this expression, line ends are like any other white space.
         newline: None,
         ..White::at(text, start)
     };

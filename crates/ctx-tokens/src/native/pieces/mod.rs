@@ -1,11 +1,11 @@
 //! Splits a text into pieces, each of which is encoded separately.
 //!
-//! OpenAI defines the pieces by a regular expression, whose matches follow one another without a
-//! gap. Here each expression is a function that returns the end of the piece that begins at a given
-//! position. The alternatives of an expression are tried in order, and each takes as much as it
-//! can, as in the expression. This module has what several expressions share.
+//! OpenAI defines the pieces by a regular expression, whose matches follow each other without gaps.
+//! Here, each expression is a function that returns the end of the piece that begins at a given
+//! position. As in the expression, the alternatives are tried in order, and each of them matches as
+//! much as it can. This module contains what several expressions have in common.
 //!
-//! The text is valid UTF-8, and the position is a border between characters before its end.
+//! The text must be valid UTF-8, and the position must be the start of a character.
 
 mod ascii;
 mod cl100k;
@@ -18,9 +18,9 @@ pub(crate) use o200k::o200k;
 
 use super::class::{Class, class_at, run_end};
 
-/// The end of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`, if it matches there.
+/// The end of a match of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`; `None` if it does not match there.
 ///
-/// Case folding is that of Unicode, so `ſ` (U+017F) counts as `s`.
+/// Case is folded as in Unicode, so `ſ` (U+017F) counts as an `s`.
 #[inline(always)]
 fn contraction(text: &[u8], at: usize) -> Option<usize> {
     if text.get(at) != Some(&b'\'') {
@@ -34,7 +34,7 @@ fn contraction(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The end of `\p{L}*` at `start`.
+/// The end of a match of `\p{L}*` at `start`.
 #[inline(always)]
 fn letters(text: &[u8], start: usize) -> usize {
     let end = ascii::letters(text, start);
@@ -44,7 +44,7 @@ fn letters(text: &[u8], start: usize) -> usize {
     end
 }
 
-/// The end of `\p{N}{1,3}`, if the number at `start` is `length` bytes long.
+/// The end of a match of `\p{N}{1,3}` at `start`. The first character has `length` bytes.
 fn numbers(text: &[u8], start: usize, length: usize) -> usize {
     let mut end = start + length;
     for _ in 0..2 {
@@ -57,7 +57,7 @@ fn numbers(text: &[u8], start: usize, length: usize) -> usize {
     end
 }
 
-/// The end of `[^\s\p{L}\p{N}]*` at `at`, followed by as many of the bytes `tail` as there are.
+/// The end of a match of `[^\s\p{L}\p{N}]*` at `at`, and of all bytes in `tail` that follow it.
 #[inline(always)]
 fn punctuation(text: &[u8], at: usize, tail: &[u8]) -> usize {
     let mut end = run_end(text, at, Class::PUNCTUATION);
@@ -67,13 +67,13 @@ fn punctuation(text: &[u8], at: usize, tail: &[u8]) -> usize {
     end
 }
 
-/// A run of white space: its end, its last character and its last line end.
+/// A run of white space.
 struct White {
-    /// The end of the run.
+    /// The position after the run.
     end: usize,
-    /// The start of its last character.
+    /// The position of the last character in the run.
     last: usize,
-    /// The end of the last `\r` or `\n` in it.
+    /// The position after the last `\r` or `\n` in the run; `None` if it has no line end.
     newline: Option<usize>,
 }
 
@@ -98,10 +98,10 @@ impl White {
         }
     }
 
-    /// The end of `\s*[\r\n]+|\s+(?!\S)|\s+` from `start` on.
+    /// The end of a match of `\s*[\r\n]+|\s+(?!\S)|\s+` from `start` on.
     ///
-    /// A run with a line end goes up to the last one. A run without one, before other text, leaves
-    /// its last character to the next piece, unless that is its only character.
+    /// If the run has a line end, the match goes up to the last one. Otherwise, if other text
+    /// follows, the last character of the run belongs to the next piece, unless it is the only one.
     #[inline(always)]
     fn piece_end(&self, text: &[u8], start: usize) -> usize {
         match self.newline {

@@ -1,10 +1,11 @@
-//! The pieces of `o200k_base`.
+//! Splits text into the pieces of `o200k_base`.
 
 use super::ascii::Letters;
 use super::{White, contraction, numbers, punctuation};
 use crate::native::class::{Class, class_at, run_end};
 
-/// With U for `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and L for `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`:
+/// In this expression, U means `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and L means
+/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`:
 ///
 /// ```text
 /// [^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -41,12 +42,11 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
     White::at(text, start).piece_end(text, start)
 }
 
-/// The end of a piece that begins with a mark before `word`.
+/// The end of a piece that begins with a mark, which `word` follows.
 ///
-/// A mark may precede a word, but it may also be a word: it is in U and in L. The first
-/// alternative, with the mark before the word, is tried first; then the first alternative with the
-/// mark as a part of the word. The second alternative is never needed, since the mark alone matches
-/// L+.
+/// A mark may precede a word, but it may also be a part of the word, because marks are in U and in
+/// L. The first alternative is tried first with the mark before the word, and then with the mark as
+/// a part of the word. The second alternative is never needed, because the mark alone matches L+.
 #[cold]
 fn marked(text: &[u8], start: usize, word: Word) -> usize {
     if word.kind == WordKind::EndsLow {
@@ -56,21 +56,22 @@ fn marked(text: &[u8], start: usize, word: Word) -> usize {
     }
 }
 
-/// The letters and marks of a word.
+/// The letters and marks of a word: where they end, and which alternative they match.
 #[derive(Clone, Copy)]
 struct Word {
     end: usize,
     kind: WordKind,
 }
 
-/// The alternative that a word matches.
+/// The alternative of the expression that a word matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordKind {
-    /// There is no word.
+    /// There is no word at the position.
     None,
-    /// The first: U*L+.
+    /// The first alternative: U*L+.
     EndsLow,
-    /// The second: U+L*, if the first does not match, so that the whole word is in upper case.
+    /// The second alternative: U+L*. The first one does not match, so the whole word is in upper
+    /// case.
     AllUpper,
 }
 
@@ -95,10 +96,10 @@ impl Word {
         Self { end, kind }
     }
 
-    /// U takes as many characters as it can. If a lower case letter follows, L+ takes it and as
-    /// many as it can after it. If none follows, U has to give back characters until one is in L;
-    /// that is the last one of the word, because only upper case letters follow it. If U has none
-    /// to give back, the word is all in upper case.
+    /// U takes as many characters as it can. If a lower case letter follows, L+ takes it and all
+    /// characters after it that it can. If none follows, U has to give back characters until one of
+    /// them is in L. That character ends the word, because only upper case letters follow it. If no
+    /// character in U is also in L, the whole word is in upper case.
     fn of_any_letters(text: &[u8], start: usize) -> Self {
         let mut end = start;
         let mut last_of_both = None;
@@ -126,7 +127,7 @@ impl Word {
         Self { end, kind }
     }
 
-    /// The end of the word with its contraction.
+    /// The end of the word and of the contraction that may follow it.
     #[inline(always)]
     fn piece_end(&self, text: &[u8]) -> usize {
         contraction(text, self.end).unwrap_or(self.end)

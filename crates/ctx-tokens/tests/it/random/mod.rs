@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// A small random number generator (splitmix64).
+/// A small generator of random numbers (splitmix64).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -131,7 +131,7 @@ const PUNCTUATION: &[&str] = &[
     "\u{fe0f}",
 ];
 const NUMBERS: &[&str] = &["0", "1", "42", "123", "1234", "1234567", "½", "Ⅷ", "٣", "²", "१२३४"];
-/// Marks, letters with and without case, title case, modifier letters.
+/// Marks, and letters in upper, lower and title case, without case, and modifier letters.
 const LETTERS: &[&str] = &[
     "\u{301}",
     "\u{301}",
@@ -163,7 +163,7 @@ const LETTERS: &[&str] = &[
     "𐐀",
     "𐐨",
 ];
-/// Blocks of scripts, symbols, and everything.
+/// The ranges of some scripts and symbols, and the range of all characters.
 const BLOCKS: &[Range<u32>] = &[
     0x20..0x7f,
     0x0..0x100,
@@ -182,7 +182,8 @@ const BLOCKS: &[Range<u32>] = &[
     0x0..0x11_0000,
 ];
 
-/// Record `number`: up to a few hundred bytes; some records have much longer runs.
+/// Returns record `number`. Most records have up to a few hundred bytes; some have much longer
+/// runs.
 pub(crate) fn record(number: u64) -> String {
     let random = &mut Random::new(number.wrapping_mul(0x1000_0000_01b3));
     let mut text = String::new();
