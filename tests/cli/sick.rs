@@ -62,7 +62,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
         .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
-            "ctx-check: warning: s.jsonl:4: attached to line 3: its parent is missing or below it\n",
+            "ctx-check: warning: s.jsonl:4: attached to line 3: the parent is missing or below this line\n",
             "ctx-check: warning: s.jsonl:6: the end cut off: the line is not complete\n",
         ))
         .run();
@@ -81,7 +81,7 @@ fn a_compaction_that_the_agent_does_not_go_on_from_is_a_warning() {
         line("sum", "k", 2),
         line("c", "b", 3),
     ];
-    let said = "boundary-off-path: this compaction is off the active path: Claude Code resumes from a line that is not below the compaction, and sends the messages before it";
+    let said = "boundary-off-path: this compaction is off the active path: Claude Code resumes from a line that is not below it, and sends the messages before the compaction";
     check()
         .file("s.jsonl", file(&lines))
         .args(["s.jsonl"])
@@ -166,7 +166,7 @@ fn what_is_left_is_told() {
         .stdout(whole.clone())
         .stderr(concat!(
             "ctx-check: warning: <stdin>:4: a line end added\n",
-            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id of this rewind: the Gemini CLI removes all 1 message before the rewind\n",
+            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id of this rewind: the Gemini CLI removes the 1 message before the rewind\n",
         ))
         .code(1)
         .run();

@@ -50,7 +50,7 @@ pub struct Client {
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
 /// The maximum size of an error response in bytes. Only the message in it is used.
 const LARGEST_ERROR: u64 = 64 * 1024;
-/// The time limit for a request that finds out the window before the question is asked.
+/// The time limit for the requests that ask the server for the window of the model.
 const QUICK: Duration = Duration::from_secs(5);
 /// The maximum number of characters to show of a message from the server.
 const SHOWN_CHARS: usize = 300;

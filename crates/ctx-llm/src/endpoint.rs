@@ -56,7 +56,7 @@ pub enum EndpointError {
     #[error("the LLM URL contains a user name or password")]
     Credentials,
     /// The path of the URL belongs to an API other than the requested one.
-    #[error("the LLM URL has the path of a different API than the requested one")]
+    #[error("the path of the LLM URL belongs to another API than the requested one")]
     OtherApi,
 }
 
@@ -187,7 +187,7 @@ const OWN_KEY: &str = "CTX_LLM_KEY";
 /// The variable with the path of a file whose first line is the user's own key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
-/// The key for a server. It cannot be printed, and its `Debug` form hides it.
+/// The key for a server. It has no `Display`, and its `Debug` output does not show the key.
 #[derive(Clone)]
 pub struct Key(String);
 

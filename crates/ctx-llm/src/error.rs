@@ -1,4 +1,4 @@
-//! The errors because of which a question gets no answer.
+//! The errors that leave a question without an answer.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Repeats a request if the server is busy: how often, and how long to wait between the attempts.
+//! Repeats a request if the server is busy. The number of attempts is limited, and there is a wait
+//! before each repetition.
 
 use std::time::Duration;
 

@@ -48,7 +48,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The numbers of tokens that an answer reports. They count even if the answer cannot be used,
+    /// The token counts that an answer reports. They matter even if the answer cannot be used,
     /// because it has to be paid for.
     pub(crate) fn of_answer(api: Api, body: &[u8]) -> Self {
         let value: Value = serde_json::from_slice(body).unwrap_or_default();

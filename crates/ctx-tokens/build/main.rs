@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/native/layout.rs"]
-#[allow(dead_code, reason = "some of it is for the engine alone")]
+#[allow(dead_code, reason = "some items are only for the engine")]
 #[allow(clippy::cast_possible_truncation, reason = "bit fields of wider numbers")]
 mod layout;
 

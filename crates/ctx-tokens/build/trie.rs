@@ -2,8 +2,8 @@
 //!
 //! The child that a node has for byte `b` is stored at the node's base + `b`, and it repeats the
 //! byte `b`. No two nodes have the same base, so the byte alone shows whether a child belongs to
-//! the node. A leaf has a value in place of a base, which contains its rank. No node has that value
-//! as its base, so a search never finds a child of a leaf.
+//! the node. A leaf has, in place of a base, a value made from its rank. No node has that value as
+//! its base, so a search never finds a child of a leaf.
 
 use crate::layout::{Node, RANK};
 
@@ -15,7 +15,7 @@ const PATIENCE: usize = 50;
 pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u32> {
     let branches = branches(tokens);
     let mut array = DoubleArray::default();
-    // Place 0 belongs to the root, and the lookup of a leaf's rank reads it instead.
+    // Place 0 belongs to the root.
     array.take(0);
     array.grow(2 * tokens.len());
     for branch in branches.iter().filter(|branch| branch.is_leaf()) {

@@ -91,9 +91,9 @@ impl FromStr for Encoding {
 
 /// Counts the tokens of texts.
 ///
-/// Each text is counted separately, so the number of tokens of two texts together may differ from
-/// the sum of their numbers. Text that looks like a control token (`<|endoftext|>`) is counted as
-/// plain text.
+/// Each text is counted separately, so the count of two texts joined together may differ from the
+/// sum of their counts. Text that looks like a control token (`<|endoftext|>`) is counted as plain
+/// text.
 pub trait TokenCounter: Send + Sync {
     /// The number of tokens in `text`. An empty text has 0 tokens.
     fn count(&self, text: &str) -> u64;

@@ -16,7 +16,7 @@ pub struct Model {
     /// output together.
     pub window: u64,
     /// Whether the encoding is that of the models. If not, their own encoding is not published or
-    /// not built in, and the numbers of tokens are estimates.
+    /// not built in, and token counts are estimates.
     pub exact: bool,
     /// Whether the weights of the models are public, so that a server may run them with a smaller
     /// window.
@@ -203,9 +203,9 @@ mod tests {
     #[test]
     fn the_table_is_sound() {
         let prefixes: HashSet<&str> = Model::all().iter().map(|model| model.prefix).collect();
-        assert_eq!(prefixes.len(), Model::all().len(), "a prefix stands twice");
+        assert_eq!(prefixes.len(), Model::all().len(), "a prefix occurs twice");
         let shorts: HashSet<&str> = Model::short_names().iter().map(|(short, _)| *short).collect();
-        assert_eq!(shorts.len(), Model::short_names().len(), "a short name stands twice");
+        assert_eq!(shorts.len(), Model::short_names().len(), "a short name occurs twice");
         let lines = TEXT.lines();
         let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
         assert_eq!(entries.count(), prefixes.len() + shorts.len(), "a line cannot be read");

@@ -24,10 +24,10 @@ pub(crate) struct Entry {
     pub(crate) begins_turn: bool,
     /// The time as the record states it.
     pub(crate) time: Option<Box<str>>,
-    /// The model in use at that time, if the session names one.
+    /// The model that was in use when the message was written, if the session names one.
     pub(crate) model: Option<Arc<str>>,
-    /// The text of a summary whose record is not in the spool, so that nothing else marks it as a
-    /// summary.
+    /// The text of the summary, if the message is a summary and its record, which would mark it as
+    /// one, is not in the spool.
     pub(crate) summary: Option<Box<str>>,
     /// Whether the message is a summary.
     pub(crate) is_summary: bool,

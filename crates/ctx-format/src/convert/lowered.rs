@@ -48,7 +48,7 @@ impl Dialect for Lowered {
         Some(message)
     }
 
-    // A lowered session contains only content that was read before.
+    // A lowered session contains only content that has already been read, so nothing is reported.
     fn unread(&self, _: &Object<'_>) -> Option<Unread> {
         None
     }

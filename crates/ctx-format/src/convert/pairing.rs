@@ -8,7 +8,8 @@ use crate::Role;
 use crate::convert::entry::Entry;
 use crate::convert::turn::Key;
 
-/// Entries that are written together: a message with the results of its calls, or a blob.
+/// Entries that are written together: a message with the results of its calls, or entries that must
+/// stay together without forming an exchange.
 pub(crate) struct Unit {
     /// The indexes of the entries that form the message.
     pub(crate) said: Vec<usize>,

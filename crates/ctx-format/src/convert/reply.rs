@@ -1,4 +1,4 @@
-//! Turns a message and the records that contain its results into turns.
+//! Converts a message and the records with its results to turns, the units of the new session.
 
 use crate::convert::report::LossKind;
 use crate::convert::target::Notes;
@@ -198,7 +198,7 @@ impl<'a> Maker<'_, '_> {
         (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
     }
 
-    /// Records from which item the last added result was read.
+    /// Stores the item from which the result that was added last was read.
     fn name_item(&self, held: &HeldMessage<'a>, results: &mut Results<'a>) {
         if let Some(last) = results.answers.last_mut() {
             last.item = self.items(held);
@@ -252,7 +252,7 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
             last.beside_origin = last.beside_origin.or(results.beside_origin);
             last.origins.extend(results.origins);
         }
-        // Without any result, the records are still counted as written.
+        // There is no result to write, but the records still count as sources of the message.
         Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }

@@ -119,7 +119,7 @@ pub struct Source {
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// The subject and the verb for a single loss, and in `many` for several.
+    /// The subject and the verb of the sentence if there is one loss. `many` is their plural.
     one: String,
     many: String,
     /// The end of the sentence, after the subject and the verb.

@@ -148,7 +148,7 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a
     parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
 }
 
-/// Pairs a call with its results: the id, or the name of the tool if there is no id.
+/// A key that pairs a call with its results: the id, or the name of the tool if there is no id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key(Box<str>);
 

@@ -132,7 +132,7 @@ impl Dialect for Chat {
 
     fn summary_role(&self, wanted: Role) -> Role {
         match wanted {
-            // Only a call can have a result, and the other words are not roles of this API.
+            // A summary is not the result of a call, and other words are not roles of this API.
             Role::Tool | Role::Function | Role::Other => Role::User,
             role => role,
         }
@@ -184,7 +184,7 @@ fn is_read(part: &Object<'_>) -> bool {
 fn unread_call(object: &Object<'_>) -> Option<Unread> {
     object.get("tool_calls").filter(|raw| *raw != "null")?;
     let Some(mut calls) = object.objects_of("tool_calls") else {
-        return Some(Unread::within_message("a list of calls that is not a list"));
+        return Some(Unread::within_message("a member tool_calls that is not a list"));
     };
     let has = |call: &Object<'_>, key| call.get(key).is_some_and(|raw| raw.starts_with('{'));
     let is_call = |call: &Object<'_>| has(call, "custom") || has(call, "function");

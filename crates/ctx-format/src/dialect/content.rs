@@ -16,7 +16,7 @@ pub(crate) fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
     object.objects_of("content").into_iter().flatten().flatten().collect()
 }
 
-/// The type of the raw part; empty if the part has no type.
+/// The type of a part that is given as raw JSON; empty if the part has no type.
 pub(crate) fn kind_of_raw(raw: &str) -> Cow<'_, str> {
     Object::parse(raw).map_or(Cow::Borrowed(""), |object| kind_of(&object))
 }

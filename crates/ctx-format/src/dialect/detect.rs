@@ -37,8 +37,8 @@ impl Detector {
         self.sure == Sniff::Yes
     }
 
-    /// The format that is recognized but not supported, if the first records have one and no record
-    /// certainly belongs to a dialect.
+    /// The unsupported format of the first records, if it is recognized and no record certainly
+    /// belongs to a dialect.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
         self.foreign.filter(|_| self.is_open())
     }

@@ -45,7 +45,7 @@ const CHATGPT: Foreign = Foreign {
 };
 const AIDER: Foreign = Foreign {
     name: "a chat history of Aider, which is Markdown",
-    remedy: "it does not show what the model received; aider --llm-history-file does, as text",
+    remedy: "aider --llm-history-file records what the model received, as text",
 };
 
 /// Files that are not UTF-8 text: their first bytes, their name in messages, and how to decode

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::dialect::content::call_of;
 use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
-/// The kind of a part. The member that the part has determines it.
+/// The kind of a part, which depends on the members that the part has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Text,
@@ -112,7 +112,7 @@ pub(crate) fn name_of(function: &Object<'_>) -> String {
     name.unwrap_or_default().into_owned()
 }
 
-/// Reads the raw part `raw`, which is a value within `record`.
+/// Reads the part `raw`, which is JSON within `record`.
 pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     let Some(object) = Object::within(raw) else {
         return json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text);

@@ -122,8 +122,8 @@ pub trait Dialect: Sync {
         Sealed::default()
     }
 
-    /// The numbers of tokens that the API counted for a reply; `None` if the record has no numbers,
-    /// or only placeholders.
+    /// The token counts that the API reported for a reply; `None` if the record has no counts, or
+    /// only placeholders.
     fn usage(&self, _object: &Object<'_>) -> Option<Usage> {
         None
     }
@@ -136,8 +136,9 @@ pub trait Dialect: Sync {
     /// What the API requires of a sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// Repairs a list of messages so that it obeys [`Self::rules`]; `None` if records of this
-    /// format cannot be repaired that way. In logs, each flaw has a remedy of its own instead.
+    /// The methods that repair a list of messages so that it obeys [`Self::rules`]; `None` if
+    /// records of this format cannot be repaired that way. In logs, each flaw has its own remedy
+    /// instead.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }

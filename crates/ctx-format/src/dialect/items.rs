@@ -18,7 +18,7 @@ use crate::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread
 static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
     LazyLock::new(|| serde_json::from_str(include_str!("items.json")).expect("a test reads it"));
 
-/// What kind of item an item is.
+/// The kinds of items in the OpenAI Responses API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ItemType {
@@ -156,7 +156,7 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
     }
 }
 
-/// The message that `item` is, a value within `record`; `None` if the type of the item is unknown.
+/// Reads the message `item`, a value within `record`; `None` if the type of the item is unknown.
 pub(crate) fn message_of<'a>(record: &Object<'a>, item: &Object<'a>) -> Option<Message<'a>> {
     let role = ItemType::of(item)?.role(item);
     Some(Message::new(role, parts(record, item)))

@@ -37,7 +37,7 @@ pub use summary::SUMMARY_MARK;
 /// What the rest of the crate needs to know about a format.
 pub(crate) struct Format {
     pub(crate) dialect: &'static dyn Dialect,
-    /// What messages call a session of this format.
+    /// What a session of this format is called in messages to the user.
     pub(crate) session: &'static str,
     /// How the messages within records of this format are written.
     pub(crate) family: Family,

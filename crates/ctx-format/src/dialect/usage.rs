@@ -1,10 +1,10 @@
-//! The numbers of tokens that agents record for each request to the model.
+//! The token counts that agents record for each request to the model.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use crate::{Edits, Object};
 
-/// The numbers of tokens that an agent recorded for one request.
+/// The token counts that an agent recorded for one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The tokens of the whole prompt, including those that were read from a cache or written to
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(lessened(&Codex, &expected, 200), expected);
     }
 
-    /// The client uses the sum of all requests, while we read only the last request.
+    /// The client uses the sum of all requests, but the tools read only the last request.
     #[test]
     fn of_several_requests_the_sum_gets_smaller_too() {
         let with = |read: u64, last: u64| {

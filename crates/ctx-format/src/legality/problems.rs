@@ -54,7 +54,7 @@ impl Problem {
                 format!("tool result {} answers no call right before it", self.id)
             }
             Rule::RepeatedCallId => format!("two calls of one reply have the id {}", self.id),
-            Rule::UserFirst => "the first message is not the user's".to_owned(),
+            Rule::UserFirst => "the first message is not from the user".to_owned(),
         }
     }
 }
@@ -63,8 +63,8 @@ impl Problem {
 /// added one at a time, in the order of the file.
 ///
 /// An agent may send its messages in another order; for example, a compaction at the end of the
-/// file is sent first. A message therefore waits until all messages that are sent before it were
-/// added.
+/// file is sent first. A message therefore waits until all messages that are sent before it have
+/// been added.
 #[derive(Default)]
 pub struct Validator {
     /// The number, in the context, of the message to check next.

@@ -13,7 +13,7 @@ use crate::{Dialect, Edits, HeldMessage, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
-/// What a compaction decided, from which the lines to append are written.
+/// The outcome of a compaction, from which the lines to append are written.
 #[derive(Clone, Debug)]
 pub struct Compaction<'a> {
     /// The summary of all messages that were removed.
@@ -33,7 +33,7 @@ pub struct Compaction<'a> {
     pub is_automatic: bool,
     /// The time of the compaction.
     pub now: DateTime<Utc>,
-    /// The latest time that a record of the session has.
+    /// The latest time in any record of the session.
     pub newest: Option<DateTime<Utc>>,
     /// A hash of the session from which new ids are derived, so that the same session always gets
     /// the same ids.

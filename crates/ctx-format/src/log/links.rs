@@ -99,7 +99,7 @@ impl<'a> Links<'a> {
         self.names.push(Link { to: json::text(raw), place: object.place_of(raw), bond });
     }
 
-    /// Records that the session is named in the member `key` of `within`, a value in `object`.
+    /// Stores that the session is named in the member `key` of `within`, a value in `object`.
     pub(crate) fn belongs(&mut self, object: &Object<'a>, within: &Object<'a>, key: &str) {
         let raw = within.get(key).filter(|raw| json::text(raw).is_some());
         self.session = raw.map(|raw| object.place_of(raw));
@@ -178,9 +178,9 @@ impl LineId {
 }
 
 /// The facts about a line of a tree that determine the path.
-#[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
+#[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub(crate) struct TreeLine {
-    /// The number of the record that is the line.
+    /// The number of the record that the line contains.
     pub(crate) record: usize,
     /// Whether the line names a parent. The parent may be missing.
     pub(crate) names_parent: bool,
@@ -246,7 +246,7 @@ pub(crate) trait Tree {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
         let TreeAgent { name, a_line, .. } = Self::AGENT;
         let what = format!(
-            "this compaction is off the active path: {name} resumes from {a_line} that is not below the compaction, and sends the messages before it"
+            "this compaction is off the active path: {name} resumes from {a_line} that is not below it, and sends the messages before the compaction"
         );
         Some(Flaw::new(self.line(newest).record, "boundary-off-path", Effect::Ignored, what))
     }

@@ -64,17 +64,18 @@ pub(crate) struct ContextMessage {
 }
 
 impl View {
-    /// Records why a record is outside the context. Without a reason, it counts as never sent.
+    /// Stores why a record is outside the context. Without a reason, the record counts as never
+    /// sent.
     pub fn leave(&mut self, record: usize, why: Outside) {
         self.set(record, Presence::Outside(why));
     }
 
-    /// Records how many messages a record has.
+    /// Stores the number of messages in a record.
     pub(crate) fn hold(&mut self, record: usize, messages: usize) {
         self.lists.insert(record, vec![Outside::NeverSent; messages]);
     }
 
-    /// Records why one message of a record is outside the context.
+    /// Stores why one message of a record is outside the context.
     pub(crate) fn leave_message(&mut self, record: usize, number: usize, why: Outside) {
         self.leave(record, why);
         if let Some(list) = self.lists.get_mut(&record) {
@@ -120,7 +121,7 @@ impl View {
         }
     }
 
-    /// Records the content that the agent sends instead of the content in the record, as raw JSON.
+    /// Stores the content, as raw JSON, that the agent sends instead of the content in the record.
     pub(crate) fn replace_content(&mut self, record: usize, content: &str) {
         self.portions.insert(record, Portion::with_content(content));
     }
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(portion.outside(), [(1, Outside::Superseded)]);
         assert!(portion.holds(0) && !portion.holds(1));
         assert_eq!(view.portion(1), None);
-        // The next record that is added is another message.
+        // A record that is added later becomes another message.
         view.add_message(&[1]);
         assert!(matches!(view.of(1), Presence::Inside(it) if it.message == 3));
     }

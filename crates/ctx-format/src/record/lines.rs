@@ -15,7 +15,7 @@ const BUFFER: usize = 256 << 10;
 pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
-    /// `buffer[start..end]` was read from the source but not returned yet.
+    /// `buffer[start..end]` has been read from the source but not yet returned.
     start: usize,
     end: usize,
     /// `buffer[start..start + scanned]` contains no `\n`.
@@ -45,7 +45,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Returns the next line, or the next piece of a line that is too long.
-    #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
+    #[allow(clippy::should_implement_trait)] // An `Iterator` cannot lend its items.
     pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
             let waiting = &self.buffer[self.start..self.end];
@@ -67,13 +67,12 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The bytes that were read from the source but not returned yet.
+    /// The bytes that have been read from the source but not yet returned.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// The bytes that were read but not returned yet, and the source that the following bytes come
-    /// from.
+    /// The bytes that have been read but not yet returned, and the source of the bytes after them.
     pub(crate) fn ahead_and_source(&mut self) -> (&[u8], &mut R) {
         (&self.buffer[self.start..self.end], &mut self.source)
     }

@@ -75,7 +75,7 @@ impl From<SummaryRole> for Role {
 
 /// The skeleton of a message: enough to find exchanges and turns without decoding any content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
+#[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub struct Outline<'a> {
     /// The role.
     pub role: Role,
@@ -162,7 +162,7 @@ pub enum Denial {
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// Text.
+    /// A text.
     Text(Cow<'a, str>),
     /// The model's refusal.
     Refusal(Cow<'a, str>),

@@ -1,4 +1,4 @@
-//! JSON objects: their members and the byte ranges of these.
+//! JSON objects: their members, and the byte ranges of the members.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -141,7 +141,7 @@ impl<'a> Object<'a> {
         self.get(key).and_then(json::text)
     }
 
-    /// The time in the member `timestamp`, in which agents write it.
+    /// The time in the member `timestamp`, which agents write.
     pub fn time(&self) -> Option<DateTime<Utc>> {
         let time = DateTime::parse_from_rfc3339(&self.text_of("timestamp")?).ok()?;
         Some(time.to_utc())

@@ -33,7 +33,7 @@ pub(crate) fn members<const IS_CHECKED: bool>(text: &str) -> Option<Vec<Span>> {
     }
 }
 
-/// The raw elements of an array that was already checked; `None` if the value is not an array.
+/// The raw elements of an array that has already been checked; `None` if the value is not an array.
 pub fn elements(raw: &str) -> Option<Vec<&str>> {
     let mut walk = Walk::of(raw);
     let mut elements = Vec::new();

@@ -11,7 +11,7 @@ const IN_MEMORY: usize = 16 << 20;
 /// A queue of bytes. The caller keeps track of the lengths of the items.
 pub struct Spool {
     memory: Vec<u8>,
-    /// The number of bytes of `memory` that were already consumed.
+    /// The number of bytes of `memory` that have already been consumed.
     taken: usize,
     limit: usize,
     dir: PathBuf,
@@ -168,7 +168,7 @@ impl Overflow {
         Ok(())
     }
 
-    /// The number of bytes that are not consumed yet.
+    /// The number of bytes that have not been consumed yet.
     fn left(&self) -> u64 {
         self.written + self.pending.len() as u64 - self.read
     }

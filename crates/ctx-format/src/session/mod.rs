@@ -50,7 +50,7 @@ pub struct Records<R> {
     second: Option<SecondReading>,
 }
 
-/// The number of records at the beginning, one of which must be a message.
+/// At least one of this many records at the beginning must be a message.
 const DETECT_IN: usize = 64;
 
 /// The number of bytes per read when a source is read again.
@@ -161,7 +161,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Returns the next record, or the next piece of a line that is too long.
-    #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
+    #[allow(clippy::should_implement_trait)] // An `Iterator` cannot lend its items.
     pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         if let Some(second) = &mut self.second {
             return second.next();
@@ -331,7 +331,7 @@ pub trait Observer: Send + Sync {
     fn stage(&self, what: &str);
     /// `bytes` bytes will be read from the beginning. They may have been read before.
     fn reading(&self, bytes: u64);
-    /// `bytes` more bytes of the announced ones were read.
+    /// Another `bytes` of the announced bytes have been read.
     fn read(&self, bytes: u64);
     /// A model is asked. How long the answer will take is unknown.
     fn asking(&self, what: &str);
@@ -477,7 +477,7 @@ mod tests {
         let error = loop {
             match records.next() {
                 Ok(Some(_)) => {}
-                Ok(None) => panic!("all of it was there"),
+                Ok(None) => panic!("nothing was missing"),
                 Err(error) => break error,
             }
         };

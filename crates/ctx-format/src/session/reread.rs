@@ -16,7 +16,7 @@ pub(crate) enum Source {
 /// What the first reading found out about each record, to be returned with the record's bytes.
 pub(crate) struct SecondReading {
     source: Source,
-    /// The origin and the length of each record that was not returned yet.
+    /// The origin and the length of each record that has not been returned yet.
     waiting: VecDeque<(Origin, usize)>,
     /// The number of records. The pieces of a line that is too long count as one record.
     records: usize,

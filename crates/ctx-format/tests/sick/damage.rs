@@ -219,7 +219,7 @@ proptest! {
         let file = &files::all()[which];
         let bytes = damages.iter().fold(file.text().into_bytes(), damaged);
         read(&bytes);
-        // Anything can become of an incomplete line, but the copy must not need another repair.
+        // An incomplete line may be repaired in any way, but the copy must not need another repair.
         let (copy, _) = repaired(file.dialect(), &bytes);
         let (again, actions) = repaired(file.dialect(), copy.as_bytes());
         prop_assert!(again == copy && actions.is_empty(), "{copy}\n{actions:?}\n{again}");

@@ -1,9 +1,9 @@
-//! A cache for the numbers of tokens in recent pieces.
+//! A cache of the token counts of recent pieces.
 //!
 //! The same words occur again and again in a text, so nearly every piece is found in the cache. All
-//! bytes of a piece are compared, so a number is never wrong. The cache is needed because the
-//! tables of a vocabulary are larger than the processor's cache. Each thread has its own memo. It
-//! is allocated when the thread counts its first text, and grows when needed.
+//! bytes of a piece are compared, so a count is never wrong. The cache is needed because the tables
+//! of a vocabulary are larger than the processor's cache. Each thread has its own memo. It is
+//! allocated when the thread counts its first text, and grows when needed.
 
 use std::cell::RefCell;
 
@@ -27,19 +27,19 @@ const GROWTH: usize = 1 << 4;
 /// half; a piece never has more tokens than bytes. An empty entry is 0.
 type Entry = [u64; 2];
 
-/// The number of encodings that can have different numbers of tokens for the same text.
+/// The number of encodings that can have different token counts for the same text.
 const ENCODINGS: usize = 4;
 
 const LENGTH: u32 = 56;
 const TOKENS: u32 = 60;
 
-/// The numbers of tokens in one encoding. A piece may be in either place of its set; the first
-/// place has the one that was used most recently.
+/// The token counts in one encoding. A piece may be in either place of its set; the first place has
+/// the piece that was used most recently.
 #[derive(Default)]
 pub(crate) struct Memo {
     /// The sets of the cache. Their number is a power of two.
     sets: Vec<[Entry; 2]>,
-    /// How often a piece was not found since the sets were allocated.
+    /// The number of pieces that were not found since the sets were allocated.
     missed: usize,
 }
 
@@ -101,7 +101,7 @@ impl Memo {
         *first = [piece[0], piece[1] | tokens << TOKENS];
     }
 
-    /// Changes the number of sets. All numbers of tokens are forgotten.
+    /// Changes the number of sets. All token counts are forgotten.
     fn resize(&mut self, sets: usize) {
         self.sets = vec![[[0; 2]; 2]; sets];
         self.missed = 0;

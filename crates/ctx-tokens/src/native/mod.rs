@@ -6,7 +6,7 @@
 
 #![allow(
     clippy::inline_always,
-    reason = "measured: the inner loop is one function, and the compiler left parts of it out"
+    reason = "measured: without it, the compiler does not inline parts of the inner loop"
 )]
 #![allow(
     clippy::cast_possible_truncation,
@@ -14,7 +14,7 @@
 )]
 
 mod class;
-#[allow(dead_code, reason = "some of it is for the build script alone")]
+#[allow(dead_code, reason = "some items are only for the build script")]
 mod layout;
 mod memo;
 mod merge;

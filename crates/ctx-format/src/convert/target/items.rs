@@ -26,7 +26,7 @@ const OF_CODEX: &str = "agent_message reasoning function_call function_call_outp
     tool_search_output web_search_call image_generation_call compaction context_compaction";
 
 impl Accepts {
-    /// The items for a message.
+    /// Writes the items for a message.
     pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if !said.items.is_empty() {
             return said.items.iter().flat_map(|raw| self.item(raw, notes)).collect();
@@ -78,7 +78,7 @@ impl Accepts {
         self.said(&said, notes)
     }
 
-    /// The item for a tool result.
+    /// Writes the item for a tool result.
     pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         if let Some(raw) = answer.item.as_ref().filter(|raw| self.takes(raw)) {
             return one_line(raw).into_owned();

@@ -19,7 +19,7 @@ pub use plan::{Planner, Salvage};
 /// The text of the user message that is inserted if a session begins with a reply.
 pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
 
-/// A repair that was made to a record or because of it.
+/// A repair of a record, or a repair that the record makes necessary elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// The line number of the record in the source.
@@ -106,7 +106,7 @@ impl RepairKind {
             Self::EndLine => "a line end added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
-                format!("attached to line {to}: its parent is missing or below it")
+                format!("attached to line {to}: the parent is missing or below this line")
             }
             Self::Change { rule } => format!("{rule} repaired"),
         }

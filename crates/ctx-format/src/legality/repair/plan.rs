@@ -88,7 +88,7 @@ impl Planner {
         }
     }
 
-    /// Records that a call has a result at a position where the API accepts it.
+    /// Stores that a call has a result at a position where the API accepts it.
     fn answered(&mut self, call: usize, at: ResultAt) {
         self.exchange.last = at.record;
         let call = &mut self.repair.calls[call];

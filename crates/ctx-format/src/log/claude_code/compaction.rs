@@ -1,5 +1,5 @@
-//! A compaction in the format of Claude Code: a summary, and before it a boundary, a line that
-//! names the old lines which stay.
+//! A compaction in the format of Claude Code: a boundary, which is a line that names the old lines
+//! that stay, followed by a summary.
 //!
 //! Clients since 2.1.141 read a list of the old lines that stay. Clients since 2.1.76 read the
 //! first and the last line of a chain of parents; this was tested with 2.1.197. Older clients read
@@ -147,7 +147,7 @@ impl Writer {
     }
 }
 
-/// Writes the lines that stay again, as a new chain below the line `parent`.
+/// Writes new copies of the lines that stay, as a chain below the line `parent`.
 fn copies(kept: &[Object<'_>], mut parent: String, new: &mut NewLines) -> Vec<String> {
     let (mut new_ids, mut replies) = (HashMap::new(), HashMap::new());
     let mut copies = Vec::new();

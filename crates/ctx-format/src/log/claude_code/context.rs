@@ -32,7 +32,7 @@ impl Context {
 }
 
 impl LoadedTree<'_> {
-    /// The last line on the path, which the user or the model wrote.
+    /// The end of the path: the last line on it that the user or the model wrote.
     fn leaf(&self, kept_end: Option<LineId>) -> Option<usize> {
         let LastUse { leaf, is_explicit, is_emptied } = self.lines.last;
         if is_emptied {
@@ -45,7 +45,7 @@ impl LoadedTree<'_> {
         used.and_then(|used| self.nearest_said(used)).or_else(|| self.outer_leaf())
     }
 
-    /// Returns the line at which the user is, or the line from which the session continued.
+    /// Returns the line to which the user last moved, or the line from which the session continued.
     fn last_used(&self, or_newest: bool) -> Option<usize> {
         let newest = self.place(self.lines.newest);
         let used = self.place(self.lines.last.leaf);
@@ -87,7 +87,8 @@ impl LoadedTree<'_> {
         main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
     }
 
-    /// Returns this line, or its nearest ancestor, that was written by the user or the model.
+    /// Returns this line if the user or the model wrote it, or else its nearest ancestor that they
+    /// wrote.
     fn nearest_said(&self, place: usize) -> Option<usize> {
         self.ancestors(place).find(|place| self.lines.nodes[*place].is_said)
     }
@@ -180,7 +181,8 @@ impl Siblings {
         joined
     }
 
-    /// Returns the lines that the client wrote below the end of a path, and below each other.
+    /// Returns the lines that the client wrote below the end of a path, including lines below one
+    /// another.
     fn hung_on(&self, end: usize, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let mut found = Vec::new();
         let mut at = Some(end);

@@ -1,5 +1,5 @@
-//! Writes session files of Claude Code, with one block of a reply per line. The client 2.1.197 was
-//! used to verify that it loads them.
+//! Writes session files of Claude Code, with one block of a reply per line. The format was verified
+//! with the client 2.1.197, which loads such files.
 
 use super::NO_USAGE;
 use crate::Role;
@@ -10,8 +10,8 @@ use crate::log::compaction::{LineText, list, quoted};
 /// The version of the client that writes such files.
 const VERSION: &str = "2.1.197";
 
-/// The name to write if a reply does not come from a model of the Anthropic API. The client then
-/// continues with its default model; without any name, it hangs.
+/// The name of the model to write if a reply does not come from a model of the Anthropic API. The
+/// client then continues with its default model; without any name, it hangs.
 const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Default)]

@@ -30,17 +30,17 @@ pub struct ClaudeCode;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
-/// The member `usage` of a reply whose numbers of tokens are unknown.
+/// The member `usage` of a reply whose token counts are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
 /// The size of the context window in tokens that the client assumes by default, whatever the model
-/// supports. The remaining share that version 2.1.197 displays confirms this number for five
-/// models.
+/// supports. The share of the window that version 2.1.197 displays as remaining confirms this
+/// number for five models.
 const WINDOW: u64 = 200_000;
 /// The size of the context window in tokens for a session that has exceeded the default.
 const LONG_WINDOW: u64 = 1_000_000;
 
-/// How texts begin that the client writes in the name of the user.
+/// The beginnings of texts that the client writes in the name of the user.
 const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
 

@@ -181,7 +181,7 @@ fn blocks_of_a_reply_are_one_message_and_parallel_results_are_found() {
         .result("f>d", "2")
         .says("g>f", "next");
     assert_eq!(lines.context(), ["a", "b+c+d", "e", "f", "g"]);
-    // The line of the other call is also next to the path here.
+    // Here, the line with the other call is not on the path either.
     let lines = Lines::default()
         .user("a>")
         .calls("b>a", "r", "1")
@@ -205,7 +205,7 @@ fn behind_a_boundary_nothing_older_is_sent() {
     let again = lines.boundary("C", "?", "").summary("t>C");
     assert_eq!(again.context(), ["t"]);
     let old: Vec<_> = again.outside().into_iter().filter(|(_, why)| *why == old).collect();
-    // The older boundary is one of these lines.
+    // The older boundary is one of the seven lines.
     assert_eq!(old.len(), 7);
 }
 

@@ -10,7 +10,7 @@ use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
 use crate::{Object, json};
 
 /// A line of the file as a node of the tree.
-#[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
+#[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 #[derive(Default)]
 pub(super) struct Node {
     /// The number of the line's record, from 0.

@@ -36,7 +36,7 @@ impl ViewBuilder for Lines {
     }
 }
 
-/// Records why each record is outside the context, whose first line has the index `begin`.
+/// Stores why each record is outside the context. `begin` is the index of the context's first line.
 fn outside(lines: &Lines, begin: Option<usize>) -> View {
     let mut view = View::default();
     for node in lines.nodes.iter().filter(|node| node.is_sent) {

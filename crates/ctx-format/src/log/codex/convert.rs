@@ -1,4 +1,5 @@
-//! Writes session files of Codex. The client 0.169.0 was used to verify that it loads them.
+//! Writes session files of Codex. The format was verified with the client 0.169.0, which loads such
+//! files.
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;

@@ -103,7 +103,7 @@ impl<'a> Compacted<'a> {
         }
     }
 
-    /// The message that the compaction is. Its byte ranges refer to the text of `record`.
+    /// Reads the compaction as a message, whose byte ranges refer to the text of `record`.
     pub(super) fn message(&self, record: &Object<'a>) -> Message<'a> {
         let items = self.items().unwrap_or_default();
         let mut parts: Vec<Part<'a>> =

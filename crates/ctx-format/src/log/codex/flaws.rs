@@ -140,13 +140,13 @@ impl Flaws {
 /// The flaw of a line whose items do not have the format that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     if kind_of(object) == "compacted" {
-        let what = "a compaction with an item of a shape that Codex does not load: Codex sends the messages before it";
+        let what = "an item of this compaction is in a format that Codex does not load: Codex sends the messages before the compaction";
         return Some(Flaw::new(record, "compaction-not-read", Effect::Ignored, what.to_owned()));
     }
     if matches!(Entry::of(object)?, Entry::Item(item) if item::is_loaded(&item)) {
         return None;
     }
-    let what = "an item of a shape that Codex does not load: Codex skips the line";
+    let what = "the item is in a format that Codex does not load: Codex skips the line";
     Some(Flaw::new(record, "item-not-read", Effect::Lost, what.to_owned()))
 }
 
@@ -165,7 +165,7 @@ pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Ed
     edits
 }
 
-/// Wraps a line without an envelope in one.
+/// Wraps a line that has no envelope in an envelope.
 fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let text = object.text();
     let begin = object.inside() - 1;

@@ -12,11 +12,11 @@ use crate::dialect::items;
 use crate::dialect::sign::Sign;
 use crate::{Object, Outline, Role, json};
 
-/// How the instructions of a project begin in old files. The current client treats such
+/// The beginning of a project's instructions in old files. The current client treats such
 /// instructions as a user message.
 const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 
-/// How a summary begins that the client wrote.
+/// The beginning of a summary that the client wrote.
 const SUMMARY: &str = "Another language model started to solve this problem";
 
 /// What the client requires of items and lines, and which texts it writes itself.
@@ -39,9 +39,9 @@ pub(super) struct Shapes {
     pub(super) header: Sign,
     /// The header of files from before September 2025.
     pub(super) old_header: Sign,
-    /// How the texts begin and end that the client writes in the name of the user.
+    /// The beginnings and ends of texts that the client writes in the name of the user.
     for_user: Vec<(String, String)>,
-    /// How the operator messages begin with which the client announces the settings of a turn.
+    /// The beginnings of operator messages with which the client announces the settings of a turn.
     of_settings: Vec<String>,
 }
 

@@ -94,8 +94,8 @@ impl Line {
             return Self::Other;
         }
         match Entry::of(object) {
-            // The current client does not load any line without an envelope, so all of them are
-            // counted.
+            // The current client loads no line without an envelope, so its rules for items do not
+            // apply here.
             Some(Entry::Item(item))
                 if SHAPES.sent.is_of(&item) && (is_bare || item::is_loaded(&item)) =>
             {

@@ -7,8 +7,8 @@ use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
-/// The number of tokens in user messages that are kept by a compaction without items. The client
-/// counts four bytes as one token.
+/// The number of tokens of user messages that a compaction without items keeps. The client counts
+/// four bytes as one token.
 const KEPT_TOKENS: usize = 20_000;
 
 /// The context at one point of the replay.
@@ -88,7 +88,7 @@ impl Replay {
     }
 
     /// Keeps only the newest requests of the user, up to a maximum size. The client keeps a part of
-    /// the request with which the maximum is exceeded, so that request stays too.
+    /// the request that exceeds the maximum, so that request stays as well.
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
@@ -211,6 +211,6 @@ fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
 fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
     let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)));
     let newest = newest.filter(|newest| base != Some(*newest))?;
-    let what = "a rollback has undone this compaction: Codex sends the messages before it";
+    let what = "a rollback has undone this compaction: Codex sends the earlier messages";
     Some(Flaw::new(newest, "compaction-off-path", Effect::Ignored, what.to_owned()))
 }

@@ -16,8 +16,7 @@ use crate::log::view::{Outside, View};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, Role, counted};
 
-/// What kind of line a line is. A line may have the keys of several kinds; the first kind in this
-/// order counts.
+/// The kinds of lines. If a line has the keys of several kinds, the first of these kinds counts.
 pub(super) enum Line<'a> {
     /// Undoes the message with this id and all later messages.
     Rewind(Cow<'a, str>),
@@ -77,7 +76,7 @@ fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     Some(messages)
 }
 
-/// Where in the log a message is.
+/// The position of a message in the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessagePosition {
     /// The number of the message's record, from 0.
@@ -160,7 +159,7 @@ impl Log {
         gone
     }
 
-    /// Records that a message is not in the context.
+    /// Stores why a message is not in the context.
     fn leave(&mut self, place: MessagePosition, why: Outside) {
         self.outside.leave_message(place.record, place.number, why);
     }
@@ -196,7 +195,7 @@ impl Log {
 fn rewound(record: usize, gone: usize) -> Flaw {
     let gone = counted(gone, "message");
     let what = format!(
-        "no message has the id of this rewind: the Gemini CLI removes all {gone} before the rewind"
+        "no message has the id of this rewind: the Gemini CLI removes the {gone} before the rewind"
     );
     Flaw::new(record, "rewind-to-nowhere", Effect::Lost, what)
 }

@@ -27,7 +27,7 @@ pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String])
         .list("content", content)
 }
 
-/// How texts begin, apart from summaries, that the client writes in the name of the user.
+/// The beginnings of texts, apart from summaries, that the client writes in the name of the user.
 const OF_CLIENT: [&str; 5] = [
     "Please continue.",
     "System: Please continue.",
@@ -36,8 +36,8 @@ const OF_CLIENT: [&str; 5] = [
     "- **Workspace Directories:**",
 ];
 
-/// How user messages begin that the client leaves out when it loads a file: commands, and texts
-/// that it writes again each time.
+/// The beginnings of user messages that the client leaves out when it loads a file: commands, and
+/// texts that it writes again each time.
 pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
 /// The maximum length of an entry in [`NOT_SENT`] in bytes.
@@ -232,7 +232,7 @@ fn is_user_sent(content: &[&str]) -> bool {
     !head.is_empty() && !NOT_SENT.iter().any(|begin| head.starts_with(begin))
 }
 
-/// Removes leading white space from a text, as the client's language defines white space.
+/// Removes leading white space from a text, as JavaScript defines white space.
 fn without_blanks(text: &str) -> &str {
     text.trim_start_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
 }

@@ -158,7 +158,7 @@ impl Dialect for Gemini {
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         let mut copies = Vec::new();
-        // Copies in messages that were undone are not needed for anything else either.
+        // Copies in messages that were undone can be removed as well.
         for message in &Messages::of(&object.whole()).list {
             for raw in message.elements_of("toolCalls").unwrap_or_default() {
                 if let Some(call) = Object::within(raw) {
@@ -184,7 +184,7 @@ impl Log for Gemini {
     }
 
     fn why_by_position(&self) -> Option<&'static str> {
-        Some("Gemini CLI places a rewritten message at its first line, and rewinds by lines")
+        Some("the Gemini CLI orders messages by their first lines, and a rewind depends on it")
     }
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {

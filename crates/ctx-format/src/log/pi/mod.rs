@@ -39,7 +39,7 @@ pub struct Pi;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
-/// The member `usage` of a reply whose numbers of tokens are unknown. The agent requires `usage` in
+/// The member `usage` of a reply whose token counts are unknown. The agent requires `usage` in
 /// every reply.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 

@@ -184,7 +184,7 @@ fn a_summary_is_recognized() {
     assert_eq!(Pi.summary_text(&other), None);
 }
 
-/// A system message is accepted, and an edit without readable content is refused by name.
+/// A system message is accepted, but an edit whose content cannot be read is reported.
 #[test]
 fn what_is_not_read_of_an_entry_is_named() {
     let why = |line: &str| Pi.unread(&object(line)).map(|unread| unread.why);

@@ -150,7 +150,7 @@ impl Entries {
             }
         } else {
             // In the file, the next entry names this one as its parent, but the session continues
-            // from the entry before.
+            // from the entry at which it was before.
             let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
             self.stands_for = node.id.map(|id| (id, leaf));
         }

@@ -38,7 +38,7 @@ impl ViewBuilder for Entries {
     }
 }
 
-/// Records why each record is outside the context.
+/// Stores why each record is outside the context.
 fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'_>) -> View {
     let mut view = View::default();
     let on_path: HashSet<usize> = path.iter().copied().collect();
@@ -111,7 +111,7 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     flaws
 }
 
-/// The flaw of a compaction that keeps entries from an entry on which is not among its ancestors.
+/// The flaw of a compaction whose first kept entry is not among its ancestors.
 fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
     let node = &entries.nodes[place];
     let Content::Boundary { first_kept, .. } = node.content else { return None };

@@ -145,8 +145,8 @@ fn a_summary_is_known_with_the_clients_answer_to_it() {
     }
 }
 
-/// If it were read as a summary, the messages after it would be lost when the summary itself is
-/// summarized.
+/// If such a record were read as a summary, the messages after the summary would be lost when it is
+/// summarized again.
 #[test]
 fn a_summary_with_messages_behind_it_is_read_as_they_are() {
     for behind in [user("a"), calls("a", "1"), results("a", "1")] {
