@@ -7,7 +7,7 @@
 //! not be available. A handle is the last line of the remaining text. If a text is shortened again,
 //! it keeps its handle, which refers to the first original.
 //!
-//! Older versions wrote `⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`. Such handles can still be
+//! Handles that older versions wrote (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) can still be
 //! read.
 
 use std::fmt;
@@ -42,7 +42,7 @@ impl From<bool> for Saved {
     }
 }
 
-/// The first bytes of the sha256 of a text. Its `Display` form is hex digits.
+/// The first bytes of the sha256 of a text. The `Display` form of a hash is hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 

@@ -100,9 +100,9 @@ impl Client {
         outcome
     }
 
-    /// The context window that the server reports for the model; `None` if anything fails. This
-    /// sends one short request. If the server is llama.cpp and reports only the window with which
-    /// the model was trained, a second request is sent.
+    /// The context window that the server reports for the model; `None` if anything fails. One
+    /// short request is sent. If the server is llama.cpp and reports only the window with which the
+    /// model was trained, a second request is sent.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
         match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
@@ -237,8 +237,8 @@ fn redirect_host(headers: &HeaderMap) -> String {
 }
 
 /// Looks up the name of a host in a separate thread, so that the time limit holds. The resolver of
-/// ureq panics if the system cannot create a thread. This one then uses the calling thread, without
-/// a time limit.
+/// ureq panics if the system cannot create a thread, while this resolver then uses the calling
+/// thread, without a time limit.
 #[derive(Debug)]
 struct ThreadResolver(fn() -> Builder);
 

@@ -10,7 +10,7 @@ use ureq::http::{HeaderValue, Uri};
 use crate::LlmError;
 use crate::error::Result;
 
-/// The API that a server offers. It is named after the vendor that designed it.
+/// The API that a server offers, named after the vendor that designed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Api {
@@ -34,9 +34,9 @@ impl Api {
 ///
 /// If the path of a URL ends with `/chat/completions` or `/messages`, the URL is a complete
 /// address, and the path determines the API. Any other URL is a base. For a base, the API is the
-/// requested one. If none was requested, it is Anthropic's if a label of the host or a part of the
-/// path is `anthropic`, and otherwise chat completions. The address consists of the base, `/v1`
-/// unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of the API.
+/// requested one. If no API was requested, the API is Anthropic's if a label of the host or a part
+/// of the path is `anthropic`, and otherwise chat completions. The address consists of the base,
+/// `/v1` unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of the API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
@@ -131,8 +131,7 @@ impl Endpoint {
         self.sibling("/models")
     }
 
-    /// The address of the properties of a llama.cpp server. This address does not contain a
-    /// version.
+    /// The address of the properties of a llama.cpp server, which does not contain a version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
         let path = url.split('?').next().unwrap_or_default();
@@ -187,7 +186,8 @@ const OWN_KEY: &str = "CTX_LLM_KEY";
 /// The variable with the path of a file whose first line is the user's own key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
-/// The key for a server. It has no `Display`, and its `Debug` output does not show the key.
+/// The key for a server. There is no `Display` for a key, and its `Debug` output does not show the
+/// text.
 #[derive(Clone)]
 pub struct Key(String);
 
@@ -199,7 +199,7 @@ impl Key {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// The key as the value of a header. It is marked as sensitive so that no library logs it.
+    /// The key as the value of a header, marked as sensitive so that no library logs it.
     pub(crate) fn header(&self, prefix: &str) -> Result<HeaderValue> {
         let text = format!("{prefix}{}", self.0);
         let mut value = HeaderValue::from_str(&text).map_err(|_| LlmError::BadKey)?;

@@ -66,8 +66,8 @@ fn is_passing(error: &LlmError) -> bool {
     )
 }
 
-/// The wait that a `Retry-After` header asks for, in seconds or as an HTTP date. It is zero if the
-/// date is in the past, and `None` if the value cannot be read.
+/// The wait that a `Retry-After` header asks for, in seconds or as an HTTP date; zero if the date
+/// is in the past, and `None` if the value cannot be read.
 pub(crate) fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<u64>() {

@@ -1,4 +1,4 @@
-//! Recorded answers of a model. With them, a run can be repeated without the model.
+//! Recorded answers of a model, with which a run can be repeated without the model.
 //!
 //! The directory has one file for each question. The file is named `SHA256.json` after the hash of
 //! the question:

@@ -24,7 +24,7 @@ pub struct Question<'a> {
 /// An answer that contains text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Completion {
-    /// The text of the answer, without surrounding blanks. It is never empty.
+    /// The text of the answer, without surrounding blanks and never empty.
     pub text: String,
     /// Whether the answer reached `max_tokens`, so that the end of the text is missing.
     pub cut: bool,
@@ -48,8 +48,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The token counts that an answer reports. They matter even if the answer cannot be used,
-    /// because it has to be paid for.
+    /// The token counts that an answer reports, even if the answer cannot be used, because it has
+    /// to be paid for.
     pub(crate) fn of_answer(api: Api, body: &[u8]) -> Self {
         let value: Value = serde_json::from_slice(body).unwrap_or_default();
         let sum = |names: &str| {

@@ -15,7 +15,7 @@ use ctx_testkit::{Act, Server};
 
 const KEY: &str = "sk-this-key-must-stay-hidden-0123456789";
 
-/// The time limit if an answer is expected. It is long enough for a busy machine.
+/// The time limit if an answer is expected, long enough for a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 /// The time limit if no answer will come.
 const SHORT: Duration = Duration::from_millis(400);

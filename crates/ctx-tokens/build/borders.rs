@@ -1,10 +1,10 @@
-//! Filters of the bytes on both sides of the border at which two tokens are merged. They are much
-//! smaller than the tables of tokens and pairs, so they stay in the processor's cache.
+//! Filters of the bytes on both sides of the border at which two tokens are merged. The filters are
+//! much smaller than the tables of tokens and pairs, so they stay in the processor's cache.
 
 use crate::layout::{border_bit, byte_bit, one_byte, two_bytes};
 use crate::vocabulary::Vocabulary;
 
-/// A bit for each pair of bytes. It is set if the two bytes are merged into a token.
+/// A bit for each pair of bytes, which is set if the two bytes are merged into a token.
 pub(crate) fn of_single_bytes(vocabulary: &Vocabulary) -> Vec<u8> {
     let mut bits = vec![0; (1 << 16) / 8];
     for (left, right) in merged(vocabulary) {

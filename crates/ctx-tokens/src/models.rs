@@ -15,8 +15,8 @@ pub struct Model {
     /// The size of the context window in tokens. Output is included if the vendor counts input and
     /// output together.
     pub window: u64,
-    /// Whether the encoding is that of the models. If not, their own encoding is not published or
-    /// not built in, and token counts are estimates.
+    /// Whether the encoding is that of the models. If it is not, the models' encoding is not
+    /// published or not built in, and token counts are estimates.
     pub exact: bool,
     /// Whether the weights of the models are public, so that a server may run them with a smaller
     /// window.

@@ -40,7 +40,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Creates an entry for `held`, a message in `record`. Its position in the spool is set later.
+    /// Creates an entry for `held`, a message in `record`. The position of the entry in the spool
+    /// is set later.
     pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
         let denied = held.message.results().filter(|result| result.denial != Denial::None);
         let denials =

@@ -1,6 +1,6 @@
-//! The format of a lowered session: messages of the Anthropic API with additional members. They
-//! hold facts that only the records of an agent contain: which user messages the agent wrote, and
-//! which calls the user denied.
+//! The format of a lowered session: messages of the Anthropic API with additional members, which
+//! hold facts that only the records of an agent contain: the user messages that the agent wrote,
+//! and the calls that the user denied.
 
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
@@ -13,7 +13,7 @@ pub(crate) const IS_REQUEST: &str = "_request";
 /// denial is marked.
 pub(crate) const DENIALS: &str = "_denials";
 
-/// The dialect of a lowered session. It extends [`Anthropic`].
+/// The dialect of a lowered session, which extends [`Anthropic`].
 pub struct Lowered;
 
 impl Dialect for Lowered {

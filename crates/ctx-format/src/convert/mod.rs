@@ -5,9 +5,9 @@
 //! call and its result yields both. Texts never change. For content that the target format cannot
 //! represent, the [`Report`] has a count and the first line.
 //!
-//! A session can also be *lowered* ([`Converter::whole_records`]). In that case each record, or
-//! each message in a record with a list, is in exactly one exchange of the new session. A decision
-//! about exchanges is therefore also a decision about records.
+//! A session can also be *lowered* ([`Converter::whole_records`]). Each record of a lowered
+//! session, or each message in a record with a list, is in exactly one exchange of the new session,
+//! so a decision about exchanges is also a decision about records.
 
 mod entry;
 mod lowered;

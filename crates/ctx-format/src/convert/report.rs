@@ -90,17 +90,17 @@ pub enum LossKind {
     Instructions,
     /// A user message that the agent would treat as a command and not send.
     Command,
-    /// Arguments that are not an object. They become the member `input` of an object.
+    /// Arguments that are not an object and therefore become the member `input` of an object.
     Arguments,
-    /// A part of a result that is JSON. It becomes a text.
+    /// A part of a result that is JSON and becomes a text.
     AsText,
     /// A second copy of a result.
     SecondResult,
-    /// A message that preceded a summary. It follows the summary in the new session.
+    /// A message that preceded a summary and follows it in the new session.
     BeforeSummary,
-    /// A call without a result. It is written as it is.
+    /// A call without a result, which is written as it is.
     OpenCall,
-    /// A result without a call. It is written as it is.
+    /// A result without a call, which is written as it is.
     LoneResult,
     /// A user message that was inserted because the API refuses a session that begins with a reply.
     Beginning,

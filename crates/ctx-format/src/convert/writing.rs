@@ -20,7 +20,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
     /// The dialect of the source session.
     pub(crate) from: &'static dyn Dialect,
-    /// The entries of the source session. Their texts are in the spool.
+    /// The entries of the source session, whose texts are in the spool.
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
     pub(crate) target: Box<dyn Target>,
@@ -156,8 +156,8 @@ impl Writing<'_> {
     }
 }
 
-/// The messages of an entry. Their roles may be wrong, because the text is read without the record
-/// or the list that contained it.
+/// The messages of an entry. The roles of the messages may be wrong, because the text is read
+/// without the record or the list that contained it.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
     // A unit can have any number of records, so no parsed object of a record is kept.
     let Ok(object) = Object::parse(text) else { return Vec::new() };

@@ -268,7 +268,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     })
 }
 
-/// Reads a tool result. If it has no content, it has no parts.
+/// Reads a tool result. A result without content has no parts.
 fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
     let content = block.get("content");
     ToolResult {

@@ -1,5 +1,5 @@
-//! OpenAI chat messages, one per record. Their format is that of the messages in the reference of
-//! the Chat Completions API.
+//! OpenAI chat messages, one per record, in the format that the reference of the Chat Completions
+//! API describes.
 
 use crate::dialect::content::{blocks, kind_of, parts, role_of, text_or_json, with_text};
 use crate::dialect::interface::{Dialect, Sniff};
@@ -157,7 +157,7 @@ fn is_own(part: &Object<'_>) -> bool {
     matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
 }
 
-/// Returns true for a file part of this API. Other programs have parts of the same type.
+/// Returns true for a file part of this API. Other programs use the same type for other parts.
 fn is_file(part: &Object<'_>) -> bool {
     kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
 }
@@ -221,7 +221,7 @@ fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>>
     }
 }
 
-/// Reads a call from `function`, an object within `object`. Its arguments are in the member `key`.
+/// Reads a call from `function`, an object within `object`. `key` is the member with the arguments.
 fn call<'a>(
     object: &Object<'a>,
     id: Option<Cow<'a, str>>,

@@ -61,7 +61,7 @@ pub(crate) fn cut_blocks(
     edit::cuts(record.text(), items)
 }
 
-/// Reads the call `block`, a value within `record`. Its arguments are JSON rather than a text.
+/// Reads the call `block`, a value within `record`, whose arguments are JSON rather than a text.
 pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
     let arguments = block.get(arguments);
     Call {

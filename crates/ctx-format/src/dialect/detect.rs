@@ -60,8 +60,8 @@ impl Detector {
     }
 }
 
-/// The other dialect in which `message` has calls or results. `own` is the dialect of the session;
-/// it does not see these calls and results, so it would separate them.
+/// The other dialect in which `message` has calls or results. `own`, the dialect of the session,
+/// does not see these calls and results, so they could be separated.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
         let outline = dialect.outline(message);
@@ -77,7 +77,7 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
 }
 
 /// The dialect of a session that could be `chat` or `anthropic`. Only content that is legal in both
-/// is written to it. It is named `chat` because it is read as `chat`.
+/// is written to such a session. The dialect is named `chat` because the session is read as `chat`.
 pub struct Plain;
 
 impl Plain {

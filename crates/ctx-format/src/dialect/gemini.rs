@@ -104,8 +104,7 @@ pub(crate) fn name(raw: &str, key: &str) -> Option<String> {
     Some(name_of(&Object::within(raw)?.object_of(key)?))
 }
 
-/// The id of a call or a result, or the name of the function if there is no id. It pairs calls with
-/// results.
+/// The key that pairs calls with results: the id, or the name of the function if there is no id.
 pub(crate) fn name_of(function: &Object<'_>) -> String {
     let id = function.text_of("id").filter(|id| !id.is_empty());
     let name = id.or_else(|| function.text_of("name"));

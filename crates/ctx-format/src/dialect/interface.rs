@@ -170,8 +170,8 @@ pub trait Dialect: Sync {
     }
 
     /// The role that a summary gets if `wanted` was requested. Every API accepts the role of the
-    /// user. It is also the only safe role for a summary that is marked only by its first line,
-    /// because a model could be made to write that line.
+    /// user. The role of the user is also the only safe one for a summary that is marked only by
+    /// its first line, because a model could be made to write that line.
     fn summary_role(&self, _wanted: Role) -> Role {
         Role::User
     }

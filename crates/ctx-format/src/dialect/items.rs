@@ -1,5 +1,5 @@
 //! The items of the OpenAI Responses API: messages, calls, results and reasoning are separate
-//! items. Their formats are those of the input items in the API reference, and those that Codex
+//! items. The formats are those of the input items in the API reference, and those that Codex
 //! 0.169.0 stores.
 
 use std::borrow::Cow;
@@ -239,8 +239,8 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// Returns true if results of this type are texts. Other results have formats of their own, which a
-/// text cannot replace.
+/// Returns true if results of this type are texts. Results of other types have formats of their
+/// own, which a text cannot replace.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
 }

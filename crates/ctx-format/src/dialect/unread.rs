@@ -1,8 +1,8 @@
 //! Content that should be a message but cannot be read.
 //!
-//! A message with an unknown role or an unknown part may hold a call or a result. If it were
-//! removed or summarized, calls could be separated from their results without notice. The check
-//! reports such content without decoding any text.
+//! A message with an unknown role or an unknown part may hold a call or a result. If such a message
+//! were removed or summarized, calls could be separated from their results without notice. The
+//! check reports such content without decoding any text.
 
 use std::fmt;
 

@@ -27,15 +27,15 @@ pub enum UsageOf {
     /// The record itself, because it is the whole reply.
     #[default]
     Record,
-    /// The reply with this id. The record is one fragment of it. Other fragments have numbers too,
-    /// and only those of the last fragment count.
+    /// The reply with this id, of which the record is one fragment. If several fragments have
+    /// numbers, only those of the last fragment count.
     Reply(ReplyId),
     /// The last reply before the record, which itself is not a reply. If the count is repeated, the
     /// later one replaces the earlier one.
     Before,
 }
 
-/// An id that all fragments of a reply share. It can only be compared with other ids.
+/// An id that all fragments of a reply share, and that can only be compared with other ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
 

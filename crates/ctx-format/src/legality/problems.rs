@@ -85,7 +85,7 @@ impl Validator {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
     }
 
-    /// Adds the next message of the file. It begins at `line` of the source.
+    /// Adds the next message of the file, which begins at `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
         let message = outline.fragment.map_or(0, |fragment| fragment.message);
         if message > self.next {
@@ -127,8 +127,8 @@ impl Validator {
         }
     }
 
-    /// Returns the problems of the whole sequence, sorted by line. They include calls that have no
-    /// result at the end.
+    /// Returns the problems of the whole sequence, sorted by line. Calls that have no result at the
+    /// end are included.
     pub fn finish(self) -> Vec<Problem> {
         let (mut problems, open) = self.finish_with_open();
         problems.extend(open);
@@ -166,7 +166,7 @@ pub struct NamedRule {
     pub name: &'static str,
     /// What a problem with this rule is, in a few words.
     pub what: &'static str,
-    /// Whether a broken rule can be a problem. If not, it is only reported.
+    /// Whether a broken rule can be a problem, rather than something that is only reported.
     pub may_be_problem: bool,
 }
 

@@ -18,8 +18,8 @@ pub struct Rules {
     pub results: Results,
     /// Whether adjacent messages with the same role count as one message.
     pub merges_roles: bool,
-    /// Whether system messages are not part of the sequence. If so, a system message between a call
-    /// and its result does not separate them.
+    /// Whether system messages are not part of the sequence, so that a system message between a
+    /// call and its result does not separate them.
     pub system_apart: bool,
     /// Whether the first message that is not a system message must be from the user.
     pub user_first: bool,
@@ -27,9 +27,8 @@ pub struct Rules {
 
 /// Where the results of a reply's calls must be.
 ///
-/// If a record contains both a call and its result, neither is in its outline, because nothing can
-/// separate them. This is the case for server tools of Anthropic and for all calls of the Gemini
-/// CLI.
+/// If a record contains both a call and its result, as with server tools of Anthropic and all calls
+/// of the Gemini CLI, neither is in its outline, because nothing can separate them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
     /// In separate messages after the reply, before any other message, as in `chat`.
@@ -58,7 +57,7 @@ pub(crate) struct Pairs<T> {
     late_results: bool,
     /// The calls without a result, in the order in which they were made.
     waiting: BTreeMap<u64, OpenCall<T>>,
-    /// The waiting calls with each id. They are grouped by message, with the latest message last.
+    /// The waiting calls with each id, grouped by message, with the latest message last.
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
     /// The number of calls that were made so far.
     calls: u64,

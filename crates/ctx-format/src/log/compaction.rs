@@ -20,8 +20,8 @@ pub struct Compaction<'a> {
     pub summary: &'a str,
     /// The records that stay, in the order in which the model receives them.
     pub kept: Vec<Kept<'a>>,
-    /// The number of records in `kept` that precede the summary. It is 0 if the format does not
-    /// allow any.
+    /// The number of records in `kept` that precede the summary; 0 if the format does not allow
+    /// any.
     pub kept_before: usize,
     /// Whether the kept records are the end of the context, with nothing removed between them.
     pub is_end: bool,

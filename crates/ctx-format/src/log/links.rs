@@ -46,9 +46,10 @@ pub struct Link<'a> {
 /// How a line depends on another line that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bond {
-    /// The other line is the parent. If it is removed, its own parent replaces it here.
+    /// The other line is the parent. If the parent is removed, its own parent replaces it in the
+    /// link.
     Parent,
-    /// The other line is only mentioned. If it is removed, its parent replaces it here.
+    /// The other line is only mentioned. If the mentioned line is removed, its parent replaces it.
     Mention,
     /// The other line is required, so it cannot be removed.
     Needs,
@@ -216,7 +217,7 @@ pub(crate) trait Tree {
     /// The facts about the line with this index.
     fn line(&self, place: usize) -> TreeLine;
 
-    /// A line and its ancestors. If they form a loop, each line is returned only once.
+    /// A line and its ancestors, each only once, even if they form a loop.
     fn ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
         let mut seen = HashSet::new();
         std::iter::successors(Some(place), |place| self.parent(*place))
@@ -239,9 +240,9 @@ pub(crate) trait Tree {
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
     }
 
-    /// The flaw of the newest compaction if the context does not begin with it. This happens if
-    /// another program appends the compaction while the agent is running, and the agent then
-    /// continues from its own last line.
+    /// The flaw of the newest compaction if the context does not begin with it, because another
+    /// program appended the compaction while the agent was running, and the agent continued from
+    /// its own last line.
     fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
         let TreeAgent { name, a_line, .. } = Self::AGENT;
@@ -322,8 +323,8 @@ impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
 }
 
 impl<T: Tree + ?Sized> Breaks<'_, T> {
-    /// Follows the ancestors of `before` up to the last one, and returns the number of those that
-    /// the agent would send. It stops at a compaction, because nothing before a compaction is sent.
+    /// Follows the ancestors of `before` up to the last one, or up to a compaction, because nothing
+    /// before a compaction is sent. Returns the number of those that the agent would send.
     fn ascend(&mut self, before: usize) -> usize {
         let (mut unsent, mut top) = (0, before);
         let mut next = Some(before);

@@ -186,8 +186,8 @@ impl HeaderFacts {
 /// The time to write if the session does not contain any time.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
-/// Creates an id for a session whose own id is lost. It is a UUID made of the digits of a time, so
-/// that the same session always gets the same id.
+/// Creates an id for a session whose own id is lost: a UUID made of the digits of a time, so that
+/// the same session always gets the same id.
 fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);
     let digits: String = digits.chain("0".repeat(20).chars()).take(20).collect();

@@ -1,7 +1,7 @@
 //! The view of a log: which of its records are in the context that the agent would send, in which
 //! order, and which of them belong to the same message.
 //!
-//! A [`ViewBuilder`] receives each record of the session once. Its view is complete only at the
+//! A [`ViewBuilder`] receives each record of the session once. The view is complete only at the
 //! end, because a later record may remove earlier records from the context or reorder them.
 
 use std::collections::{BTreeMap, HashMap};

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// The initial size of the buffer. It is small so that a short input touches little memory.
+/// The initial size of the buffer, which is small so that a short input touches little memory.
 const FIRST_BUFFER: usize = 16 << 10;
 
 /// The size of the buffer for a longer input. The buffer grows to the size of the longest line, but

@@ -134,19 +134,20 @@ pub struct Message<'a> {
     pub name: Option<Cow<'a, str>>,
     /// The parts of the message, in the order of the record.
     pub parts: Vec<Part<'a>>,
-    /// The byte ranges to cut from the text of the object to remove the reasoning. They are in
-    /// order and do not overlap.
+    /// The byte ranges, in order and without overlaps, to cut from the text of the object to remove
+    /// the reasoning.
     pub reasoning: Vec<Range<usize>>,
-    /// The number of characters of reasoning that only the API can read. It is stored in
-    /// signatures, which may contain more than the readable text.
+    /// The number of characters of reasoning in signatures, which only the API can read, and which
+    /// may contain more than the readable text.
     pub sealed: u64,
     /// Whether this record continues a message that an earlier record begins. A dialect leaves it
     /// `false`, like [`Outline::fragment`].
     pub continues: bool,
 }
 
-/// Whether a record says that the user denied a call. In that case the result contains the user's
-/// words. The text of a result never proves a denial, because any tool can print it.
+/// Whether a record says that the user denied a call. The result of a denied call contains the
+/// user's words. The text of a result never proves a denial, because any tool can print the same
+/// text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Denial {
     /// The record reports no denial.

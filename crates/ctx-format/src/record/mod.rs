@@ -36,7 +36,8 @@ pub struct Record<'a> {
     /// The part of the record that is in the context; `None` if the whole record is.
     pub portion: Option<Portion>,
     object: Option<Object<'a>>,
-    /// The byte offset of the object in `bytes`. It is not 0 after a byte order mark.
+    /// The byte offset of the object in `bytes`, which is not 0 if a byte order mark precedes the
+    /// object.
     pub(crate) skipped: usize,
 }
 

@@ -22,9 +22,9 @@ pub struct Member<'a> {
     pub value: &'a str,
     /// The byte range of the key and the value in [`Object::text`].
     pub place: Range<usize>,
-    /// The range and the members of the value, or of each element if the value is an array. They
-    /// are cached on first use, because a dialect reads the message in a log line and the calls of
-    /// a reply several times.
+    /// The range and the members of the value, or of each element if the value is an array. This
+    /// list is cached on first use, because a dialect reads the message in a log line and the calls
+    /// of a reply several times.
     inside: OnceLock<Vec<Inner>>,
 }
 

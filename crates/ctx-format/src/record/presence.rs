@@ -55,7 +55,8 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// A portion of the messages with these numbers. Their numbers in the context are all set to 0.
+    /// A portion of the messages with these numbers. The numbers of the messages in the context are
+    /// all set to 0.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }

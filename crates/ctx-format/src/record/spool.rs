@@ -1,4 +1,4 @@
-//! A queue of waiting records. It is kept in memory up to a limit; beyond the limit, all records
+//! A queue of waiting records, which is kept in memory up to a limit; beyond the limit, all records
 //! move to a temporary file without a name.
 
 use std::fs::File;
@@ -30,7 +30,7 @@ struct Overflow {
 const BLOCK: usize = 256 << 10;
 
 impl Spool {
-    /// Creates a spool. If it needs a file, the file is created in `dir`.
+    /// Creates a spool. A file is created in `dir` when the memory limit is exceeded.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self::with_limit(dir, IN_MEMORY)
     }

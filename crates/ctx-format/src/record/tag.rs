@@ -149,8 +149,8 @@ impl Splice {
     }
 }
 
-/// Removes every member `_ctx` together with one comma, wherever it is among the other members.
-/// This is the inverse of [`Splice::write`].
+/// Removes every member `_ctx` together with one comma, wherever it is among the other members, and
+/// thereby undoes [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
     for place in cut_members(object, object, |member| member.key == Tag::KEY) {
@@ -210,7 +210,8 @@ impl ZoneReader {
         zone
     }
 
-    /// Returns true if any record so far had a zone. If not, `ctx-split` did not write the session.
+    /// Returns true if any record so far had a zone, which means that `ctx-split` wrote the
+    /// session.
     pub fn zoned(&self) -> bool {
         self.zoned
     }

@@ -229,7 +229,7 @@ const LINES: usize = 64;
 /// contain all instructions to the model.
 const BYTES: u64 = 1 << 20;
 
-/// What the first lines of a session file reveal. It stays true as long as the file only grows.
+/// What the first lines of a session file reveal, which stays true as long as the file only grows.
 #[derive(Clone, Default)]
 pub struct Head {
     /// The dialect, if one of the lines can belong to only one dialect.
@@ -548,7 +548,7 @@ mod head_tests {
             "\0\0\0",
             r#"{"role":"user","content":"hi","sessionId":"s","id":"x"}"#,
             r#"{"sessionId":"s"}"#,
-            // This is a document that spans several lines.
+            // A document that spans several lines has no lines that can be read one by one.
             "{\n  \"sessionId\": \"g\",\n  \"projectHash\": \"h\",\n  \"messages\": []\n}",
         ] {
             assert_eq!(told(text), (None, None), "{text}");

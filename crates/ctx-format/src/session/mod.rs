@@ -23,7 +23,7 @@ use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
 pub struct Options {
     /// The dialect, if the caller knows it.
     pub dialect: Option<&'static dyn Dialect>,
-    /// Whether each line is a conversation. In that case, documents are not recognized.
+    /// Whether each line is a conversation, in which case documents are not recognized.
     pub batch: bool,
     /// Whether to read lines without recognizing documents or detecting the dialect.
     pub raw: bool,
@@ -132,7 +132,7 @@ impl<R: Read> Records<R> {
         self.document.as_ref().map(|it| it.members_beside)
     }
 
-    /// Returns true if the input is one JSON document. Its messages are the records.
+    /// Returns true if the input is one JSON document, whose messages are the records.
     pub fn is_document(&self) -> bool {
         self.document.is_some()
     }
@@ -297,7 +297,7 @@ pub struct BadLine {
     pub class: String,
 }
 
-/// The maximum number of bad lines that are listed. Others are only counted.
+/// The maximum number of bad lines that are listed. More bad lines than that are only counted.
 const NAMED: usize = 100;
 
 impl Tally {
@@ -327,13 +327,13 @@ impl Tally {
 /// Receives the progress of a run. The methods are called often and from any thread, so they must
 /// be fast.
 pub trait Observer: Send + Sync {
-    /// Another part of the work begins, which `what` names.
+    /// Reports that another part of the work begins, which `what` names.
     fn stage(&self, what: &str);
-    /// `bytes` bytes will be read from the beginning. They may have been read before.
+    /// Announces that `bytes` bytes will be read from the beginning, possibly for a second time.
     fn reading(&self, bytes: u64);
-    /// Another `bytes` of the announced bytes have been read.
+    /// Reports that another `bytes` of the announced bytes have been read.
     fn read(&self, bytes: u64);
-    /// A model is asked. How long the answer will take is unknown.
+    /// Reports that a model is asked. How long the answer will take is unknown.
     fn asking(&self, what: &str);
 }
 

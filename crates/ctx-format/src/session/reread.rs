@@ -112,8 +112,8 @@ fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// A source of which some bytes were examined. It returns these bytes again, then all further
-/// bytes.
+/// A source of which some bytes were examined. The examined bytes are returned again, then all
+/// further bytes.
 pub(crate) struct Again<R> {
     looked_at: Spool,
     /// The number of bytes that wait in `looked_at`.

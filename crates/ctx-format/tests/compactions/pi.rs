@@ -99,8 +99,8 @@ fn a_file_without_a_header_is_refused() {
     assert_eq!(error, Err(CompactionError::NoHeader));
 }
 
-/// The loader accepts a version that is a number in a string. Any other version counts as newer
-/// than 1.
+/// The loader accepts a version that is a number in a string. A version that is not a number counts
+/// as newer than 1.
 #[test]
 fn a_version_is_what_the_loader_takes_it_for() {
     for (version, has_ids) in [(r#""3""#, true), (r#""x""#, true), (r#""1""#, false)] {

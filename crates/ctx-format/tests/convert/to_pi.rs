@@ -12,7 +12,8 @@ fn messages(lines: &[String]) -> Vec<Value> {
     messages.collect()
 }
 
-/// An agent names the model before a turn. It applies to all replies until another model is named.
+/// An agent names the model before a turn. The model applies to all replies until another model is
+/// named.
 #[test]
 fn the_model_is_the_one_that_the_session_names_last() {
     let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}}

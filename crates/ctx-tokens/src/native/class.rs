@@ -13,7 +13,7 @@ impl Class {
     pub(crate) const LOWER: Self = Self(1 << 1);
     /// `\p{Lm}` and `\p{Lo}`: letters of scripts without case, which count as both cases.
     pub(crate) const BOTH: Self = Self(1 << 2);
-    /// `\p{M}`: marks that modify the letter before them. They are not letters.
+    /// `\p{M}`: marks that modify the letter before them, but are not letters.
     pub(crate) const MARK: Self = Self(1 << 3);
     /// `\p{N}`: digits and other numbers.
     pub(crate) const NUMBER: Self = Self(1 << 4);

@@ -2,7 +2,7 @@
 //!
 //! The same words occur again and again in a text, so nearly every piece is found in the cache. All
 //! bytes of a piece are compared, so a count is never wrong. The cache is needed because the tables
-//! of a vocabulary are larger than the processor's cache. Each thread has its own memo. It is
+//! of a vocabulary are larger than the processor's cache. Each thread has its own memo, which is
 //! allocated when the thread counts its first text, and grows when needed.
 
 use std::cell::RefCell;
@@ -10,8 +10,7 @@ use std::cell::RefCell;
 /// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The initial number of sets, which take up 16 KiB. It is small so that a short text touches
-/// little memory.
+/// The initial number of sets, which take up 16 KiB: little memory, because a text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
 /// The maximum number of sets, which take up 2 MiB. With half as many, prose was counted 10 % more
@@ -22,9 +21,9 @@ const MOST_SETS: usize = 1 << 16;
 /// maximum.
 const GROWTH: usize = 1 << 4;
 
-/// A piece and its number of tokens. The entry has the bytes of the piece, padded with zeros. Its
-/// highest byte has the length of the piece in the low half and the number of tokens in the high
-/// half; a piece never has more tokens than bytes. An empty entry is 0.
+/// A piece and its number of tokens. The entry has the bytes of the piece, padded with zeros. The
+/// highest byte of the entry has the length of the piece in the low half and the number of tokens
+/// in the high half; a piece never has more tokens than bytes. An empty entry is 0.
 type Entry = [u64; 2];
 
 /// The number of encodings that can have different token counts for the same text.
@@ -37,7 +36,7 @@ const TOKENS: u32 = 60;
 /// the piece that was used most recently.
 #[derive(Default)]
 pub(crate) struct Memo {
-    /// The sets of the cache. Their number is a power of two.
+    /// The sets of the cache, whose number is a power of two.
     sets: Vec<[Entry; 2]>,
     /// The number of pieces that were not found since the sets were allocated.
     missed: usize,

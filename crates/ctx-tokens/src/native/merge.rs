@@ -1,9 +1,9 @@
 //! Encodes the bytes of a piece as tokens.
 //!
 //! The encoding is defined by merges: of all adjacent tokens that form another token, the pair that
-//! forms the token with the lowest rank is merged, and of several such pairs the leftmost. This is
-//! repeated until no pair is left. The result can be found without merging (Hendrik van Antwerpen
-//! and Alexander Neubeck, "So many tokens, so little time", github.blog, 2024):
+//! forms the token with the lowest rank is merged, and of several such pairs the leftmost. Merging
+//! is repeated until no pair is left. The result can be found without merging (Hendrik van
+//! Antwerpen and Alexander Neubeck, "So many tokens, so little time", github.blog, 2024):
 //!
 //! - A sequence of tokens is the encoding of its bytes if and only if any two adjacent tokens are
 //!   the encoding of their own bytes.
@@ -20,7 +20,7 @@ use super::vocabulary::{Token, Vocabulary};
 pub(crate) struct Merger {
     vocabulary: &'static Vocabulary,
     tokens: Vec<u32>,
-    /// One bit for each position in the piece. It is set if there cannot be a border at this
+    /// One bit for each position in the piece, which is set if there cannot be a border at the
     /// position.
     failed: Vec<u64>,
 }
@@ -79,12 +79,12 @@ impl Merger {
     }
 }
 
-/// Returns true if the two tokens `left` and `right` are the encoding of their bytes. This is the
+/// Returns true if the two tokens `left` and `right` are the encoding of their bytes, which is the
 /// case if no merge crosses the border between them.
 ///
-/// The merges that formed the two tokens are undone, the latest first. This yields the tokens that
-/// were next to the border at an earlier time. If these form a token whose rank is lower than that
-/// of the merge undone last, the encoding would have merged them.
+/// The merges that formed the two tokens are undone, the latest first, which yields the tokens that
+/// were next to the border at an earlier time. If the tokens next to the border form a token whose
+/// rank is lower than that of the merge undone last, the encoding would have merged them.
 fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> bool {
     // Only merges with a rank below the limit came early enough to cross the border.
     let mut limit = vocabulary.ranks;

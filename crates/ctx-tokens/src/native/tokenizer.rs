@@ -7,8 +7,8 @@ use super::pieces::{cl100k, gpt2, o200k};
 use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
-/// A tokenizer that counts exactly. Creating one costs nothing, because its tables are part of the
-/// program. It can be copied, and several threads can use it at the same time.
+/// A tokenizer that counts exactly. Creating a tokenizer costs nothing, because its tables are part
+/// of the program. A tokenizer can be copied, and several threads can use it at the same time.
 ///
 /// Text that looks like a control token (`<|endoftext|>`) is treated as plain text.
 ///
@@ -79,7 +79,7 @@ impl Tokenizer {
         self.tokens(text, usize::MAX)
     }
 
-    /// The bytes of these tokens. They may not be valid UTF-8, because a token may end inside a
+    /// The bytes of these tokens, which may not be valid UTF-8, because a token may end inside a
     /// character.
     pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
         let mut text = Vec::new();

@@ -116,8 +116,8 @@ impl Vocabulary {
     /// and `after`, and true if one probably does. Only the two bytes on each side of the border
     /// matter.
     ///
-    /// Such a merge joins a token that ends at the border with a token that begins there. Next to
-    /// the border, these tokens have the same bytes as the text.
+    /// A merge across the border joins a token that ends there with a token that begins there. Next
+    /// to the border, these tokens have the same bytes as the text.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
         let ([.., left], [right, ..]) = (before, after) else { return false };

@@ -113,7 +113,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::of_type(kind).json(kind, &value.end()).end())
 }
 
-/// Writes a tool result. Its content can only be text.
+/// Writes a tool result, whose content can only be text.
 fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let mut texts = Vec::new();
     for part in &answer.result.parts {

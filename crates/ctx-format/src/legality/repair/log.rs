@@ -1,7 +1,7 @@
 //! Repairs a log: makes a copy from which its agent loads everything that can be recovered.
 //!
-//! First, every readable object is put on a separate line. Then flaws are repaired in rounds until
-//! no flaw with a remedy is left. Lines that do not change keep their bytes.
+//! First, every readable object is put on a separate line. After that, flaws are repaired in rounds
+//! until no flaw with a remedy is left. Lines that do not change keep their bytes.
 
 use std::collections::BTreeMap;
 
@@ -108,8 +108,8 @@ impl Log<'_> {
             let Some((what, change)) = self.change(flaw) else { continue };
             match change {
                 Change::Before(text) => drop(before.insert(at, text)),
-                // A line changes only once in a round. Its other flaws are repaired in the next
-                // round.
+                // A line changes only once in a round. Other flaws of the line are repaired in the
+                // next round.
                 Change::Edit(_) if edits.contains_key(&at) => continue,
                 Change::Edit(edit) => drop(edits.insert(at, edit)),
             }

@@ -1,9 +1,9 @@
 //! Repairs a session so that the API accepts it again.
 //!
 //! A [`Planner`] decides on the repairs from the outlines of the messages, so that no record is
-//! read twice. The [`Repair`] lists every [`Action`] and writes the repaired records. It keeps
-//! content if possible: a misplaced result is moved to its call, and only a result without a call
-//! is removed. A call without a result gets a result which says that the original is missing.
+//! read twice. The [`Repair`] lists every [`Action`] and writes the repaired records. Content is
+//! kept if possible: a misplaced result is moved to its call, and only a result without a call is
+//! removed. A call without a result gets a result which says that the original is missing.
 
 use crate::record::line_end;
 use crate::{Object, Origin};

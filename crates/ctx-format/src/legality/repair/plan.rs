@@ -99,8 +99,8 @@ impl Planner {
         }
     }
 
-    /// Handles a result that cannot stay at its position. It is moved to the nearest call without a
-    /// result, or removed if there is no such call.
+    /// Handles a result that cannot stay at its position: moves it to the nearest call without a
+    /// result, or removes it if there is no such call.
     fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
         let id = &outline.results[at.place];
         let calls = &mut self.repair.calls;
@@ -120,8 +120,7 @@ impl Planner {
         self.act(line, id, what);
         let edit = self.edit(at.record);
         edit.change.without.push(at.place);
-        // The record is removed if nothing is left of it. This is undone if results are put into it
-        // later.
+        // The record is removed if nothing is left of it, unless results are put into it later.
         let is_empty = edit.change.without.len() == outline.results.len();
         edit.drop = is_empty && !outline.has_content;
     }

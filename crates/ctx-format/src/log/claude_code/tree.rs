@@ -1,7 +1,7 @@
 //! The lines of a session as a tree, in which a compaction gives some lines another parent.
 //!
-//! The rules here, in `context.rs` and in `view.rs` come from the loader of the client 2.1.197.
-//! They were compared with what that client sends.
+//! The rules here, in `context.rs` and in `view.rs` come from the loader of the client 2.1.197, and
+//! were compared with what that client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -78,8 +78,8 @@ pub(super) struct Lines {
     /// here.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
-    /// The parents of lines that only show progress. Such a line is skipped in the chain of
-    /// parents.
+    /// The parents of lines that only show progress. Lines that show progress are skipped in the
+    /// chain of parents.
     progress: ById<Option<LineId>>,
     /// The numbers of records whose id occurs again in a later line.
     pub(super) superseded: Vec<usize>,

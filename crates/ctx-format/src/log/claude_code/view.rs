@@ -1,7 +1,7 @@
 //! Finds the lines of a session that are in the context, and the flaws of the session.
 //!
-//! The flaws are the problems that the client 2.1.197 has when it loads a session. Each of them was
-//! tested with the client. Only the path from which the session continues is examined; a missing
+//! The flaws are the problems that the client 2.1.197 has when it loads a session; each was tested
+//! with the client. Only the path from which the session continues is examined, because a missing
 //! parent on an abandoned branch does no harm.
 
 use std::collections::HashSet;

@@ -16,8 +16,9 @@ use crate::{Message, Object, Outline, Part, Role, json, scan};
 /// The part of a line that the client may send to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
-    /// A message from another agent. Some versions write it in a separate type of line, for which
-    /// the client sends the item that [`items::of_agent`] creates. Newer versions write that item.
+    /// A message from another agent. Some versions write such a message in a separate type of line,
+    /// for which the client sends the item that [`items::of_agent`] creates. Newer versions write
+    /// the item itself.
     Agent(Object<'a>),
     Compacted(Compacted<'a>),
 }
@@ -85,7 +86,7 @@ impl<'a> Compacted<'a> {
     }
 
     /// The outline of the compaction, whose items count as one user message. A call is left out if
-    /// its result is also among the items. Any other call waits for a result in a later record.
+    /// its result is also among the items; any other call waits for a result in a later record.
     pub(super) fn outline(&self) -> Outline<'a> {
         let items = self.items().unwrap_or_default();
         let outlines: Vec<Outline<'_>> = items.iter().filter_map(item::outline).collect();

@@ -20,7 +20,8 @@ pub(super) struct Flaws {
     first: Option<(usize, bool)>,
     /// The index of the first header.
     header: Option<usize>,
-    /// Whether the file is paginated. If it is, the client requires a number in the last line.
+    /// Whether the file is paginated. The client requires a number in the last line of a paginated
+    /// file.
     is_paginated: bool,
     /// The index of the last line that the client loads, and whether that line has a number.
     last: Option<(usize, bool)>,

@@ -25,8 +25,8 @@ pub(super) struct Shapes {
     /// The required members for each type of item. The results of functions and of other tools have
     /// the same members.
     items: HashMap<String, Sign>,
-    /// The items that the client sends if they are in a line of their own. If they are in a
-    /// compaction, it sends items of any type.
+    /// The items that the client sends if they are in a line of their own. The client sends items
+    /// of any type if they are in a compaction.
     pub(super) sent: Sign,
     /// A message from another agent in a line of its own. None of its required members may be
     /// missing.
@@ -49,8 +49,8 @@ pub(super) static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
     serde_json::from_str(include_str!("shapes.json")).expect("a test reads shapes.json")
 });
 
-/// Returns true if the client loads `item`. It skips a line if its item lacks required members, but
-/// it loads items of unknown types.
+/// Returns true if the client loads `item`. The client skips a line whose item lacks required
+/// members, but it loads items of unknown types.
 pub(super) fn is_loaded(item: &Object<'_>) -> bool {
     let kind = match kind_of(item) {
         kind if kind == "custom_tool_call_output" => "function_call_output".into(),

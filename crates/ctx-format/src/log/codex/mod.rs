@@ -1,8 +1,8 @@
 //! The session files of Codex (rollouts). Each line is an item of the OpenAI Responses API, an
 //! event, or a compaction.
 //!
-//! The rules are those of the client 0.169.0. They were compared with what it sends when it resumes
-//! a session file.
+//! The rules are those of the client 0.169.0, and were compared with what the client sends when it
+//! resumes a session file.
 
 mod compaction;
 mod convert;

@@ -134,7 +134,8 @@ fn base(lines: &[Line]) -> Option<usize> {
 /// What is known about a turn while it is read backwards from its end.
 #[derive(Default)]
 struct Turn {
-    /// Whether the turn has an end. If so, it begins at the nearest beginning before that end.
+    /// Whether the turn has an end. A turn with an end begins at the nearest beginning before that
+    /// end.
     is_ended: bool,
     /// The id with which the turn begins, if its settings contain it.
     id: Option<LineId>,

@@ -7,7 +7,7 @@ use super::{Gemini, Messages};
 use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 
-/// The answer of the model to the summary. It is needed because roles must alternate.
+/// The answer of the model to the summary, which is needed because roles must alternate.
 const ANSWER: &str = "Understood. I go on from this summary.";
 
 /// Finds out whether the session has a header.

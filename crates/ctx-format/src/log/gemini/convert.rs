@@ -12,8 +12,7 @@ use crate::{Call, Media, Part, Role, ToolResult};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The messages before a summary that has not been written yet. They go into the same list as
-    /// the summary.
+    /// The messages before a summary that has not been written yet, to be put into the same list.
     before: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Replays the lines of a session as the client's loader does.
 //!
-//! The rules are those of `chatRecordingService` in version 0.61.0. It keeps messages in a map, so
-//! a message that is written again keeps its position. A rewind undoes the message that it names
-//! and all later ones, or all messages if the name is unknown. A list of messages in a `$set`
+//! The rules are those of `chatRecordingService` in version 0.61.0. The client keeps messages in a
+//! map, so a message that is written again keeps its position. A rewind undoes the message that it
+//! names and all later ones, or all messages if the name is unknown. A list of messages in a `$set`
 //! replaces everything before it. The client writes such a list when it compacts, when a session
 //! begins or resumes, and when a turn is interrupted.
 

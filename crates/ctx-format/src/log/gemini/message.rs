@@ -63,8 +63,8 @@ pub(super) struct SentMessage<'o, 'a> {
 }
 
 impl<'o, 'a> SentMessage<'o, 'a> {
-    /// Reads a message; `None` if no part of it is sent. This applies to notes for the user, empty
-    /// replies, and commands.
+    /// Reads a message; `None` if no part of it is sent, as with notes for the user, empty replies,
+    /// and commands.
     pub(super) fn of(message: &'o Object<'a>) -> Option<Self> {
         let role = match &*kind_of(message) {
             "user" => Role::User,

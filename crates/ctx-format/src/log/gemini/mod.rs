@@ -7,11 +7,11 @@
 //! the message that has the call.
 //!
 //! A `$set` with messages is one record with several messages, some from the user and some from the
-//! model. It counts as one message that has all their parts and the role `Other`, because with the
-//! role of the user, the model's words would have the authority of the user. A summary that is
-//! followed only by the client's answer has the role of the user, as it has in the client. If more
-//! messages follow the summary in the same record, the record is read like any other message, so
-//! that none of these messages is lost.
+//! model. The record counts as one message that has all their parts and the role `Other`, because
+//! with the role of the user, the model's words would have the authority of the user. A summary
+//! that is followed only by the client's answer has the role of the user, as it has in the client.
+//! If more messages follow the summary in the same record, the record is read like any other
+//! message, so that none of these messages is lost.
 
 mod compaction;
 mod convert;
@@ -217,7 +217,7 @@ fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
     is_reply.then_some(object)
 }
 
-/// Those messages of a record that are in the context.
+/// The messages of a record that are in the context.
 struct Messages<'a> {
     list: Vec<Object<'a>>,
     /// Whether the messages replace all earlier messages.

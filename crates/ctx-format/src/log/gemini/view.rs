@@ -1,7 +1,7 @@
 //! Finds the messages of a session that are in the context, and the flaws of the session.
 //!
-//! The flaws are the problems that the Gemini CLI 0.61.0 has with a session. Each of them was
-//! tested with the client's own loader and with what the client sends.
+//! The flaws are the problems that the Gemini CLI 0.61.0 has with a session; each was tested with
+//! the client's own loader and with what the client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -156,7 +156,7 @@ impl<'t> Messages<'t> {
     }
 
     /// Returns true if a record with these results continues the last reply. The record must follow
-    /// the reply in the file. This is not the case if the client wrote the reply again after its
+    /// the reply in the file, which is not the case if the client wrote the reply again after its
     /// results.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
         let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));

@@ -6,7 +6,7 @@ use crate::dialect::content::{blocks, call_of, kind_of, parts};
 use crate::dialect::unread::has_text;
 use crate::{Edits, Object, Part, Role, Slot, ToolResult, scan};
 
-/// The kinds of entries with content. They are named after the roles that the agent gives to them.
+/// The kinds of entries with content, named after the roles that the agent gives to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "camelCase")]
 pub(super) enum EntryKind {
@@ -61,7 +61,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns true if the entry is a summary. Its text is not in the member `content`.
+    /// Returns true if the entry is a summary, whose text is not in the member `content`.
     pub(super) fn is_summary(&self) -> bool {
         matches!(self.kind, EntryKind::CompactionSummary | EntryKind::BranchSummary)
     }

@@ -1,9 +1,9 @@
 //! Finds the entries of a session that are in the context, and the flaws of the session.
 //!
-//! The rules are those of pi 0.73.1 and 1.5.2. They were compared with what these send: of the
-//! entries on the path, first the last compaction, then the entries that it keeps, then those after
-//! it. Edits among these entries change the content of others. A reset in `OpenClaw` 2026.9.6 is a
-//! boundary like a compaction. The flaws were tested with the loaders of both agents.
+//! The rules are those of pi 0.73.1 and 1.5.2, and were compared with what these versions send: of
+//! the entries on the path, first the last compaction, then the entries that it keeps, then those
+//! after it. Edits among the sent entries change the content of others. A reset in `OpenClaw`
+//! 2026.9.6 is a boundary like a compaction. The flaws were tested with the loaders of both agents.
 
 use std::collections::{HashMap, HashSet};
 

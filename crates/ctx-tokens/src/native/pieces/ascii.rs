@@ -19,7 +19,7 @@ fn eight_bytes(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Marks the bytes that are in the range from `first` to `last`. Both must be ASCII.
+/// Marks the bytes that are in the range from `first` to `last`, both of which must be ASCII.
 #[inline(always)]
 const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     let low = bytes & !HIGH;

@@ -2,8 +2,8 @@
 //!
 //! OpenAI defines the pieces by a regular expression, whose matches follow each other without gaps.
 //! Here, each expression is a function that returns the end of the piece that begins at a given
-//! position. As in the expression, the alternatives are tried in order, and each of them matches as
-//! much as it can. This module contains what several expressions have in common.
+//! position. As in the expression, the alternatives are tried in order, and each alternative
+//! matches as much as it can. This module contains what several expressions have in common.
 //!
 //! The text must be valid UTF-8, and the position must be the start of a character.
 
