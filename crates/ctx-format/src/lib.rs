@@ -3,9 +3,9 @@
 //! [`Records`] reads a session file line by line. Each line keeps its bytes and gets a [`Class`],
 //! and no line is rejected. A [`Dialect`] reads the [`Object`] of a record as an [`Outline`] (role,
 //! calls and results, with no text decoded) or as a whole [`Message`]. The [`Log`] of an agent
-//! holds more than what the model receives; its [`view`] determines which records form the context.
-//! [`Validator`] finds what the API would refuse, [`repair`] repairs it, and [`convert`] writes the
-//! context in another format.
+//! holds more than what the model receives; the [`view`] of the log determines which records form
+//! the context. [`Validator`] finds what the API would refuse, [`repair`] repairs it, and
+//! [`convert`] writes the context in another format.
 //!
 //! No record is serialized again: views borrow from the record, and tools write the original bytes
 //! of the record, changed only by [`Edits`] or by a [`Tag`] that is inserted or removed.

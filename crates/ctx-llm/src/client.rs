@@ -48,7 +48,7 @@ pub struct Client {
 /// The maximum size of an answer in bytes. A summary takes up a few kilobytes, but a server may add
 /// much more.
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
-/// The maximum size of an error response in bytes. Only the message in it is used.
+/// The maximum size of an error response in bytes. Only the message in the response is used.
 const LARGEST_ERROR: u64 = 64 * 1024;
 /// The time limit for the requests that ask the server for the window of the model.
 const QUICK: Duration = Duration::from_secs(5);

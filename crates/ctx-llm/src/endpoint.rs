@@ -186,8 +186,7 @@ const OWN_KEY: &str = "CTX_LLM_KEY";
 /// The variable with the path of a file whose first line is the user's own key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
-/// The key for a server. There is no `Display` for a key, and its `Debug` output does not show the
-/// text.
+/// The key for a server. A key has no `Display`, and its `Debug` output does not show the text.
 #[derive(Clone)]
 pub struct Key(String);
 
@@ -250,8 +249,8 @@ pub struct KeyFileError {
 
 impl ChosenKey {
     /// Chooses the key for a server from the environment, which `variable` reads, or from a file
-    /// whose path is in the environment. A key from there is not visible in the list of processes
-    /// or in the history of a shell.
+    /// whose path is in the environment. A key from the environment or a file is not visible in the
+    /// list of processes or in the history of a shell.
     ///
     /// The user's own key may be sent to any server. The key for a vendor was set for other
     /// programs, so it may be sent only to that vendor.

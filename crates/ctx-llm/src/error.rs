@@ -21,7 +21,7 @@ pub enum LlmError {
     /// The name of the host is not known.
     #[error("host not found")]
     HostNotFound,
-    /// The server sent status 408, 425, 429 or 5xx. The same request may succeed later.
+    /// The server sent status 408, 425, 429 or 5xx, so the same request may succeed later.
     #[error("the server is busy or failing (status {status}){}", colon(.message))]
     Busy {
         /// The HTTP status.
@@ -31,10 +31,10 @@ pub enum LlmError {
         /// How long the client should wait, if the server says so.
         retry_after: Option<Duration>,
     },
-    /// The input is longer than the model accepts. The text is the message from the server.
+    /// The input is longer than the model accepts. The variant holds the message from the server.
     #[error("the input is too long for the model{}", colon(.0))]
     TooLong(String),
-    /// The server requires a key, but none was sent. The text is the message from the server.
+    /// The server requires a key, but none was sent. The variant holds the message from the server.
     #[error("the server requires a key, but none was sent (status 401){}", colon(.0))]
     NoKey(String),
     /// The server refused the request for another reason, such as a wrong key or an unknown model.
@@ -57,10 +57,10 @@ pub enum LlmError {
     /// The answer is larger than this number of bytes.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
-    /// The answer is not JSON. The text says where parsing failed.
+    /// The answer is not JSON. The variant holds the error of the parser.
     #[error("the answer is not JSON: {0}")]
     NotJson(String),
-    /// The answer is JSON, but not in the format of this API. The text says what is wrong.
+    /// The answer is JSON, but not in the format of this API. The variant says what is wrong.
     #[error("the answer does not match this API: {0}")]
     WrongShape(&'static str),
     /// The answer does not contain any text.
@@ -72,7 +72,7 @@ pub enum LlmError {
     /// The answer could not be recorded or replayed.
     #[error(transparent)]
     Tape(#[from] TapeError),
-    /// The model declined to answer. The text is its refusal.
+    /// The model declined to answer. The variant holds the text of the refusal.
     #[error("the model refused{}", colon(.0))]
     Refused(String),
 }
@@ -80,13 +80,14 @@ pub enum LlmError {
 /// Why an answer cannot be recorded or replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
-    /// There is no recorded answer to this question. The text is the path of the missing file.
+    /// There is no recorded answer to this question. The variant holds the path of the missing
+    /// file.
     #[error("no recorded answer to this question ({0})")]
     Missing(String),
     /// The file at this path was written or changed by another program.
     #[error("{0}: not a recorded answer")]
     Damaged(String),
-    /// The file at this path cannot be read or written. The second text is the reason.
+    /// The file at the first path cannot be read or written, for the reason in the second text.
     #[error("{0}: {1}")]
     Io(String, String),
 }

@@ -219,7 +219,8 @@ pub(crate) fn says_too_long(message: &str) -> bool {
 pub(crate) enum ListedWindow {
     /// The window with which the server runs the model.
     Running(u64),
-    /// The window with which the model was trained. The server may run it with a smaller window.
+    /// The window with which the model was trained. The server may run the model with a smaller
+    /// window.
     Trained(u64),
 }
 
@@ -236,7 +237,7 @@ const RUNNING: &str = "/max_model_len /meta/n_ctx /loaded_context_length /contex
 const TRAINED: &str = "/meta/n_ctx_train";
 /// The path to the window with which the model runs, in the answer of llama.cpp to `GET /props`.
 const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
-/// The minimum number of tokens in a window. A smaller number must be a mistake.
+/// The minimum number of tokens in a window. A server that reports a smaller number is mistaken.
 const SMALLEST_WINDOW: u64 = 256;
 
 /// The window of `model` in a list of models. If `model` is not in the list, or no name is given,

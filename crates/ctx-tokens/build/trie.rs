@@ -2,8 +2,8 @@
 //!
 //! The child that a node has for byte `b` is stored at the node's base + `b`, and it repeats the
 //! byte `b`. No two nodes have the same base, so the byte alone shows whether a child belongs to
-//! the node. A leaf has, in place of a base, a value made from its rank. No node has that value as
-//! its base, so a search never finds a child of a leaf.
+//! the node. A leaf has, in place of a base, a value made from its rank. No node has the value of a
+//! leaf as its base, so a search never finds a child of a leaf.
 
 use crate::layout::{Node, RANK};
 
@@ -11,7 +11,7 @@ use crate::layout::{Node, RANK};
 /// The free places before that position are left for nodes that have a single child.
 const PATIENCE: usize = 50;
 
-/// Builds the array of all nodes. The first place is that of the root.
+/// Builds the array of all nodes. The root is at the first place.
 pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u32> {
     let branches = branches(tokens);
     let mut array = DoubleArray::default();
@@ -68,7 +68,7 @@ impl Branch {
     }
 }
 
-/// All nodes in an order in which every node precedes its children. The first one is the root.
+/// All nodes in an order in which every node precedes its children. The first node is the root.
 fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     sorted.retain(|(token, _)| !token.is_empty());

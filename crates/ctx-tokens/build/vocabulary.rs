@@ -65,8 +65,9 @@ fn ranks(tokens: &[Vec<u8>]) -> HashMap<&[u8], u32> {
 
 /// Finds, for each token of several bytes, the two tokens that are merged into it.
 ///
-/// The search fails unless each token has two such tokens. Its success also proves that the bytes
-/// of every token are encoded as that token, on which the merge of the engine relies.
+/// The search fails unless each token has two such tokens. The success of the search also proves
+/// that the bytes of every token are encoded as that token, on which the merge of the engine
+/// relies.
 fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
     let ranks = ranks(tokens);
     (0..)

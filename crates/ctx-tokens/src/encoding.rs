@@ -33,7 +33,7 @@ pub enum Encoding {
 pub struct UnknownEncoding(pub String);
 
 impl Encoding {
-    /// All encodings. The first one is the default.
+    /// All encodings. The first encoding is the default.
     pub const ALL: &'static [Self] = &[
         Self::O200kBase,
         Self::O200kHarmony,

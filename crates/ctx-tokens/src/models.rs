@@ -15,8 +15,8 @@ pub struct Model {
     /// The size of the context window in tokens. Output is included if the vendor counts input and
     /// output together.
     pub window: u64,
-    /// Whether the encoding is that of the models. If it is not, the models' encoding is not
-    /// published or not built in, and token counts are estimates.
+    /// Whether the encoding is that of the models. For other models, whose encoding is not
+    /// published or not built in, token counts are estimates.
     pub exact: bool,
     /// Whether the weights of the models are public, so that a server may run them with a smaller
     /// window.
@@ -105,7 +105,7 @@ pub fn model(name: &str) -> Option<&'static Model> {
 
 /// The full name for a short name: that of the newest model of the family in the table.
 ///
-/// Use this only for names that a person types. Servers and files use full names; in them,
+/// Use this function only for names that a person types. Servers and files use full names; there,
 /// `mistral` is the name of one old model.
 ///
 /// ```

@@ -14,7 +14,8 @@ pub(crate) struct Entry {
     pub(crate) origin: SourceId,
     /// The line number of the record, from 1.
     pub(crate) line: u64,
-    /// The number of the message in the context. Messages are written in this order.
+    /// The number of the message in the context, which gives the order in which messages are
+    /// written.
     pub(crate) message: u64,
     /// The byte offset of the message's text in the spool.
     pub(crate) start: usize,

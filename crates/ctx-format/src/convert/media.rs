@@ -27,7 +27,8 @@ impl Data {
         let within = |key: &str| object.object_of(key);
         let here = Self::here;
         let data = match media.kind {
-            // pi writes the data next to the type. The Anthropic API has it in a member `source`.
+            // pi writes the data next to the type, while the Anthropic API has the data in a member
+            // `source`.
             "image" | "document" if object.get("source").is_none() => {
                 here(text(&object, "mimeType"), text(&object, "data"))
             }

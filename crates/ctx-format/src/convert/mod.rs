@@ -1,9 +1,9 @@
 //! Converts a session between dialects: the messages of its context are written one by one.
 //!
-//! What the agent would send is read in the order in which it is sent. The fragments of a message
-//! become one message, results directly follow the reply with their calls, and a record that has a
-//! call and its result yields both. Texts never change. For content that the target format cannot
-//! represent, the [`Report`] has a count and the first line.
+//! The messages that the agent would send are read in the order in which they are sent. The
+//! fragments of a message become one message, results directly follow the reply with their calls,
+//! and a record that has a call and its result yields both. Texts never change. For content that
+//! the target format cannot represent, the [`Report`] has a count and the first line.
 //!
 //! A session can also be *lowered* ([`Converter::whole_records`]). Each record of a lowered
 //! session, or each message in a record with a list, is in exactly one exchange of the new session,
@@ -41,8 +41,8 @@ pub struct Converter<'c> {
     pub mark: Option<&'c str>,
     /// Whether to lower the session: each source record, or each message in a record with a list,
     /// is written in exactly one exchange. Messages that cannot form an exchange become one
-    /// message. Only records without a message are left out. The target must be a dialect of
-    /// messages.
+    /// message. Only records without a message are left out of a lowered session. The target must
+    /// be a dialect of messages.
     pub whole_records: bool,
     /// The id of the new session if the target is an agent's format; by default, a hash of the
     /// content of the session.

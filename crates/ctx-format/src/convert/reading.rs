@@ -19,8 +19,8 @@ use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
 use crate::{Dialect, Object, Portion, Record, Spool};
 
-/// A session that is being read. The messages of its context wait in a spool, because they may be
-/// in another order in the file than in the context.
+/// A session that is being read. The messages of the context wait in a spool, because their order
+/// in the file may differ from that in the context.
 pub struct Reading<'c> {
     converter: Converter<'c>,
     from: &'static dyn Dialect,
@@ -39,7 +39,8 @@ pub struct Reading<'c> {
 }
 
 impl<'c> Reading<'c> {
-    /// Starts to read a session of the dialect `from`. The messages of its context wait in `spool`.
+    /// Starts to read a session of the dialect `from`. The messages of the session's context wait
+    /// in `spool`.
     pub fn new(converter: Converter<'c>, from: &'static dyn Dialect, spool: Spool) -> Self {
         Self {
             converter,

@@ -129,8 +129,8 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// Collects the results that are in other records. The first of these records has the index
-    /// `from` in the unit.
+    /// Collects the results that are in other records. `from` is the index in the unit of the first
+    /// record with results.
     fn results(
         &mut self,
         from: usize,

@@ -73,7 +73,7 @@ pub struct Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
-    /// The reasoning of a model. Only the API that produced it accepts it again.
+    /// The reasoning of a model, which only the API that produced it accepts again.
     Reasoning,
     /// An image, a sound or a file that the target dialect cannot represent, or that is only a
     /// reference.
@@ -86,7 +86,8 @@ pub enum LossKind {
     ErrorMark,
     /// The name of a participant.
     Name,
-    /// A system message. The agent of the target format uses its own instructions.
+    /// A system message, which is left out because the agent of the target format has its own
+    /// instructions.
     Instructions,
     /// A user message that the agent would treat as a command and not send.
     Command,
@@ -119,7 +120,8 @@ pub struct Source {
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// The subject and the verb of the sentence if there is one loss. `many` is their plural.
+    /// The subject and the verb of the sentence if there is one loss. `many` has the plural of
+    /// both.
     one: String,
     many: String,
     /// The end of the sentence, after the subject and the verb.

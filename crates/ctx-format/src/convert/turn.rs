@@ -122,7 +122,7 @@ pub(crate) enum Family {
 pub(crate) struct Piece<'a> {
     pub(crate) part: Part<'a>,
     /// The JSON of the part, if it is a block of the Anthropic API. The JSON may have members that
-    /// we do not read, such as signatures and citations.
+    /// are not read, such as signatures and citations.
     pub(crate) block: Option<&'a str>,
 }
 

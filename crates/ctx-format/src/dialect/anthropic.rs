@@ -1,5 +1,5 @@
-//! Anthropic messages, one per record. The formats of their content blocks are those in the
-//! reference of the Messages API.
+//! Anthropic messages, one per record. The formats of the content blocks are those in the reference
+//! of the Messages API.
 
 use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
@@ -196,7 +196,7 @@ pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -
     edits
 }
 
-/// The members whose sum is the prompt. Most of its tokens were usually read from the cache.
+/// The members whose sum is the prompt. Most tokens of a prompt are usually read from the cache.
 const PROMPT: [&str; 3] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
 

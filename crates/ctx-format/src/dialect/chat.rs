@@ -22,10 +22,10 @@ pub struct Chat;
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// The types of media parts, apart from files. Only servers that offer this API for other vendors'
-/// models know the last two.
+/// models support video and audio URLs.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
-/// The members with content. A message has at least one of them.
+/// The members that can have content. Every message has at least one of these members.
 const SAID: [&str; 7] =
     ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
 

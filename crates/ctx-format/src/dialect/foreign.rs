@@ -1,5 +1,5 @@
-//! Formats that are recognized but not read. `foreign.json` lists them. Each has a name, a remedy,
-//! and a sign that identifies a record of the format.
+//! Formats that are recognized but not read. `foreign.json` lists these formats, each with a name,
+//! a remedy, and a sign that identifies a record of the format.
 
 use std::fmt;
 use std::sync::LazyLock;

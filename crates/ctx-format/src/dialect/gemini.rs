@@ -73,7 +73,7 @@ pub(crate) fn is_read(raw: &str) -> bool {
         })
 }
 
-/// Returns true for a call or a thought. The client usually stores these outside the content of a
+/// Returns true for a call or a thought, which the client usually stores outside the content of a
 /// reply.
 pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))

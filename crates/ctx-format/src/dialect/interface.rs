@@ -40,11 +40,11 @@ pub struct Wrapped<'a> {
 /// One of the messages that a record holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldMessage<'a> {
-    /// The message itself. Byte ranges in it refer to the text of the whole record, as they do in
-    /// [`Dialect::message`].
+    /// The message itself. The byte ranges in the message refer to the text of the whole record, as
+    /// in [`Dialect::message`].
     pub message: Message<'a>,
-    /// The JSON object of the message, without the JSON that wraps it in a log. If the agent sends
-    /// a different object from the one that it stores, this is the one that it sends.
+    /// The JSON object of the message, without the JSON that wraps it in a log. If the agent stores
+    /// one object and sends another, this is the object that it sends.
     pub raw: Cow<'a, str>,
     /// The text of the summary, if the message is a summary.
     pub summary: Option<Cow<'a, str>>,
@@ -91,8 +91,8 @@ pub struct Sealed {
     pub has_summary: bool,
 }
 
-/// Reads and writes the records of a file format. If the format is the log of an agent rather than
-/// a list of messages, it also has a [`Log`].
+/// Reads and writes the records of a file format. A dialect for the log of an agent, rather than a
+/// list of messages, also has a [`Log`].
 pub trait Dialect: Sync {
     /// The name of the dialect as users write it after `--dialect`.
     fn name(&self) -> &'static str;
@@ -143,7 +143,7 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// The messages of a record in order. [`Self::message`] joins them into one.
+    /// The messages of a record in order. [`Self::message`] joins these messages into one.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         HeldMessage::alone(self, object, object.text().trim().into())
     }
@@ -153,7 +153,7 @@ pub trait Dialect: Sync {
         Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }
     }
 
-    /// The references of a line to other lines. Only the lines of a log have any.
+    /// The references of a line to other lines. Only the lines of a log refer to others.
     fn links<'a>(&self, _object: &Object<'a>) -> Links<'a> {
         Links::default()
     }
@@ -217,8 +217,8 @@ pub const MISSING_RESULT: &str = "The result of this call is missing from the se
 
 /// Writes the changes of a [`Repair`](crate::repair::Repair) in the format of a dialect.
 pub trait RepairDialect {
-    /// Returns the text of a record's object after `change`. `into` holds results that
-    /// [`Self::result`] wrote; they are inserted before the object's own results.
+    /// Returns the text of a record's object after `change`. The results in `into`, which
+    /// [`Self::result`] wrote, are inserted before the object's own results.
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
     /// Writes a result in the format of the dialect: a block of a message, or a record without a

@@ -102,8 +102,8 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     sealed
 }
 
-/// The outline of an item; see [`super::Dialect::outline`]. Here every user message begins a turn.
-/// The dialects correct this for messages that were written by the agent.
+/// The outline of an item; see [`super::Dialect::outline`]. Every user message begins a turn in
+/// this outline; the dialects exclude messages that the agent wrote.
 pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let kind = ItemType::of(item)?;
     let role = kind.role(item);
@@ -122,7 +122,8 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
 }
 
 /// The id that a call shares with its result; `None` if the server itself answered the call. The
-/// member `id` pairs calls and results of only a few types; for all others, it only names the item.
+/// member `id` pairs calls with results for only a few types of items; for other types, it only
+/// names the item.
 pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     let key = match kind_of(item).as_ref() {
         "mcp_approval_request" => "id",
@@ -136,7 +137,7 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
 /// The types of media parts.
 const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
 
-/// The members that can hold the arguments of a call. A call has only one of them.
+/// The members that can hold the arguments of a call, which has only one of them.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
 
 /// The parts of `item`, which is a value within `record`. An item of an unknown type becomes one

@@ -4,8 +4,8 @@
 //! The file of an agent is also a log: [`crate::log`] explains what a log adds to a dialect.
 //!
 //! Code that selects messages treats all records of a reply as one exchange, whatever records are
-//! between them. The problems of a log are reported as flaws by its view, and the remedies of the
-//! flaws repair a copy. [`Dialect::repair`] is only for lists of messages.
+//! between them. The view of a log reports its problems as flaws, and the remedies of the flaws
+//! repair a copy. [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -85,7 +85,7 @@ impl Format {
     }
 }
 
-/// All dialects. If a record fits several of them, the first one is the default.
+/// All dialects. If a record fits several dialects, the first dialect in this list is the default.
 pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     let mut all = [FORMATS[0].dialect; FORMATS.len()];
     let mut at = 1;

@@ -2,7 +2,7 @@
 //!
 //! A message with an unknown role or an unknown part may hold a call or a result. If such a message
 //! were removed or summarized, calls could be separated from their results without notice. The
-//! check reports such content without decoding any text.
+//! check for unreadable content does not decode any text.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl Unread {
         Self { rule: UnreadRule::Item, why: format!("{what} is not known in {dialect}") }
     }
 
-    /// Reports a part of an unknown type. `raw` is its JSON.
+    /// Reports a part of an unknown type. `raw` is the JSON of the part.
     pub(crate) fn part(raw: &str) -> Self {
         let part = Object::within(raw);
         let what = match part.as_ref().map(|part| (part.get("type"), part.members())) {

@@ -30,8 +30,8 @@ pub enum UsageOf {
     /// The reply with this id, of which the record is one fragment. If several fragments have
     /// numbers, only those of the last fragment count.
     Reply(ReplyId),
-    /// The last reply before the record, which itself is not a reply. If the count is repeated, the
-    /// later one replaces the earlier one.
+    /// The last reply before the record, which itself is not a reply. If a count is repeated, the
+    /// later count replaces the earlier one.
     Before,
 }
 

@@ -69,8 +69,7 @@ impl Problem {
 pub struct Validator {
     /// The number, in the context, of the message to check next.
     next: u64,
-    /// The records of messages that wait, by the number of the message. Each record has its line
-    /// number.
+    /// The records of messages that wait, each with its line number, by the number of the message.
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
     /// The calls and results so far. A call is identified by the line number of its message.

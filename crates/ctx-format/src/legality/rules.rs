@@ -1,8 +1,8 @@
 //! The requirements of an API for a sequence of messages, as data, and the pairing of calls with
 //! results.
 //!
-//! Each format states its own [`Rules`]. `Pairs` is the only code that interprets them. Validation
-//! and repair use it to find out which result belongs to which call.
+//! Each format states its own [`Rules`]. `Pairs`, the only code that interprets the rules, tells
+//! validation and repair which result belongs to which call.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -208,8 +208,8 @@ mod tests {
     use crate::rules::Rules;
     use crate::{Outline, Role};
 
-    /// The outline of a message: `a`ssistant with calls, `t`ool with results, or `u`ser. The ids
-    /// follow the letter.
+    /// The outline of a message: `a`ssistant with calls, `t`ool with results, or `u`ser. The ids of
+    /// calls or results follow the letter.
     fn outline(text: &str) -> Outline<'_> {
         let (role, ids) = text.split_at(1);
         let ids: Vec<_> = ids.split('.').skip(1).map(Into::into).collect();

@@ -79,7 +79,8 @@ impl<'a> Kept<'a> {
         Object::parse(self.text).map_err(|_| CompactionError::Unreadable)
     }
 
-    /// The raw messages that stay in this record, which may hold several. `all` reads all of them.
+    /// The raw messages that stay in this record, which may hold several messages. `all` reads all
+    /// messages of the record.
     pub(crate) fn raw_messages(
         &self,
         dialect: &dyn Dialect,
@@ -199,7 +200,7 @@ impl LineText {
         Self(object)
     }
 
-    /// Adds members that are already JSON. The object must have another member before them.
+    /// Adds members that are already JSON. The object must already have a member.
     #[must_use]
     pub(crate) fn members(mut self, json: &str) -> Self {
         self.0.push(',');
@@ -288,7 +289,8 @@ pub fn with_changes(
 /// index among the results or calls.
 type Key<'m> = (bool, Option<&'m str>, usize);
 
-/// The results and calls in messages. Each has its text, if it has only text, and its slot.
+/// The results and calls in messages. A result or call has a text if it has only text, and a slot
+/// if it can be replaced.
 fn results_and_calls<'m>(
     messages: &'m [Message<'_>],
 ) -> impl Iterator<Item = (Key<'m>, Option<Cow<'m, str>>, Option<&'m Slot>)> {

@@ -132,8 +132,8 @@ impl<'a> Links<'a> {
 }
 
 impl SecondCopy {
-    /// The copy in the member `key` of `within`, a value in `object`. The copied results are in its
-    /// member `of`.
+    /// The copy in the member `key` of `within`, a value in `object`. `of` is the member of
+    /// `within` with the results that are copied.
     pub(crate) fn at(
         object: &Object<'_>,
         within: &Object<'_>,
@@ -149,7 +149,8 @@ impl SecondCopy {
     }
 }
 
-/// A hash of the id of a line. A long log has many ids, and they are only compared.
+/// A hash of the id of a line. A long log has many ids, and ids are only compared, so hashes are
+/// enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct LineId(u64);
 
@@ -324,7 +325,7 @@ impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
 
 impl<T: Tree + ?Sized> Breaks<'_, T> {
     /// Follows the ancestors of `before` up to the last one, or up to a compaction, because nothing
-    /// before a compaction is sent. Returns the number of those that the agent would send.
+    /// before a compaction is sent. Returns the number of ancestors that the agent would send.
     fn ascend(&mut self, before: usize) -> usize {
         let (mut unsent, mut top) = (0, before);
         let mut next = Some(before);

@@ -69,7 +69,7 @@ pub trait Log: Sync {
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
 
     /// The edits to a record that repair a flaw whose remedy is [`Remedy::Change`]. `numbers` are
-    /// those of the remedy.
+    /// the numbers in the remedy.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
     /// How the agent handles a damaged line of this class; `None` if it skips the line.

@@ -22,7 +22,7 @@ pub trait ViewBuilder {
     /// are not passed to the builder.
     fn begin_document(&mut self) {}
 
-    /// Adds a bad line. Most agents skip such a line.
+    /// Adds a bad line, which most agents skip.
     fn push_bad(&mut self, _record: usize) {}
 
     /// Adds the object of a line that is not UTF-8. U+FFFD replaces each invalid sequence of bytes.
@@ -30,7 +30,7 @@ pub trait ViewBuilder {
         self.push(record, object);
     }
 
-    /// Adds the first object of a line that has several objects. Most agents skip such a line.
+    /// Adds the first object of a line that has several objects, which most agents skip.
     fn push_first_of(&mut self, record: usize, _object: &Object<'_>) {
         self.push_bad(record);
     }
@@ -90,8 +90,8 @@ impl View {
         self.messages += 1;
     }
 
-    /// Appends messages to the context. The records of a group are in the order of the file. If
-    /// messages of other groups interrupt a group, its position is that of its first message.
+    /// Appends messages to the context. The records of a group are in the order of the file. A
+    /// group that is interrupted by messages of other groups has the position of its first message.
     pub(crate) fn add_messages(&mut self, messages: &[ContextMessage]) {
         let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
         let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();

@@ -87,8 +87,9 @@ impl<R: Read> Lines<R> {
         Ok(!self.at_end)
     }
 
-    /// The line that begins `at` bytes after the next unread byte, without its line end. If the
-    /// line does not fit into the buffer, its beginning; `None` at the end of the input.
+    /// The line that begins `at` bytes after the next unread byte, without its line end. Returns
+    /// only the beginning of a line that does not fit into the buffer, and `None` at the end of the
+    /// input.
     pub(crate) fn peek(&mut self, at: usize) -> io::Result<Option<&[u8]>> {
         loop {
             let end = memchr::memchr(b'\n', self.ahead().get(at..).unwrap_or_default());

@@ -95,7 +95,7 @@ pub struct Outline<'a> {
     /// again together with other messages of its age.
     pub is_summary: bool,
     /// The part of the context message that this record is, if the view of the session knows it. A
-    /// dialect leaves it empty, because it reads only one record.
+    /// dialect leaves this field empty, because it reads only one record.
     pub fragment: Option<Fragment>,
 }
 
@@ -140,8 +140,8 @@ pub struct Message<'a> {
     /// The number of characters of reasoning in signatures, which only the API can read, and which
     /// may contain more than the readable text.
     pub sealed: u64,
-    /// Whether this record continues a message that an earlier record begins. A dialect leaves it
-    /// `false`, like [`Outline::fragment`].
+    /// Whether this record continues a message that an earlier record begins. A dialect leaves this
+    /// field `false`, as it leaves [`Outline::fragment`] empty.
     pub continues: bool,
 }
 
@@ -154,7 +154,7 @@ pub enum Denial {
     #[default]
     None,
     /// The record reports the denial as an error of the call. A tool that prints text from
-    /// elsewhere can forge such a report.
+    /// elsewhere can forge the error.
     Reported,
     /// A field that only the agent itself writes marks the denial.
     Marked,

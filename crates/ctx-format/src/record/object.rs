@@ -22,7 +22,7 @@ pub struct Member<'a> {
     pub value: &'a str,
     /// The byte range of the key and the value in [`Object::text`].
     pub place: Range<usize>,
-    /// The range and the members of the value, or of each element if the value is an array. This
+    /// The range and the members of the value, or of each element if the value is an array. The
     /// list is cached on first use, because a dialect reads the message in a log line and the calls
     /// of a reply several times.
     inside: OnceLock<Vec<Inner>>,
@@ -58,7 +58,8 @@ impl<'a> Member<'a> {
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
-    /// Which messages of a list are in the context; `None` if all are. A dialect reads only these.
+    /// Which messages of a list are in the context; `None` if all are. A dialect reads only
+    /// messages in the context.
     pub(crate) portion: Option<Portion>,
 }
 

@@ -40,9 +40,8 @@ pub enum Outside {
     Superseded,
 }
 
-/// The part of a record that is in the context. Either it is some of the record's messages, because
-/// later records undid or replaced the others, or it is the record's only message with different
-/// content.
+/// The part of a record that is in the context: either some of the record's messages, because later
+/// records undid or replaced the others, or the record's only message with different content.
 ///
 /// A record holds several messages if it is a compaction, or if an agent wrote all messages at the
 /// beginning of a session into one record. The messages are numbered from 0, in the order in which
@@ -61,8 +60,8 @@ impl Portion {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }
 
-    /// A portion of the messages `inside`. `reasons` has an entry for every message of the record;
-    /// it says why the message is outside the context unless `inside` contains it.
+    /// A portion of the messages `inside`. `reasons` has an entry for every message of the record,
+    /// which says why the message is outside the context unless `inside` contains it.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();

@@ -35,7 +35,7 @@ impl Spool {
         Self::with_limit(dir, IN_MEMORY)
     }
 
-    /// Like [`Self::new`], with a different memory limit in bytes.
+    /// Like [`Self::new`], but with a different memory limit in bytes.
     pub fn with_limit(dir: impl Into<PathBuf>, limit: usize) -> Self {
         Self { memory: Vec::new(), taken: 0, limit, dir: dir.into(), overflow: None }
     }

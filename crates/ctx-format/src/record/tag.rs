@@ -53,7 +53,8 @@ pub struct Tag {
     pub tokens: Option<u64>,
     /// The encoding with which `tokens` was counted.
     pub encoding: Option<String>,
-    /// The number of records in the stream. Only the last record that can have a tag has it.
+    /// The number of records in the stream. Only the last record that can have a tag has this
+    /// number.
     pub end: Option<u64>,
     /// Members that this version does not know, each as raw JSON `"key":value`.
     #[serde(skip)]
@@ -160,7 +161,7 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
 }
 
 /// Reads the zones of a stream, and compares the number of records with the number `end` that the
-/// writer announced. Without this check, the output of a crashed program would look like a short
+/// writer announced. Without the number, the output of a crashed program would look like a short
 /// file.
 #[derive(Debug, Default)]
 pub struct ZoneReader {

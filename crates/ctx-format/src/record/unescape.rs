@@ -62,14 +62,14 @@ fn unit(source: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Copies less than a block. If this were inlined, the compiler would merge it with the copy of a
-/// whole block into one call of memcpy.
+/// Copies less than a block. If this function were inlined, the compiler would merge it with the
+/// copy of a whole block into one call of memcpy.
 #[inline(never)]
 fn copy_end(source: &[u8], room: &mut [u8]) {
     room[..source.len()].copy_from_slice(source);
 }
 
-/// The text decoded so far. There is always room for another block after it.
+/// The text decoded so far, after which there is always room for another block.
 struct Decoded {
     bytes: Vec<u8>,
     length: usize,
@@ -106,7 +106,7 @@ impl Decoded {
     }
 
     /// Decodes one code unit, or a pair that encodes one character. A lone surrogate becomes three
-    /// bytes that are not UTF-8, because its encoding would have three bytes.
+    /// bytes that are not UTF-8, because its UTF-8 encoding would have three bytes.
     fn unicode(&mut self, source: &[u8]) -> Option<usize> {
         let first = unit(source)?;
         let second = source.get(6..).and_then(unit);

@@ -170,7 +170,7 @@ impl Frame {
     }
 
     /// Returns the JSON value with its messages replaced by those in `lines`, one per line. A
-    /// message that was already in the value keeps its bytes and the layout before it.
+    /// message that was already in the JSON value keeps its bytes and the layout before it.
     pub fn with(&self, lines: &[u8]) -> Vec<u8> {
         let own = self.lines();
         let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();

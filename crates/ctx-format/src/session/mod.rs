@@ -28,12 +28,12 @@ pub struct Options {
     /// Whether to read lines without recognizing documents or detecting the dialect.
     pub raw: bool,
     /// Whether to return the records of a log immediately and without their presence. The caller
-    /// shows the records to the dialect's view, so they do not have to wait for the end of the
-    /// session.
+    /// shows the records to the dialect's view, so the records do not have to wait for the end of
+    /// the session.
     pub unseen: bool,
     /// The folder for records that have to wait and exceed the memory limit. Records wait if the
-    /// session must be read before its dialect or its context is known. Without a folder, all of
-    /// them wait in memory, and only the first megabytes decide the dialect.
+    /// session must be read before its dialect or its context is known. Without a folder, all
+    /// waiting records are in memory, and only the first megabytes decide the dialect.
     pub temp: Option<PathBuf>,
 }
 
@@ -297,7 +297,7 @@ pub struct BadLine {
     pub class: String,
 }
 
-/// The maximum number of bad lines that are listed. More bad lines than that are only counted.
+/// The maximum number of bad lines that are listed. Further bad lines are only counted.
 const NAMED: usize = 100;
 
 impl Tally {

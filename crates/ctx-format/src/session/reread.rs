@@ -133,8 +133,8 @@ impl<R: Read> Again<R> {
         Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
     }
 
-    /// Returns a reader that looks ahead. What it reads waits in `spool`. After `most` bytes, it
-    /// behaves as if the input ended there.
+    /// Returns a reader that looks ahead. The bytes that it reads wait in `spool`. After `most`
+    /// bytes, the reader behaves as if the input ended there.
     pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
         self.looked_at = spool;
         Look { again: self, room: most }

@@ -1,4 +1,4 @@
-//! Files of agents without any flaw. Each has several turns, the first of which has a call.
+//! Files of agents without any flaw. Each file has several turns, the first of which has a call.
 
 use ctx_format::{Dialect, dialect};
 

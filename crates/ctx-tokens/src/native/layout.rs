@@ -17,8 +17,8 @@ const RANK_BITS: u32 = 18;
 ///
 /// The lowest byte of a node repeats the byte that leads to the node. The value of a node is its
 /// base, from which the places of its children are counted. The value of a leaf is twice the rank
-/// of its token, and no places are counted from there. (The rank is doubled so that there are gaps
-/// between these values.)
+/// of its token, and no places are counted from this value. (The rank is doubled so that there are
+/// gaps between the values of leaves.)
 #[derive(Clone, Copy)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -73,8 +73,8 @@ pub(crate) struct Parts(pub(crate) u64);
 
 impl Parts {
     /// `left` and `right` are the two tokens that are merged into the token. `shorter` is the
-    /// longest other token with which it begins. For a single byte, `left` is the byte and `right`
-    /// is [`NO_TOKEN`].
+    /// longest other token with which the token begins. For a single byte, `left` is the byte and
+    /// `right` is [`NO_TOKEN`].
     pub(crate) const fn new(left: u32, right: u32, shorter: u32, length: usize) -> Self {
         Self(
             left as u64
@@ -124,13 +124,14 @@ pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
     1 << 16 | u16::from_be_bytes(bytes) as u32
 }
 
-/// Two tokens as a key of the table of pairs. The value is the token that they are merged into.
+/// Two tokens as a key of the table of pairs. The value in the table is the token that the two
+/// tokens are merged into.
 ///
 /// The hash is perfect: each pair that is merged has its own place in the table. A pair belongs to
 /// a bucket, and the build script chose a seed for each bucket so that no two pairs get the same
 /// place. Two tokens that are not merged also get the place of some pair. The tag in the entry at
-/// that place rules out most of these cases. To be certain, compare the [`Parts`] of the merged
-/// token.
+/// that place shows in most cases that the entry belongs to another pair. To be certain, compare
+/// the [`Parts`] of the merged token.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair(u64);
 
@@ -146,7 +147,8 @@ impl Pair {
         (((self.0 >> 32) * buckets as u64) >> 32) as usize
     }
 
-    /// The place of this pair in a table with `places` entries. `seed` is the seed of its bucket.
+    /// The place of this pair in a table with `places` entries. `seed` is the seed of the pair's
+    /// bucket.
     pub(crate) const fn place(self, seed: u16, places: usize) -> usize {
         let mixed = self.0 as u32 ^ (seed as u32) << 16;
         ((mixed as u64 * places as u64) >> 32) as usize

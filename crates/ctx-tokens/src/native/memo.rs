@@ -13,11 +13,11 @@ pub(crate) const LONGEST: usize = 15;
 /// The initial number of sets, which take up 16 KiB: little memory, because a text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
-/// The maximum number of sets, which take up 2 MiB. With half as many, prose was counted 10 % more
-/// slowly.
+/// The maximum number of sets, which take up 2 MiB. With half as many sets, prose was counted 10 %
+/// more slowly.
 const MOST_SETS: usize = 1 << 16;
 
-/// The factor by which the number of sets grows. Two steps lead from the initial number to the
+/// The factor by which the number of sets grows: two steps lead from the initial number to the
 /// maximum.
 const GROWTH: usize = 1 << 4;
 

@@ -71,8 +71,8 @@ impl Merger {
             || are_neighbours(self.vocabulary, before, token.rank)
     }
 
-    /// Removes the last token and returns it. The position at its end failed, so a shorter token
-    /// must be tried in its place.
+    /// Removes the last token and returns it. The position at the end of that token failed, so a
+    /// shorter token must be tried in its place.
     fn step_back(&mut self) -> Token {
         let rank = self.tokens.pop().expect("the first token always fits");
         Token { rank, length: self.vocabulary.length(rank) }
@@ -102,7 +102,7 @@ fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> boo
             if right < SINGLE_BYTES {
                 return true;
             }
-            // If two merges have the same rank, the left one comes first. Here that is the merge
+            // If two merges have the same rank, the left one comes first, which here is the merge
             // across the border.
             limit = right + 1;
             right = vocabulary.parts(right).left();

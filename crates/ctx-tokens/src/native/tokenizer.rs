@@ -93,8 +93,8 @@ impl Tokenizer {
     }
 
     /// The beginning of `text` that has at most `limit` tokens: all characters that are complete
-    /// within its first `limit` tokens. (If this beginning has more tokens when it is encoded
-    /// alone, it is cut again.)
+    /// within its first `limit` tokens. (If this beginning has more tokens than `limit` when it is
+    /// encoded alone, it is cut again.)
     pub fn truncate<'t>(&self, text: &'t str, limit: u64) -> &'t str {
         let mut rest = text;
         while let Some(mut cut) = self.cut(rest, limit) {

@@ -77,8 +77,8 @@ fn is_set(bits: &[u8], bit: usize) -> bool {
 }
 
 impl Vocabulary {
-    /// The longest token at the beginning of `text`, which must not be empty. There always is one,
-    /// because each single byte is a token.
+    /// The longest token at the beginning of `text`, which must not be empty. There is always such
+    /// a token, because each single byte is a token.
     #[inline]
     pub(crate) fn longest(&self, text: &[u8]) -> Token {
         let mut node = self.node(0);
@@ -116,8 +116,8 @@ impl Vocabulary {
     /// and `after`, and true if one probably does. Only the two bytes on each side of the border
     /// matter.
     ///
-    /// A merge across the border joins a token that ends there with a token that begins there. Next
-    /// to the border, these tokens have the same bytes as the text.
+    /// A merge across the border joins a token that ends there with a token that begins there. The
+    /// two tokens have the same bytes next to the border as the text.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
         let ([.., left], [right, ..]) = (before, after) else { return false };

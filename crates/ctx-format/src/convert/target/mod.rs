@@ -125,7 +125,7 @@ impl Session {
     }
 }
 
-/// A block of type `text`. Several dialects have this block.
+/// A block of type `text`, which several dialects have.
 pub(crate) fn text_block(text: &str) -> String {
     LineText::of_type("text").text("text", text).end()
 }

@@ -165,9 +165,9 @@ struct Call {
 /// Where the results of some calls can be put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
-    /// The last record of the exchange. Results that are separate records are put after it.
+    /// The last record of the exchange, after which results are put that are separate records.
     last: usize,
-    /// The user message after the calls. Results that are blocks are put into it.
+    /// The user message after the calls, into which results are put that are blocks.
     user: Option<usize>,
 }
 

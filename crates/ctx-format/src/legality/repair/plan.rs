@@ -30,8 +30,8 @@ impl Planner {
         Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
     }
 
-    /// Adds the next message. `record` is its number among all records, `line` its line in the
-    /// source.
+    /// Adds the next message. `record` is the number of the message's record, and `line` is its
+    /// line in the source.
     pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
         if !outline.role.is_system() {
             self.messages.push((record, line, outline.role));

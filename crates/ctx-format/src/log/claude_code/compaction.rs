@@ -2,9 +2,10 @@
 //! that stay, followed by a summary.
 //!
 //! Clients since 2.1.141 read a list of the old lines that stay. Clients since 2.1.76 read the
-//! first and the last line of a chain of parents; this was tested with 2.1.197. Older clients read
-//! neither. The lines that stay are written again after the summary for these older clients, and
-//! also if results are not part of the chain, or if a line that stays has changed.
+//! first and the last line of a chain of parents, as a test with 2.1.197 showed. Older clients read
+//! neither the list nor the chain. The lines that stay are written again after the summary for
+//! these older clients, and also if results are not part of the chain, or if a line that stays has
+//! changed.
 
 use std::collections::HashMap;
 

@@ -10,8 +10,8 @@ use crate::log::compaction::{LineText, list, quoted};
 /// The version of the client that writes such files.
 const VERSION: &str = "2.1.197";
 
-/// The name of the model to write if a reply does not come from a model of the Anthropic API. The
-/// client then continues with its default model; without any name, it hangs.
+/// The name of the model to write if a reply does not come from a model of the Anthropic API. With
+/// this name, the client continues with its default model; without any name, it hangs.
 const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Default)]

@@ -238,7 +238,8 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
 }
 
 /// The id of the session. The lines of a subagent contain the id of the main session. Older
-/// versions write these lines into the file of the main session, without naming the subagent.
+/// versions write the lines of a subagent into the file of the main session, without naming the
+/// subagent.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;
     if !object.is_true("isSidechain") {

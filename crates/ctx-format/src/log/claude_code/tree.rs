@@ -74,8 +74,8 @@ impl Preserved {
 /// All lines of a session, each of which names its parent.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// The lines in the order of the file. If several lines have the same id, only the last one is
-    /// here.
+    /// The lines in the order of the file. If several lines have the same id, only the last of
+    /// these is included.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
     /// The parents of lines that only show progress. Lines that show progress are skipped in the

@@ -1,9 +1,9 @@
 //! A compaction in the format of Codex: a line with the items that replace everything before it.
 //!
 //! The compaction is followed by an event with the number of tokens in the context. The client uses
-//! the last such event, and without a new one it would compact again at once. If the session has
-//! turns, the compaction and the event form a turn of their own, because a rollback of a turn also
-//! undoes a compaction in it.
+//! the last event with a number of tokens; without a new event, it would compact again at once. If
+//! the session has turns, the compaction and the event form a turn of their own, because a rollback
+//! of a turn also undoes a compaction in it.
 
 use super::entry::{Entry, compacted};
 use super::{Codex, is_paginated, items, kind_of};

@@ -11,8 +11,8 @@ use crate::{Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The items before a summary that has not been written yet. The line with the summary includes
-    /// them.
+    /// The items before a summary that has not been written yet, to be included in the line with
+    /// the summary.
     before: Vec<String>,
 }
 
@@ -21,8 +21,8 @@ fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
     Line::new(json.end(), origins)
 }
 
-/// Writes the copy of a message that Codex shows on its screen. The client lists only sessions that
-/// have a user request in such a copy.
+/// Writes the copy of a message that Codex shows on its screen. The client lists only sessions in
+/// which a copy for the screen has a request from the user.
 fn event(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
     let (kind, lists): (_, &[&str]) = match said.role {
         Role::User => ("user_message", &["images", "local_images", "text_elements"]),

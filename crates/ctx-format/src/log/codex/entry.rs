@@ -56,8 +56,8 @@ pub(super) fn compacted(text: &str, items: &[String]) -> String {
 pub(super) struct Compacted<'a> {
     /// The summary as raw JSON; an empty string if only the server can read it.
     message: &'a str,
-    /// The items that replace the context, as raw JSON. Files from 2025 have no such items; there,
-    /// the context is the summary and the user's messages before it.
+    /// The items that replace the context, as raw JSON. Files from 2025 have no items that replace
+    /// the context; in them, the context is the summary and the user's messages before it.
     replacement: Option<&'a str>,
     /// Which of the items are in the context; `None` if all of them are.
     portion: Option<Portion>,
@@ -141,8 +141,9 @@ impl<'a> Compacted<'a> {
         held.collect()
     }
 
-    /// The text of `item` if the item is the summary. Either it is a summary by the client, or, as
-    /// other programs write it, a user message with the same text as the line's summary.
+    /// The text of `item` if the item is the summary. A summary is either written by the client,
+    /// or, if another program wrote the line, a user message with the same text as the line's
+    /// summary.
     fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
         let text = self.text();
         let repeats_it = role_of(item) == Some(Role::User) && item::texts(item) == [&*text];

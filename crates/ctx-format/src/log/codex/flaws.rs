@@ -123,7 +123,8 @@ impl Flaws {
     }
 
     /// The flaws of items without an envelope, as files from before September 2025 have them. The
-    /// first flaw reports all such items; each of the others only repairs its own line.
+    /// first flaw reports all items without an envelope; each of the other flaws only repairs its
+    /// own line.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let lines = counted(self.bare.len(), "line");
         let all = "without an envelope, as written before September 2025";

@@ -28,7 +28,7 @@ pub(super) struct Shapes {
     /// The items that the client sends if they are in a line of their own. The client sends items
     /// of any type if they are in a compaction.
     pub(super) sent: Sign,
-    /// A message from another agent in a line of its own. None of its required members may be
+    /// A message from another agent in a line of its own, in which no required member may be
     /// missing.
     pub(super) agent_message: Sign,
     /// The JSON text of a reply that holds a message from another agent.

@@ -83,7 +83,8 @@ impl Dialect for Codex {
 
     /// Reads the usage from the event that follows a reply or, in some versions, the results of its
     /// calls. If the limits of the user's plan change, the client repeats the event with the same
-    /// numbers. After a compaction, it writes an event that has only an estimate of the total.
+    /// numbers. After a compaction, the client writes an event that has only an estimate of the
+    /// total.
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let info = count_of(object)?;
         let last = info.object_of("last_token_usage")?;

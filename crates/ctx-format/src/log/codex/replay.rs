@@ -106,7 +106,7 @@ impl Replay {
 }
 
 /// The number of the line whose items begin the context: the newest compaction that was not undone
-/// by a rollback. Like the client, this searches from the end of the file, turn by turn.
+/// by a rollback. As in the client, the search proceeds turn by turn from the end of the file.
 fn base(lines: &[Line]) -> Option<usize> {
     let mut taken_back: u64 = 0;
     let mut turn = Turn::default();
@@ -139,14 +139,14 @@ struct Turn {
     is_ended: bool,
     /// The id with which the turn begins, if its settings contain it.
     id: Option<LineId>,
-    /// Whether the turn has a request from the user. A rollback counts only such turns.
+    /// Whether the turn has a request from the user. A rollback counts only turns that have one.
     has_request: bool,
     /// The newest compaction in the turn, as the number of its line.
     compaction: Option<usize>,
 }
 
 impl Turn {
-    /// Ends the turn at its beginning. Returns its compaction, unless a rollback undid the turn.
+    /// Ends the turn at its beginning, and returns its compaction unless a rollback undid the turn.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {
             return self.compaction;

@@ -3,8 +3,8 @@
 //! The rules are those of `chatRecordingService` in version 0.61.0. The client keeps messages in a
 //! map, so a message that is written again keeps its position. A rewind undoes the message that it
 //! names and all later ones, or all messages if the name is unknown. A list of messages in a `$set`
-//! replaces everything before it. The client writes such a list when it compacts, when a session
-//! begins or resumes, and when a turn is interrupted.
+//! replaces everything before it. The client writes a list of messages when it compacts, when a
+//! session begins or resumes, and when a turn is interrupted.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, hash_map};
@@ -221,8 +221,8 @@ pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
 /// What the view must know about a message that the model receives.
 pub(super) enum Turn {
     User,
-    /// A message that contains only tool results. Newer clients write such a message although the
-    /// reply also contains the results.
+    /// A message that contains only tool results. Newer clients write a message with only results
+    /// although the reply also contains the results.
     Results(Vec<LineId>),
     Reply {
         calls: HashSet<LineId>,

@@ -94,9 +94,9 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         part::list(self.message.get("content"))
     }
 
-    /// Returns true if the content of a reply contains everything except results. Clients write
-    /// replies in this way after they have loaded a session. In other replies, thoughts and calls
-    /// are stored outside the content.
+    /// Returns true if the content of a reply contains everything except results. Clients write the
+    /// whole reply into the content after they have loaded a session. In other replies, thoughts
+    /// and calls are stored outside the content.
     pub(super) fn is_whole(&self) -> bool {
         self.content().into_iter().any(part::is_call_or_thought)
     }
@@ -142,8 +142,8 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         is_text && self.listed_calls().is_empty()
     }
 
-    /// All parts that the model receives, in order. The byte ranges in them refer to the text of
-    /// `record`.
+    /// All parts that the model receives, in order. The byte ranges in the parts refer to the text
+    /// of `record`.
     pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
         let content = self.content().into_iter().map(|raw| part::part(record, raw));
         if self.role == Role::User {
@@ -213,8 +213,8 @@ fn is_of_client(text: &str) -> bool {
     text.starts_with(SNAPSHOT) || OF_CLIENT.iter().any(|begin| text.starts_with(begin))
 }
 
-/// Returns true if the client sends a user message with this content. The beginning of its text
-/// decides. A part that is not a text counts as content that is sent.
+/// Returns true if the client sends a user message with this content. The beginning of the text
+/// decides whether a message is sent. A part that is not a text counts as content that is sent.
 fn is_user_sent(content: &[&str]) -> bool {
     let mut head = String::new();
     for raw in content {

@@ -1,5 +1,5 @@
 //! The session files of the Gemini CLI: a log with a message, metadata or a rewind on each line.
-//! Older versions write a document of messages, which is split into such lines.
+//! Older versions write a document of messages, which is split into lines of this kind.
 //!
 //! The context is what `convertSessionToClientHistory` in version 0.61.0 of
 //! `@google/gemini-cli-core` returns for the loaded messages. Outlines have no calls or results,

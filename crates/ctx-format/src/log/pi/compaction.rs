@@ -1,8 +1,8 @@
 //! A compaction in the format of pi: an entry with a summary and the id of the first earlier entry
 //! that stays.
 //!
-//! All entries from that first entry on stay. If any of them is removed, or if an entry that stays
-//! has changed, all entries that stay are written again after the compaction.
+//! All entries from that first entry on stay. If an entry after the first one is removed, or if an
+//! entry that stays has changed, all entries that stay are written again after the compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -88,8 +88,8 @@ impl Target for Writer {
         timed(message, &[answer.origin], notes)
     }
 
-    /// Writes a compaction that keeps all entries before it. The agent sends the summary before
-    /// them.
+    /// Writes a compaction that keeps all entries before it, because the agent sends the summary
+    /// before the kept entries.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);

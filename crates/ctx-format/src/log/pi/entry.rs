@@ -17,8 +17,8 @@ pub(super) enum EntryKind {
     BashExecution,
     /// A text from an extension.
     Custom,
-    /// A text from an extension, in files of versions 1 and 2. The agent does not read it in newer
-    /// files.
+    /// A text from an extension in files of versions 1 and 2. In newer files, the agent does not
+    /// read such an entry.
     HookMessage,
     /// The summary of an abandoned branch.
     BranchSummary,
@@ -72,8 +72,8 @@ impl<'a> Entry<'a> {
         !stop.is_some_and(|stop| matches!(&*stop, "aborted" | "error"))
     }
 
-    /// Returns true if the agent sends the entry when it is in the context. `version` is that of
-    /// the file.
+    /// Returns true if the agent sends the entry when it is in the context. `version` is the
+    /// version of the file.
     pub(super) fn is_sent(&self, version: f64) -> bool {
         let is_excluded = self.body.is_true("excludeFromContext");
         !is_excluded
@@ -85,7 +85,7 @@ impl<'a> Entry<'a> {
             }
     }
 
-    /// The parts of the entry. The byte ranges in them refer to the text of `record`.
+    /// The parts of the entry. The byte ranges in the parts refer to the text of `record`.
     pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
         match self.kind {
             _ if self.is_summary() => {

@@ -2,9 +2,9 @@
 //! each of which names its parent.
 //!
 //! The formats are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of
-//! `OpenClaw` 2026.9.6. When the agent sends a summary, it adds words around it that are not read
-//! as part of the summary. Messages with the role `system` declare the prompt and the tools; they
-//! do not count as messages here.
+//! `OpenClaw` 2026.9.6. The agent adds words around a summary when it sends the summary; these
+//! words are not read as part of it. Messages with the role `system` declare the prompt and the
+//! tools; they do not count as messages here.
 
 mod compaction;
 mod convert;
@@ -43,8 +43,8 @@ static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.jso
 /// every reply.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// The members of `usage` whose sum is the prompt. Most of its tokens were usually read from the
-/// cache.
+/// The members of `usage` whose sum is the prompt. Most tokens of a prompt are usually read from
+/// the cache.
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {

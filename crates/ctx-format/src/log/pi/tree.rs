@@ -22,7 +22,7 @@ pub(super) struct Node {
     pub(super) content: Content,
     /// Whether the agent sends the entry if it is in the context.
     pub(super) is_sent: bool,
-    /// For an edit: the id of the edited entry and its new content as raw JSON. If there is no
+    /// For an edit: the id of the edited entry and its new content as raw JSON. If an edit has no
     /// content, the edited entry is not sent.
     pub(super) edit: Option<(LineId, Option<Box<str>>)>,
     /// The system message that declares the prompt and the tools, as raw JSON.
@@ -48,7 +48,7 @@ pub(super) enum Content {
 }
 
 impl Node {
-    /// Reads the entry in the record with this number. `version` is that of the file.
+    /// Reads the entry in the record with this number. `version` is the version of the file.
     fn of(record: usize, object: &Object<'_>, version: f64) -> Self {
         let entry = Entry::of(object);
         let boundary = |keeps_messages_only| {
@@ -164,7 +164,8 @@ impl Entries {
     }
 
     /// Returns true if the session continues from this entry. `OpenClaw` marks entries from which
-    /// it does not continue. A `leaf` counts only if the entry that it names is in the file.
+    /// the session does not continue. A `leaf` counts only if the entry that it names is in the
+    /// file.
     fn moves(&self, object: &Object<'_>) -> bool {
         if kind_of(object) != "leaf" {
             return object.get("appendMode") != Some("\"side\"");

@@ -70,8 +70,8 @@ enum WordKind {
     None,
     /// The first alternative: U*L+.
     EndsLow,
-    /// The second alternative: U+L*. The first one does not match, so the whole word is in upper
-    /// case.
+    /// The second alternative: U+L*. The first alternative does not match, so the whole word is in
+    /// upper case.
     AllUpper,
 }
 

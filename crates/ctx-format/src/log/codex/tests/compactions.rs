@@ -100,7 +100,7 @@ fn of_old_requests_only_the_newest_stay() {
 }
 
 /// A session whose last rollback undoes a turn that is only shown on the screen. The client
-/// therefore undoes one more turn, which is part of a compaction with these items.
+/// therefore undoes one more turn, which is part of the compaction with these items.
 fn taken_back(items: &[String]) -> Lines {
     let lines = session().turn(1).replaced("B", items).begins("q");
     let shown = lines.event("-", "user_message", r#","message":"x""#);
