@@ -526,7 +526,7 @@ fn a_repaired_copy_is_legal_and_each_action_is_told() {
         .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:1: result b removed: it answers no call\n",
-            "ctx-check: warning: s.jsonl:4: call b answered: its result is missing\n",
+            "ctx-check: warning: s.jsonl:4: a result inserted for call b: the original is missing\n",
             "ctx-check: warning: s.jsonl:7: result a removed: it answers no call\n",
             "ctx-check: warning: s.jsonl:3: left as it is: bad-line: not JSON: expected value at line 1 column 1\n",
         ))
@@ -576,7 +576,7 @@ fn blocks_are_repaired_within_their_message() {
             "{\"n\":1E2,\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"The result of this call is missing from the session.\",\"is_error\":true},{\"type\":\"text\" ,\"text\":\"and\"}]}\n",
         ]))
         .stderr(concat!(
-            "ctx-check: warning: <stdin>:2: call t answered: its result is missing\n",
+            "ctx-check: warning: <stdin>:2: a result inserted for call t: the original is missing\n",
             "ctx-check: warning: <stdin>:3: result x removed: it answers no call\n",
         ))
         .run();

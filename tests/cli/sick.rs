@@ -63,7 +63,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
             "ctx-check: warning: s.jsonl:4: attached to line 3: the parent is missing or below this line\n",
-            "ctx-check: warning: s.jsonl:6: the end cut off: the line is not complete\n",
+            "ctx-check: warning: s.jsonl:6: the end of the line cut off: the line is incomplete\n",
         ))
         .run();
     let repaired = file(&[a, b, c, hung_on("c"), last]);
@@ -166,7 +166,7 @@ fn what_is_left_is_told() {
         .stdout(whole.clone())
         .stderr(concat!(
             "ctx-check: warning: <stdin>:4: a line end added\n",
-            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id of this rewind: the Gemini CLI removes the 1 message before the rewind\n",
+            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind\n",
         ))
         .code(1)
         .run();

@@ -46,8 +46,9 @@ impl From<bool> for Saved {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 
-/// The number of bytes of the hash in a handle. Every digit costs tokens. With four bytes, the
-/// chance that a text shares its hash with one of ten thousand other texts is 1 in 400,000.
+/// The number of bytes of the hash in a handle. Every digit in a handle costs tokens. With four
+/// bytes, the chance that a text shares its hash with one of ten thousand other texts is 1 in
+/// 400,000.
 const BYTES: usize = 4;
 /// The number of hex digits in handles that older versions wrote.
 const OLD_DIGITS: usize = 12;

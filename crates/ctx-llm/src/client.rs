@@ -236,8 +236,8 @@ fn redirect_host(headers: &HeaderMap) -> String {
     uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Looks up the name of a host in a separate thread, so that the time limit holds. The resolver of
-/// ureq panics if the system cannot create a thread, while this resolver then uses the calling
+/// Looks up the name of a host in a separate thread, so that the time limit applies. The resolver
+/// of ureq panics if the system cannot create a thread, while this resolver then uses the calling
 /// thread, without a time limit.
 #[derive(Debug)]
 struct ThreadResolver(fn() -> Builder);

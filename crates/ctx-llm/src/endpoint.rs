@@ -33,10 +33,10 @@ impl Api {
 /// The complete address for questions, and the API at that address.
 ///
 /// If the path of a URL ends with `/chat/completions` or `/messages`, the URL is a complete
-/// address, and the path determines the API. Any other URL is a base. For a base, the API is the
-/// requested one. If no API was requested, the API is Anthropic's if a label of the host or a part
-/// of the path is `anthropic`, and otherwise chat completions. The address consists of the base,
-/// `/v1` unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of the API.
+/// address, and the path determines the API. Any other URL is a base. With a base, the requested
+/// API is used. If no API was requested, the API is Anthropic's if a label of the host or a part of
+/// the path is `anthropic`, and otherwise chat completions. The address consists of the base, `/v1`
+/// unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of the API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
@@ -56,7 +56,7 @@ pub enum EndpointError {
     #[error("the LLM URL contains a user name or password")]
     Credentials,
     /// The path of the URL belongs to an API other than the requested one.
-    #[error("the path of the LLM URL belongs to another API than the requested one")]
+    #[error("the path of the LLM URL belongs to an API other than the requested one")]
     OtherApi,
 }
 
@@ -219,7 +219,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The key would be sent over a network without encryption.
+/// The error for a key that would be sent over a network without encryption.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key would be sent to {host} in clear text: the LLM URL begins with http://")]
 pub struct KeyInClear {

@@ -18,7 +18,7 @@ pub enum LlmError {
     /// The connection could not be made, or it broke.
     #[error("connection failed: {0}")]
     Connection(String),
-    /// The name of the host is not known.
+    /// The name of the host cannot be resolved.
     #[error("host not found")]
     HostNotFound,
     /// The server sent status 408, 425, 429 or 5xx, so the same request may succeed later.

@@ -25,7 +25,7 @@ pub struct RetryPolicy {
 pub struct Clock<'a> {
     /// Returns the current time.
     pub now: &'a dyn Fn() -> DateTime<Utc>,
-    /// Waits for this time.
+    /// Waits for the given time.
     pub sleep: &'a dyn Fn(Duration),
 }
 

@@ -43,7 +43,8 @@ fn noon() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 1, 2, 12, 0, 0).unwrap()
 }
 
-/// Asks with the retries of a client. Also returns the waits between attempts in seconds.
+/// Asks a question through a client that retries. Also returns the waits between attempts in
+/// seconds.
 fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
     let (outcome, slept, _) = asked_with(settings);
     (outcome, slept)

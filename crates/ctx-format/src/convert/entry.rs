@@ -36,7 +36,8 @@ pub(crate) struct Entry {
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
-    /// The ids of the calls that the user denied, each with whether the denial is marked.
+    /// The ids of the calls that the user denied. For each id, the flag says whether the denial is
+    /// marked.
     pub(crate) denials: Vec<(Box<str>, bool)>,
 }
 

@@ -20,8 +20,9 @@ pub(crate) struct Maker<'m, 'n> {
 }
 
 impl<'a> Maker<'_, '_> {
-    /// The turns of a message. `said` are the fragments of the message, and `answering` are the
-    /// records with its results, each with whether the other content of the record is written here.
+    /// The turns of a message. `said` has the fragments of the message. `answering` has the records
+    /// with the results of its calls, and for each record whether the other content of the record
+    /// is written here.
     pub(crate) fn turns(
         &mut self,
         said: &[Vec<HeldMessage<'a>>],
@@ -150,7 +151,7 @@ impl<'a> Maker<'_, '_> {
         results
     }
 
-    /// Adds a piece of a record that contains results.
+    /// Adds one piece of a record with results: a result, or other content of the record.
     fn add(
         &mut self,
         piece: Piece<'a>,

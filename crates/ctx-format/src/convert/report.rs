@@ -93,7 +93,7 @@ pub enum LossKind {
     Command,
     /// Arguments that are not an object and therefore become the member `input` of an object.
     Arguments,
-    /// A part of a result that is JSON and becomes a text.
+    /// A part of a tool result that is JSON and is written as text.
     AsText,
     /// A second copy of a result.
     SecondResult,

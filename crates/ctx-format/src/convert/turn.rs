@@ -42,7 +42,8 @@ pub(crate) struct TurnMessage<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results<'a> {
     pub(crate) answers: Vec<Answer<'a>>,
-    /// Content other than results in the same records, which becomes a user message.
+    /// The content, apart from results, of the records with the results. This content becomes a
+    /// user message.
     pub(crate) beside: Vec<Piece<'a>>,
     /// The index of the first record that has such other content.
     pub(crate) beside_origin: Option<usize>,

@@ -183,7 +183,7 @@ pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     Usage::new(sum(of, &PROMPT), sum(of, &["output_tokens"]))
 }
 
-/// Edits that lower the recorded prompt of the reply `message` to at most `prompt` tokens. The
+/// Edits that lower the recorded prompt size of the reply `message` to at most `prompt` tokens. The
 /// reply is a value within `record`.
 pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -> Edits {
     let mut edits = Edits::new();
@@ -196,7 +196,8 @@ pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -
     edits
 }
 
-/// The members whose sum is the prompt. Most tokens of a prompt are usually read from the cache.
+/// The members whose values add up to the size of the prompt. Most tokens of a prompt are usually
+/// read from the cache.
 const PROMPT: [&str; 3] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
 
@@ -407,7 +408,7 @@ mod tests {
         assert!(matches!(message.parts[1], Part::Opaque(_)));
         assert_eq!(message.calls().next().map(|call| call.arguments.as_ref()), Some("{\"p\": 1}"));
         assert_eq!(message.results().count(), 1);
-        // The result of a server tool cannot be replaced by a text.
+        // The result of a server tool cannot be replaced with text.
         assert_eq!(message.results().next().and_then(|r| r.slot.as_ref()), None);
         let cut = message.parts.iter();
         let cut: Vec<bool> = cut.map(|part| message.is_cut_as_reasoning(part, &reply)).collect();

@@ -132,7 +132,7 @@ impl Dialect for Chat {
 
     fn summary_role(&self, wanted: Role) -> Role {
         match wanted {
-            // A summary is not the result of a call, and other words are not roles of this API.
+            // A summary cannot have the role of a tool, nor a role that this API does not have.
             Role::Tool | Role::Function | Role::Other => Role::User,
             role => role,
         }

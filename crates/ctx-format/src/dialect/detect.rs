@@ -4,7 +4,7 @@ use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff};
 use crate::repair::RepairDialect;
 use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 
-/// The number of records in which a format that is recognized but not supported is looked for.
+/// The number of records to examine for signs of a format that is recognized but not supported.
 const FOREIGN_IN: usize = 64;
 
 /// Finds the dialect of a session from its records.
@@ -167,11 +167,12 @@ mod tests {
         assert_eq!(detect(&[]), None);
     }
 
-    /// Plain texts are legal in several dialects, so they do not decide between them.
+    /// Messages of plain text are legal in several dialects, so they do not reveal the dialect of a
+    /// session.
     #[test]
     fn texts_alone_decide_nothing() {
         assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
-        // The marks of our summaries do not decide either, because a session of plain texts may
+        // The marks of our summaries do not reveal the dialect either, because a plain session may
         // have them from an earlier run.
         let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
         let lined = Plain.summary_record(crate::Role::User, "x");

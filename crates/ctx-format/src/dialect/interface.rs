@@ -194,8 +194,8 @@ pub trait Dialect: Sync {
         true
     }
 
-    /// What the API requires of the output of a tool. If the session could be in several formats,
-    /// the output obeys the rules of each.
+    /// What the API requires of a session that one of our tools writes. If the session could be in
+    /// several formats, it must obey the rules of each.
     fn output_rules(&self) -> Rules {
         self.rules()
     }
@@ -225,7 +225,7 @@ pub trait RepairDialect {
     /// line end. `None` if there is no result at the position that `result` refers to.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
-    /// Writes records that hold only these results, without line ends.
+    /// Writes records that hold only the given results, without line ends.
     fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
     /// Writes a record with a user message whose content is `text`, without a line end.

@@ -185,7 +185,7 @@ fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
 }
 
 fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
-    // The arguments of some calls are an object instead of a text.
+    // The arguments of some calls are an object instead of a string.
     let raw = ARGUMENTS.into_iter().find_map(|key| item.get(key));
     let (arguments, slot) = text_or_json(record, raw);
     let kind = kind_of(item);

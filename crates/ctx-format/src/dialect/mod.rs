@@ -4,8 +4,8 @@
 //! The file of an agent is also a log: [`crate::log`] explains what a log adds to a dialect.
 //!
 //! Code that selects messages treats all records of a reply as one exchange, whatever records are
-//! between them. The view of a log reports its problems as flaws, and the remedies of the flaws
-//! repair a copy. [`Dialect::repair`] is only for lists of messages.
+//! between them. The view of a log reports problems of the log as flaws, whose remedies repair a
+//! copy. [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;

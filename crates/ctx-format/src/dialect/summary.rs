@@ -1,4 +1,4 @@
-//! Two ways to mark a message as our summary, for dialects without a type of record for summaries.
+//! Two ways to mark a message as our summary, for dialects that have no record type for summaries.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,13 @@ pub(crate) const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages
 /// The `name` of a message that is a summary, in dialects whose messages have a `name`.
 pub(crate) const SUMMARY_NAME: &str = "ctx_summary";
 
-/// The text of a summary that is marked in either of the two ways. A session of plain texts has
-/// summaries with a marked first line, and may later turn out to be a chat.
+/// The text of a summary that is marked by its `name` or by its first line. Both marks are read in
+/// every dialect, because a plain session, whose summaries have a marked first line, may later turn
+/// out to be in the dialect `chat`.
 ///
-/// The role matters as much as the mark. A tool can have any name, and a model can be made to write
-/// a certain first line, so neither a tool's result nor an unnamed reply is a summary.
+/// A marked message is a summary only if its role allows this. A tool can have any name, and a
+/// model can be made to write a certain first line, so neither a tool's result nor an unnamed reply
+/// is a summary.
 pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     // The raw text is checked first so that the content of most messages is not decoded.
     let content = object.get("content")?;

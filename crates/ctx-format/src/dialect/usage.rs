@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(read.of, UsageOf::Record);
     }
 
-    /// The text of the record after its recorded prompt is lowered to `prompt` tokens.
+    /// The text of the record after the prompt size in it is lowered to `prompt` tokens.
     fn lessened(dialect: &dyn Dialect, record: &str, prompt: u64) -> String {
         let object = Object::parse(record).expect("an object");
         let new = dialect.log().expect("a log").lessened(&object, prompt).of_object(&object);

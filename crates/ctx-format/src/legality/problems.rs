@@ -246,7 +246,7 @@ mod tests {
         validator.push(1, &reply);
         validator.push(2, &results);
         assert_eq!(validator.finish(), []);
-        // A search that takes quadratic time would take minutes.
+        // A quadratic search would take minutes.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     }
 
@@ -350,7 +350,7 @@ mod tests {
         };
         assert_eq!(of([0, 1, 2]), (1, 0));
         assert_eq!(of([1, 2, 0]), (0, 1));
-        // If messages were removed, there are gaps in the numbers.
+        // Messages that were removed leave gaps in the numbering.
         assert_eq!(of([5, 7, 4]), (0, 1));
     }
 }

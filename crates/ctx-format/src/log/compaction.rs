@@ -270,7 +270,7 @@ pub fn with_changes(
     let mut edits = Edits::new();
     let (old, new) = (texts(before), texts(after));
     for (key, _, slot) in results_and_calls(std::slice::from_ref(message)) {
-        // A result that is a text now but was not before has changed.
+        // A result has changed if it consists of text now but did not before.
         if let (Some(slot), Some(text)) = (slot, new.get(&key))
             && old.get(&key) != Some(text)
         {

@@ -299,13 +299,12 @@ struct Break {
     unsent: usize,
 }
 
-/// Finds one break after the other, as if each were repaired by making the line before it the
-/// parent.
+/// Finds breaks one by one, as if each were repaired by making the preceding line the parent.
 struct Breaks<'t, T: ?Sized> {
     tree: &'t T,
     seen: HashSet<usize>,
-    /// The next break examines only lines below this index, so that all breaks together read the
-    /// file once.
+    /// The search for the next break examines only lines below this index, so that all searches
+    /// together read the file once.
     below: usize,
     top: Option<usize>,
 }

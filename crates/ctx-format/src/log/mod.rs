@@ -58,9 +58,9 @@ pub trait Log: Sync {
         None
     }
 
-    /// The edits that lower a recorded prompt to at most `prompt` tokens. Only token counts change,
-    /// and none of them becomes larger. If the agent does not base any decision on these counts,
-    /// there are no edits.
+    /// The edits that lower a recorded prompt size to at most `prompt` tokens. Only token counts
+    /// change, and none of them becomes larger. If the agent does not base any decision on these
+    /// counts, there are no edits.
     fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
         Edits::new()
     }

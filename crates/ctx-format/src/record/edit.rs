@@ -14,12 +14,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// A slot for the value `raw` of `object`, which is replaced by a text as a JSON string.
+    /// A slot for the value `raw` of `object`, which text replaces as a JSON string.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: false }
     }
 
-    /// A slot for the value `raw` of `object`, which can only be replaced by other JSON.
+    /// A slot for the value `raw` of `object`, which only other JSON can replace.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: true }
     }
@@ -43,7 +43,7 @@ impl Edits {
         self.replaced.is_empty()
     }
 
-    /// Replaces the JSON at `place` of [`Object::text`] by `json`.
+    /// Replaces the JSON at `place` of [`Object::text`] with `json`.
     ///
     /// # Panics
     ///
@@ -63,7 +63,7 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// Like [`Self::replace`].
+    /// If the text to replace overlaps a range that is already replaced.
     pub fn set(&mut self, start: usize, object: &Object<'_>, key: &str, json: &str) {
         if let Some(raw) = object.get(key) {
             let place = object.place_of(raw);
@@ -85,27 +85,27 @@ impl Edits {
     ///
     /// # Panics
     ///
-    /// Like [`Self::replace`].
+    /// If the text to replace overlaps a range that is already replaced.
     pub fn cut(&mut self, place: Range<usize>) {
         self.replace(place, String::new());
     }
 
-    /// Replaces the value in `slot` by `text`, which is quoted as a string or inserted as JSON, as
-    /// the slot requires.
+    /// Replaces the value in `slot` with `text`, which is quoted as a string or inserted as JSON,
+    /// as the slot requires.
     ///
     /// # Panics
     ///
-    /// Like [`Self::replace`].
+    /// If the text to replace overlaps a range that is already replaced.
     pub fn put(&mut self, slot: &Slot, text: &str) {
         let json = if slot.is_json { text.to_owned() } else { json::quoted(text) };
         self.replace(slot.range.clone(), json);
     }
 
-    /// Adds the edits of an inner object, which begins at byte `start` of the text of this one.
+    /// Adds the edits of an object whose text begins at byte `start` of the text of this one.
     ///
     /// # Panics
     ///
-    /// Like [`Self::replace`].
+    /// If the text to replace overlaps a range that is already replaced.
     pub fn extend_at(&mut self, start: usize, inner: Self) {
         for (place, json) in inner.replaced {
             self.replace(start + place.start..start + place.end, json);

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let [b'"', .., b'"'] = raw.as_bytes() else { return None };
     let inner = &raw[1..raw.len() - 1];
-    // For a short text, such as a key, a loop is faster than a call of memchr.
+    // For a short text, such as a key, a loop is faster than a call to memchr.
     let is_plain = inner.len() < 16 && inner.bytes().all(|byte| byte != b'\\');
     if is_plain || memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
@@ -38,8 +38,8 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns `json` with each string value (but no key) replaced by the result of `change`; `None` if
-/// nothing changes, or if `json` is not JSON.
+/// Returns `json` after `change` was applied to each string value, but to no key; `None` if nothing
+/// changes, or if `json` is not JSON.
 pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     let mut changed = String::new();
@@ -74,7 +74,7 @@ fn string_values(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Puts JSON on one line. Raw line ends can occur only between values, so they can be replaced by
+/// Puts JSON on one line. Raw line ends can occur only between values, so they can be replaced with
 /// spaces.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     let json = json.trim();

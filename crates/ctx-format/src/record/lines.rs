@@ -100,7 +100,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Replaces the waiting bytes by `text`. The whole source must have been read.
+    /// Replaces the waiting bytes with `text`. The whole source must have been read.
     pub(crate) fn replace_ahead(&mut self, text: Vec<u8>) {
         (self.start, self.end, self.scanned) = (0, text.len(), 0);
         self.buffer = text;

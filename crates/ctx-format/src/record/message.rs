@@ -77,7 +77,7 @@ impl From<SummaryRole> for Role {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub struct Outline<'a> {
-    /// The role.
+    /// The role of the message.
     pub role: Role,
     /// Whether a turn begins with this message: it is from the user, contains more than tool
     /// results, and is not a summary that a tool wrote.
@@ -91,8 +91,8 @@ pub struct Outline<'a> {
     pub results_late: bool,
     /// Whether the message has content other than results.
     pub has_content: bool,
-    /// Whether the message is a summary that a tool wrote. A summary with any role is summarized
-    /// again together with other messages of its age.
+    /// Whether the message is a summary that a tool wrote. An old summary, whatever its role, is
+    /// summarized again together with other old messages.
     pub is_summary: bool,
     /// The part of the context message that this record is, if the view of the session knows it. A
     /// dialect leaves this field empty, because it reads only one record.
@@ -128,9 +128,9 @@ impl Outline<'_> {
 /// A message with all its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// The role.
+    /// The role of the message.
     pub role: Role,
-    /// The name of the participant, or in a tool result that of the tool.
+    /// The name of the participant, or, in a tool result, the name of the tool.
     pub name: Option<Cow<'a, str>>,
     /// The parts of the message, in the order of the record.
     pub parts: Vec<Part<'a>>,
@@ -163,7 +163,7 @@ pub enum Denial {
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// A text.
+    /// A piece of text.
     Text(Cow<'a, str>),
     /// The model's refusal.
     Refusal(Cow<'a, str>),
@@ -214,8 +214,8 @@ pub struct ToolResult<'a> {
     pub denial: Denial,
     /// The content of the result: text, media and opaque parts.
     pub parts: Vec<Part<'a>>,
-    /// Where the content can be replaced; `None` if there is no content, or if a text cannot
-    /// replace it.
+    /// Where the content can be replaced; `None` if there is no content, or if text cannot replace
+    /// it.
     pub slot: Option<Slot>,
 }
 
@@ -240,7 +240,7 @@ impl<'a> Message<'a> {
         Self { role, name: None, parts, reasoning: Vec::new(), sealed: 0, continues: false }
     }
 
-    /// A copy that borrows nothing from the record and has no byte ranges of it.
+    /// A copy that borrows nothing from the record and contains no byte ranges in the record.
     pub fn into_owned(self) -> Message<'static> {
         Message {
             role: self.role,
@@ -252,7 +252,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Every readable text of the message in order, including those of results.
+    /// All readable texts of the message in order, including the texts in results.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         collect_texts(&self.parts, &mut texts);
@@ -291,7 +291,7 @@ impl<'a> Message<'a> {
 
 impl ToolResult<'_> {
     /// The content of the result as text, with a line end between text parts; `None` if there is
-    /// other content, which a text cannot replace.
+    /// other content, which text cannot replace.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         let texts = self.parts.iter().map(|part| match part {
             Part::Text(text) => Some(text.as_ref()),

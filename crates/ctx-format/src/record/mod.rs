@@ -44,8 +44,8 @@ pub struct Record<'a> {
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
-    /// Creates a record at this position with `bytes`, which are those of the source or replace
-    /// them.
+    /// Creates a record with this origin from `bytes`, which are the bytes of the source or a
+    /// replacement for them.
     pub fn record(self, bytes: &[u8]) -> Record<'_> {
         let mut record = Record {
             bytes,
@@ -108,8 +108,8 @@ impl<'a> Record<'a> {
         self.object.as_ref()
     }
 
-    /// The object, if the record can be a message: it is one object, or its agent reads the first
-    /// of several.
+    /// The object of a record that can be a message; `None` if the line has several objects, unless
+    /// the agent reads the first of them.
     pub fn whole_object(&self) -> Option<&Object<'a>> {
         let is_read = matches!(self.presence, Some(Presence::Inside(_)));
         self.object().filter(|_| self.class == Class::Object || is_read)
@@ -130,7 +130,7 @@ impl<'a> Record<'a> {
 
     /// The bytes of the record after the edits, without any tag but with the line end.
     ///
-    /// The class of the record does not change, because edits replace JSON by JSON.
+    /// The class of the record does not change, because edits replace JSON with JSON.
     pub fn edited(&self, edits: &Edits) -> Vec<u8> {
         if edits.is_empty() {
             return self.untagged().into_owned();
@@ -222,22 +222,22 @@ fn rest_is_json(object: &Object<'_>) -> bool {
 pub enum Class {
     /// One JSON object.
     Object,
-    /// Empty, or only blanks.
+    /// The line is empty or has only blanks.
     Blank,
-    /// JSON, but not an object.
+    /// The line is JSON, but not an object.
     #[strum(serialize = "not-an-object")]
     NotObject,
-    /// An object followed by more on the same line: `{…}{…}`.
+    /// The line has an object and then another one, which may be torn: `{…}{…}`.
     Concatenated,
-    /// Not JSON.
+    /// The line is not JSON.
     Broken,
-    /// Not UTF-8.
+    /// The line is not UTF-8.
     NotUtf8,
-    /// NUL bytes, as a crash leaves them in a file.
+    /// The line has NUL bytes, which a crash may leave in a file.
     Nul,
-    /// Longer than [`MAX_LINE`], so it is not parsed.
+    /// The line is longer than [`MAX_LINE`], so it is not parsed.
     TooLong,
-    /// A last line without a line end that does not parse: it is still being written.
+    /// The last line, if it has no line end and cannot be parsed: it is still being written.
     Tail,
 }
 

@@ -28,7 +28,7 @@ pub struct Fragment {
 /// Why a record is not in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outside {
-    /// The record is never sent to a model, such as progress, settings or a header.
+    /// The record, such as progress, settings or a header, is never sent to a model.
     NeverSent,
     /// The record is in the context of a subagent.
     OtherAgent,
@@ -54,8 +54,8 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// A portion of the messages with these numbers. The numbers of the messages in the context are
-    /// all set to 0.
+    /// A portion of the messages with these numbers. The position of each message in the context is
+    /// set to 0.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }

@@ -1,4 +1,5 @@
-//! Decodes JSON strings in blocks of bytes. Code in JSON has an escape about every 20 bytes.
+//! Decodes JSON strings in blocks of bytes. In JSON, source code has an escape about every 20
+//! bytes.
 
 use std::cell::RefCell;
 

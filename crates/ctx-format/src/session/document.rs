@@ -257,7 +257,7 @@ impl Head {
             }
             lines.push(line);
             if let Some(dialect) = head.dialect {
-                // The lines before the one that decided the dialect may also contain the id of the
+                // The lines before the one that revealed the dialect may also contain the id of the
                 // session.
                 let mut told = lines.drain(..);
                 head.session = told.find_map(|line| {
@@ -287,7 +287,8 @@ pub struct FixedFile {
 }
 
 impl FixedFile {
-    /// Creates a fixed file from `file` and, if they were read before, its bytes.
+    /// Creates a fixed file from `file`, and from the bytes of the file if they have already been
+    /// read.
     pub fn new(file: File, memory: Option<Arc<Vec<u8>>>) -> Self {
         Self { file, memory }
     }

@@ -33,7 +33,7 @@ pub struct Options {
     pub unseen: bool,
     /// The folder for records that have to wait and exceed the memory limit. Records wait if the
     /// session must be read before its dialect or its context is known. Without a folder, all
-    /// waiting records are in memory, and only the first megabytes decide the dialect.
+    /// waiting records are in memory, and the dialect is detected from the first megabytes only.
     pub temp: Option<PathBuf>,
 }
 
@@ -61,7 +61,8 @@ const LOOK_AT: usize = 16 << 20;
 
 impl<R: Read> Records<R> {
     /// Opens a session and reads until the dialect is known. Usually the beginning of the session
-    /// is enough, but a session of plain texts or an agent's log is read to the end.
+    /// is enough, but a session whose messages have only plain text, or an agent's log, is read to
+    /// the end.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
         Self::open_twice(source, None, options)
     }
@@ -183,8 +184,8 @@ impl Options {
     }
 }
 
-/// Replaces the lines of a document by its records. The whole document is read into memory, unless
-/// it is longer than the maximum length of a line.
+/// Replaces the lines of a document with its records. The whole document is read into memory,
+/// unless it is longer than the maximum length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
     // Reads the first line, or enough of it to see whether a document may begin here.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
@@ -333,7 +334,7 @@ pub trait Observer: Send + Sync {
     fn reading(&self, bytes: u64);
     /// Reports that another `bytes` of the announced bytes have been read.
     fn read(&self, bytes: u64);
-    /// Reports that a model is asked. How long the answer will take is unknown.
+    /// Reports that a question is sent to a model. How long the answer will take is unknown.
     fn asking(&self, what: &str);
 }
 
@@ -354,7 +355,7 @@ impl Watch {
         }
     }
 
-    /// Reports that a model is asked. `what` is called only if there is an observer.
+    /// Reports that a question is sent to a model. `what` is called only if there is an observer.
     pub fn asking(&self, what: impl FnOnce() -> String) {
         if let Some(observer) = &self.0 {
             observer.asking(&what());
@@ -481,7 +482,7 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error.to_string(), "the session shrank while it was read");
+        assert_eq!(error.to_string(), "the session shrank while it was being read");
     }
 
     #[test]
@@ -495,7 +496,7 @@ mod tests {
         assert!(record.presence.is_some());
     }
 
-    /// A block that only one format has decides the dialect, however late in the session it is.
+    /// A block that only one format has reveals the dialect, however late in the session it is.
     #[test]
     fn a_late_block_decides_and_no_byte_is_lost() {
         let plain = "{\"role\":\"user\",\"content\":\"a\"}\n";
@@ -562,15 +563,15 @@ mod tests {
         let batch = Options { batch: true, ..Options::default() };
         let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
         assert_eq!(open(&conversation, &batch), (None, named));
-        // A single record in an unsupported format does not outweigh a certain record, even if it
-        // comes first.
+        // A single record in an unsupported format does not outweigh a record that certainly
+        // belongs to a dialect, even if it comes first.
         let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
         assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
         let late = text.repeat(64) + bedrock;
         assert_eq!(open(&late, &options).0, Some("chat"));
     }
 
-    /// A late conversation of a batch can also decide the dialect.
+    /// A late conversation of a batch can also reveal the dialect.
     #[test]
     fn a_late_conversation_decides() {
         let plain = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";

@@ -79,7 +79,7 @@ impl SecondReading {
                 let read = source.take(length as u64).read_to_end(&mut self.bytes)?;
                 if read < length {
                     let kind = io::ErrorKind::UnexpectedEof;
-                    return Err(io::Error::new(kind, "the session shrank while it was read"));
+                    return Err(io::Error::new(kind, "the session shrank while it was being read"));
                 }
             }
         }

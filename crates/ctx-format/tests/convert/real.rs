@@ -9,7 +9,7 @@ use ctx_format::{Dialect, Options, Origin, Outline, Records, Role, Validator, di
 
 use crate::support::{lowering, of_reader};
 
-/// Run with `CTX_TRANSCRIPTS=DIR cargo test -p ctx-convert -- --ignored --nocapture`.
+/// Run this test with `CTX_TRANSCRIPTS=DIR cargo test -p ctx-convert -- --ignored --nocapture`.
 #[test]
 #[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
 fn recorded_sessions_become_legal_ones_of_whole_records() {

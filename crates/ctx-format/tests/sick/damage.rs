@@ -226,7 +226,7 @@ proptest! {
     }
 }
 
-/// Whatever the parents of the lines are, the time is linear in the length of the file.
+/// Whatever the parents of the lines are, a repair takes time linear in the length of the file.
 #[test]
 fn a_long_file_of_lost_parents_takes_no_longer_than_its_length() {
     let mut text = String::new();

@@ -100,7 +100,7 @@ impl Memo {
         *first = [piece[0], piece[1] | tokens << TOKENS];
     }
 
-    /// Changes the number of sets. All token counts are forgotten.
+    /// Changes the number of sets. All token counts are discarded.
     fn resize(&mut self, sets: usize) {
         self.sets = vec![[[0; 2]; 2]; sets];
         self.missed = 0;

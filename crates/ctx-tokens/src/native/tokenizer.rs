@@ -61,8 +61,8 @@ impl Tokenizer {
         Self::new(&vocabulary::R50K, Which::R50k)
     }
 
-    // The caller passes both, so that a program contains only the tables of the encodings that it
-    // uses.
+    // The caller passes the vocabulary instead of only the encoding, so that a program contains
+    // only the tables of the encodings that it uses.
     const fn new(vocabulary: &'static Vocabulary, encoding: Which) -> Self {
         Self { vocabulary, encoding }
     }

@@ -77,8 +77,8 @@ fn is_set(bits: &[u8], bit: usize) -> bool {
 }
 
 impl Vocabulary {
-    /// The longest token at the beginning of `text`, which must not be empty. There is always such
-    /// a token, because each single byte is a token.
+    /// The longest token at the beginning of `text`, which must not be empty. A token is always
+    /// found, because each single byte is a token.
     #[inline]
     pub(crate) fn longest(&self, text: &[u8]) -> Token {
         let mut node = self.node(0);

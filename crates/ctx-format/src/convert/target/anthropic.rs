@@ -54,7 +54,7 @@ pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<Str
         _ => {}
     }
     let blocks = blocks(pieces, notes);
-    // If nothing may be lost, a message without blocks is written too.
+    // In a lowered session, where nothing may be lost, a message without blocks is written too.
     let is_there = !blocks.is_empty() || notes.is_whole;
     is_there.then(|| list(&blocks))
 }
@@ -84,7 +84,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             notes.left_out(part);
             return None;
         }
-        // A part for which the API has no type of block becomes a text.
+        // A part for which the API has no type of block is written as text.
         Part::Result(result) => {
             notes.count(LossKind::AsText, "");
             text_block(&result.text()?)

@@ -20,7 +20,7 @@ pub(crate) enum Accepts {
     Codex,
 }
 
-/// The items, apart from messages, that Codex 0.169.0 sends to the API again.
+/// The types of items, apart from messages, that Codex 0.169.0 sends back to the API.
 const OF_CODEX: &str = "agent_message reasoning function_call function_call_output \
     custom_tool_call custom_tool_call_output local_shell_call tool_search_call \
     tool_search_output web_search_call image_generation_call compaction context_compaction";

@@ -226,7 +226,7 @@ impl Notes<'_> {
         data
     }
 
-    /// Reports that a part of an unknown kind in a tool result is written as a text.
+    /// Reports that a part of an unknown kind in a tool result is written as text.
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
         self.count(LossKind::AsText, &kind_of_raw(raw));
         raw

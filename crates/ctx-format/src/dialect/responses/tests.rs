@@ -56,7 +56,7 @@ fn items_are_told_from_records_of_other_formats() {
     ] {
         assert_eq!(Responses.sniff(&object(text)), Sniff::No, "{text}");
     }
-    // Texts before the call do not decide the dialect.
+    // The texts that precede the call do not reveal the dialect.
     let session = format!("{{\"role\":\"user\",\"content\":\"hi\"}}\n{CALL}\n");
     let records = Records::open(session.as_bytes(), &Options::default()).expect("from memory");
     assert_eq!(records.dialect().map(Dialect::name), Some("responses"));

@@ -61,7 +61,7 @@ pub enum RepairKind {
     },
     /// Removes the NUL bytes in a line.
     RemoveNuls,
-    /// Replaces each invalid sequence of bytes in a line by U+FFFD.
+    /// Replaces each invalid sequence of bytes in a line with U+FFFD.
     ReplaceBytes,
     /// Removes the incomplete end of the last line.
     Cut,
@@ -91,18 +91,18 @@ impl RepairKind {
     fn sentence(&self, id: &str) -> String {
         match self {
             Self::DropOrphan => format!("result {id} removed: it answers no call"),
-            Self::DropRepeated => format!("result {id} removed: its call has a result already"),
+            Self::DropRepeated => format!("result {id} removed: its call already has a result"),
             Self::Move { to } => format!("result {id} moved to its call in line {to}"),
             Self::ResultsFirst => "results moved before the other blocks".into(),
-            Self::Answer => format!("call {id} answered: its result is missing"),
+            Self::Answer => format!("a result inserted for call {id}: the original is missing"),
             Self::Rename { to } => format!("call {id} renamed to {to}: another call has this id"),
             Self::Begin => {
                 "a user message inserted before this line: the session began with a reply".into()
             }
             Self::Split { into } => format!("split into {into} lines"),
             Self::RemoveNuls => "NUL bytes removed".into(),
-            Self::ReplaceBytes => "bytes that are not UTF-8 replaced".into(),
-            Self::Cut => "the end cut off: the line is not complete".into(),
+            Self::ReplaceBytes => "invalid UTF-8 replaced with U+FFFD".into(),
+            Self::Cut => "the end of the line cut off: the line is incomplete".into(),
             Self::EndLine => "a line end added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
@@ -162,12 +162,12 @@ struct Call {
     exchange: Option<Exchange>,
 }
 
-/// Where the results of some calls can be put.
+/// Where the results of an exchange's calls can be put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
-    /// The last record of the exchange, after which results are put that are separate records.
+    /// The last record of the exchange. Results that are separate records are inserted after it.
     last: usize,
-    /// The user message after the calls, into which results are put that are blocks.
+    /// The user message after the calls. Results that are blocks are inserted into it.
     user: Option<usize>,
 }
 

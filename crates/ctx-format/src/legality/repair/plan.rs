@@ -120,7 +120,7 @@ impl Planner {
         self.act(line, id, what);
         let edit = self.edit(at.record);
         edit.change.without.push(at.place);
-        // The record is removed if nothing is left of it, unless results are put into it later.
+        // A record with no content left is removed, unless results are put into the record later.
         let is_empty = edit.change.without.len() == outline.results.len();
         edit.drop = is_empty && !outline.has_content;
     }
@@ -196,7 +196,7 @@ pub struct Salvage {
     pub done: Vec<RepairKind>,
 }
 
-/// The maximum number of positions after a torn object at which another object is searched for.
+/// The maximum number of positions at which to look for another object after a torn one.
 const PLACES: usize = 200;
 
 impl Salvage {

@@ -57,7 +57,7 @@ fn chat_gets_missing_results_behind_those_that_are_there() {
         &Chat,
         &[USER, AB, A, USER],
         &[USER, AB, A, NO_B, USER],
-        &["2: call b answered: its result is missing"],
+        &["2: a result inserted for call b: the original is missing"],
     );
 }
 
@@ -79,7 +79,7 @@ fn results_that_answer_nothing_go() {
         &[USER, AB, A, B, USER],
         &[
             "1: result a removed: it answers no call",
-            "6: result b removed: its call has a result already",
+            "6: result b removed: its call already has a result",
             "8: result b removed: it answers no call",
         ],
     );
@@ -102,7 +102,7 @@ fn a_function_that_was_called_without_id_is_answered_by_name() {
             r#"{"role":"function","name":"old","content":"The result of this call is missing from the session."}"#,
             USER,
         ],
-        &["1: call without id answered: its result is missing"],
+        &["1: a result inserted for call without id: the original is missing"],
     );
 }
 
@@ -146,14 +146,14 @@ fn anthropic_gets_missing_results_in_the_next_user_message() {
         &Anthropic,
         &[USER, USE, USER],
         &[USER, USE, &answered],
-        &["2: call t answered: its result is missing"],
+        &["2: a result inserted for call t: the original is missing"],
     );
     let alone = format!(r#"{{"role":"user","content":[{NO_T}]}}"#);
     assert_repaired(
         &Anthropic,
         &[USER, USE],
         &[USER, USE, &alone],
-        &["2: call t answered: its result is missing"],
+        &["2: a result inserted for call t: the original is missing"],
     );
 }
 
@@ -214,7 +214,7 @@ fn of_adjacent_replies_with_one_id_the_nearer_has_the_result() {
         &Anthropic,
         &[USER, USE, USE, &results(&["t"])],
         &[USER, USE, USE, &answered],
-        &["2: call t answered: its result is missing"],
+        &["2: a result inserted for call t: the original is missing"],
     );
 }
 

@@ -287,7 +287,7 @@ fn good_for(object: &Object<'_>) -> Option<GoodFor> {
     match &*kind_of(object) {
         "progress" => Some(GoodFor::Progress),
         "file-history-snapshot" => Some(GoodFor::FileHistory),
-        // The context begins with a boundary, so a boundary is needed.
+        // A boundary does more than describe its parent, because the context begins with it.
         "system" if object.text_of("subtype").as_deref() != Some("compact_boundary") => {
             Some(GoodFor::ItsParent)
         }

@@ -181,7 +181,7 @@ fn blocks_of_a_reply_are_one_message_and_parallel_results_are_found() {
         .result("f>d", "2")
         .says("g>f", "next");
     assert_eq!(lines.context(), ["a", "b+c+d", "e", "f", "g"]);
-    // Here, the line with the other call is not on the path either.
+    // In this session, the line with the other call is not on the path either.
     let lines = Lines::default()
         .user("a>")
         .calls("b>a", "r", "1")

@@ -83,7 +83,7 @@ impl Writer {
     }
 }
 
-/// Returns `count`, the payload of an event, with its token counts replaced by `tokens`.
+/// Returns `count`, the payload of an event, with `tokens` in place of its token counts.
 fn counted(count: &str, tokens: u64) -> Option<String> {
     let payload = Object::parse(count).ok()?;
     let usage = format!(

@@ -18,7 +18,7 @@ pub(super) enum Entry<'a> {
     Item(Object<'a>),
     /// A message from another agent. Some versions write such a message in a separate type of line,
     /// for which the client sends the item that [`items::of_agent`] creates. Newer versions write
-    /// the item itself.
+    /// the item `agent_message` itself.
     Agent(Object<'a>),
     Compacted(Compacted<'a>),
 }

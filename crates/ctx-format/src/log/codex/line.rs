@@ -11,9 +11,9 @@ use crate::{Object, Role};
 pub(super) enum Line {
     /// Adds an item to the context.
     Item(Item),
-    /// Replaces the whole context by these items.
+    /// Replaces the whole context with these items.
     Replacement(Vec<Item>),
-    /// Replaces the context by a summary; only requests of the user stay.
+    /// Replaces the context with a summary; only requests of the user stay.
     Summary(Item),
     /// Begins the turn with this id.
     Began(LineId),

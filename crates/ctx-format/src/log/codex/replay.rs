@@ -134,8 +134,8 @@ fn base(lines: &[Line]) -> Option<usize> {
 /// What is known about a turn while it is read backwards from its end.
 #[derive(Default)]
 struct Turn {
-    /// Whether the turn has an end. A turn with an end begins at the nearest beginning before that
-    /// end.
+    /// Whether a line marks the end of the turn. If so, the turn begins at the nearest line before
+    /// the mark that begins a turn.
     is_ended: bool,
     /// The id with which the turn begins, if its settings contain it.
     id: Option<LineId>,
@@ -146,7 +146,8 @@ struct Turn {
 }
 
 impl Turn {
-    /// Ends the turn at its beginning, and returns its compaction unless a rollback undid the turn.
+    /// Finishes the turn once its beginning is reached. Returns the compaction in the turn unless a
+    /// rollback undid the turn.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {
             return self.compaction;

@@ -40,7 +40,7 @@ impl Writer {
     }
 }
 
-/// Writes a message of the type `kind`. `at` are the records that the message is made of.
+/// Writes a message of the type `kind`. `at` identifies the records that the message is made from.
 fn message_of(kind: &str, at: &[usize], content: &[String], notes: &mut Notes<'_>) -> LineText {
     let time = notes.time(at);
     written(&mut notes.session.ids, &time, kind, content)

@@ -101,7 +101,7 @@ pub(super) struct Log {
     places: HashMap<LineId, usize>,
     /// Which records are outside the context, and why.
     pub(super) outside: View,
-    /// The positions of messages that were replaced by a list, by the id of the message.
+    /// For the id of each message that a list replaced, the position of the message in the log.
     displaced: HashMap<LineId, MessagePosition>,
     /// The flaws of rewinds to messages that are not in the file.
     pub(super) rewound: Vec<Flaw>,
@@ -195,7 +195,7 @@ impl Log {
 fn rewound(record: usize, gone: usize) -> Flaw {
     let gone = counted(gone, "message");
     let what = format!(
-        "no message has the id of this rewind: the Gemini CLI removes the {gone} before the rewind"
+        "no message has the id that this rewind names: the Gemini CLI removes the {gone} before the rewind"
     );
     Flaw::new(record, "rewind-to-nowhere", Effect::Lost, what)
 }
@@ -230,7 +230,7 @@ pub(super) enum Turn {
         has_results: bool,
         /// Whether the reply has an empty part, so that the client does not send the reply.
         is_void: bool,
-        /// The ids of the calls without a result in the record; the name for a call without id.
+        /// The ids of the calls without a result in the record; for a call without an id, the name.
         unanswered: Vec<String>,
     },
 }

@@ -184,7 +184,7 @@ impl Log for Gemini {
     }
 
     fn why_by_position(&self) -> Option<&'static str> {
-        Some("the Gemini CLI orders messages by their first lines, and a rewind depends on it")
+        Some("the Gemini CLI orders messages by their first lines, and rewinds need that order")
     }
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {

@@ -259,7 +259,7 @@ fn results_of_other_calls_are_a_message() {
     assert_eq!(context(&[HEADER, &b, &other]), [[1], [2]]);
     let late = [HEADER, &b, &user("c"), &results("d", "1")];
     assert_eq!(context(&late), [[1], [2], [3]]);
-    // Results are also a message of their own if their reply is written again after them.
+    // Results also form a separate message if their reply is written again after them.
     let again = [HEADER, &b, &results("c", "1"), &b];
     assert_eq!(context(&again), [[3], [2]]);
 }

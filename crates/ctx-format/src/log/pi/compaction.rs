@@ -102,8 +102,8 @@ fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
     kept.object()?.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
 }
 
-/// Copies an entry, with some members replaced by `texts`. If a `context_edit` changes the content
-/// of the entry, the copy has the new content, because the edit does not apply to copies.
+/// Copies an entry, with the values in `texts` in place of its own. If a `context_edit` changes the
+/// content of the entry, the copy has the new content, because the edit does not apply to copies.
 fn copy(
     kept: &Kept<'_>,
     texts: &[(&str, &str)],

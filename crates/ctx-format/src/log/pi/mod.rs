@@ -43,8 +43,8 @@ static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.jso
 /// every reply.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// The members of `usage` whose sum is the prompt. Most tokens of a prompt are usually read from
-/// the cache.
+/// The members of `usage` whose values add up to the size of the prompt. Most tokens of a prompt
+/// are usually read from the cache.
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {
@@ -170,7 +170,8 @@ impl Dialect for Pi {
         }
         let mut links = Links::of(object, "id");
         links.name(object, object, &["parentId"], Bond::Parent);
-        // An edit that refers to an entry must not refer to the parent of that entry instead.
+        // If the entry that an edit refers to is removed, the edit must not refer to the parent of
+        // that entry instead.
         let is_edit = kind_of(object) == "context_edit";
         let bond = if is_edit { Bond::Needs } else { Bond::Mention };
         links.name(object, object, &["targetId"], bond);
@@ -216,7 +217,7 @@ impl Log for Pi {
         if let Some(usage) = usage_of(object) {
             let by = sum(&usage, &PROMPT).saturating_sub(prompt);
             lessen(&mut edits, object, &usage, &PROMPT, by);
-            // If there is a total, the agent uses it to decide whether to compact.
+            // If the usage has a total, the agent uses the total to decide whether to compact.
             lessen(&mut edits, object, &usage, &["totalTokens"], by);
         }
         edits

@@ -236,8 +236,8 @@ pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
         None | Some("null") => Some(1.0),
         Some(raw) => {
             let number = json::text(raw).unwrap_or(raw.into());
-            // The agent compares versions as numbers. What is not a number is never less than
-            // another version.
+            // The agent compares versions as numbers. A version that is not a number is never less
+            // than another.
             Some(number.trim().parse().unwrap_or(f64::NAN))
         }
     }

@@ -82,8 +82,8 @@ impl Lines {
         inside.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The texts of the messages in the context in order, each with whether another text can
-    /// replace it.
+    /// The texts of the messages in the context, in order. The flag of each text says whether
+    /// another text can replace it.
     fn said(&self) -> Vec<(String, bool)> {
         let text = format!("{HEADER}\n{}", self.0.join("\n"));
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -345,7 +345,7 @@ fn an_edit_changes_what_an_entry_says_or_takes_it_out() {
     let again = edited.clone().edit("3>2", "r", r#"{"content":[]}"#);
     assert_eq!(said(&again), "x 1|2 x y ");
     assert_eq!(said(&again.user("e>1")), "x y x y other x");
-    // Calls that an edit removes do not count.
+    // A call that an edit removes is not read as part of the message.
     let call =
         r#""role":"assistant","content":[{"type":"toolCall","id":"1","name":"n","arguments":{}}]"#;
     let call = two_turns().message("e>d", call).edit("1>e", "e", texts);

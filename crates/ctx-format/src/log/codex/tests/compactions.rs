@@ -51,8 +51,8 @@ fn a_compaction_is_taken_back_with_its_turn() {
     let mixed = mixed.line("-", "turn_context", r#"{"turn_id":"t8"}"#);
     assert_eq!(mixed.clone().turn(3).back("2").context(), "dev env u1 a1");
     assert_eq!(mixed.ends("t2").turn(3).back("2").context(), "B");
-    // A turn without a request does not count, but a turn whose request is only shown on the screen
-    // does.
+    // A rollback does not count a turn without a request, but does count a turn whose request is
+    // only shown on the screen.
     let quiet = || session().turn(1).replaced("B", &left).begins("q");
     let counted = quiet().says("a").ends("q").back("1").turn(3);
     assert_eq!(counted.context(), "dev env u3 a3");
