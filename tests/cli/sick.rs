@@ -165,7 +165,7 @@ fn what_is_left_is_told() {
         .stdin(whole.trim_end())
         .stdout(whole.clone())
         .stderr(concat!(
-            "ctx-check: warning: <stdin>:4: a line end added\n",
+            "ctx-check: warning: <stdin>:4: a line ending added\n",
             "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id that this rewind names: the Gemini CLI removes the 1 message before the rewind\n",
         ))
         .code(1)

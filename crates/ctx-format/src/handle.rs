@@ -2,10 +2,10 @@
 //!
 //! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` names the
 //! call whose result was removed, the length of the text, and the command that prints it. The
-//! digits at the end are the first 8 hex digits of the text's sha256. If the tool that removed the
-//! text saves no snapshot of the session, `, if saved` precedes the command, because the text may
-//! not be available. A handle is the last line of the remaining text. If a text is shortened again,
-//! it keeps its handle, which refers to the first original.
+//! digits at the end are the first 8 hex digits of the SHA-256 hash of the text. If the tool that
+//! removed the text saves no snapshot of the session, `, if saved` precedes the command, because
+//! the text may not be available. A handle is the last line of the remaining text. If a text is
+//! shortened again, it keeps its handle, which refers to the first original.
 //!
 //! Handles that older versions wrote (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) can still be
 //! read.
@@ -17,7 +17,7 @@ use ring::digest::{SHA256, digest};
 /// A reference to a text that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
-    /// The first bytes of the sha256 of the original text.
+    /// The first bytes of the SHA-256 hash of the original text.
     pub hash: ShortHash,
     /// The length of the original text in bytes.
     pub bytes: u64,
@@ -42,7 +42,7 @@ impl From<bool> for Saved {
     }
 }
 
-/// The first bytes of the sha256 of a text. The `Display` form of a hash is hex digits.
+/// The first bytes of the SHA-256 hash of a text, which `Display` writes as hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 

@@ -191,7 +191,7 @@ const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 pub struct Key(String);
 
 impl Key {
-    /// Creates a key from `text` without surrounding blanks, because a key file may end with a
+    /// Creates a key from `text` without surrounding whitespace, because a key file may end with a
     /// newline. `None` if nothing is left.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();

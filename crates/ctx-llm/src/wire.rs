@@ -24,7 +24,7 @@ pub struct Question<'a> {
 /// An answer that contains text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Completion {
-    /// The text of the answer, without surrounding blanks and never empty.
+    /// The text of the answer, without surrounding whitespace and never empty.
     pub text: String,
     /// Whether the answer reached `max_tokens`, so that the end of the text is missing.
     pub cut: bool,

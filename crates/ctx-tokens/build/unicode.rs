@@ -5,8 +5,8 @@ use std::path::Path;
 use regex_syntax::hir::{Class, HirKind};
 
 /// The members of each class except the last one, which contains all other characters. The order is
-/// that of the bits in `src/native/class.rs`. `\r` and `\n` are not in the class of white space,
-/// but in a class of their own.
+/// that of the bits in `src/native/class.rs`. `\r` and `\n` are not in the class of whitespace, but
+/// in a class of their own.
 const CLASSES: [&str; 7] = [
     r"[\p{Lu}\p{Lt}]",
     r"\p{Ll}",

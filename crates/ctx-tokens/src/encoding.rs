@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::native::Tokenizer;
 
-/// A way to convert a text to tokens.
+/// A way to convert text to tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

@@ -1,8 +1,8 @@
-//! Images, sounds and files: where each format keeps the data.
+//! Images, audio and files: where each format keeps the data.
 
 use crate::{Media, Object};
 
-/// The data of an image, a sound or a file, independent of the format that it was read from.
+/// The data of an image, an audio clip or a file, independent of the format that it was read from.
 pub(crate) struct Data {
     /// The MIME type, such as `image/png`; empty if it is unknown.
     pub(crate) mime: String,
@@ -11,7 +11,7 @@ pub(crate) struct Data {
     pub(crate) name: Option<String>,
 }
 
-/// Where the data of an image, a sound or a file is stored.
+/// Where the data of an image, an audio clip or a file is stored.
 pub(crate) enum DataLocation {
     /// The data itself in base64.
     Here(String),

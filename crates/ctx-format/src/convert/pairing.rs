@@ -27,7 +27,7 @@ pub(crate) struct Answering {
     pub(crate) is_home: bool,
 }
 
-/// A message, as the indexes of its entries.
+/// A message, stored as the indexes of its entries.
 struct Node {
     entries: Vec<usize>,
     /// The indexes of the replies whose calls this message answers.

@@ -243,7 +243,7 @@ fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
     ends
 }
 
-/// Adds results to `turns`: to the last turn if that has results, otherwise as a new turn.
+/// Adds results to `turns`: to the last turn if it has results, otherwise as a new turn.
 fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
     let is_empty = results.answers.is_empty() && results.beside.is_empty();
     match turns.last_mut() {

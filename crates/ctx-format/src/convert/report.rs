@@ -75,8 +75,8 @@ pub struct Loss {
 pub enum LossKind {
     /// The reasoning of a model, which only the API that produced it accepts again.
     Reasoning,
-    /// An image, a sound or a file that the target dialect cannot represent, or that is only a
-    /// reference.
+    /// An image, an audio clip or a file that the target dialect cannot represent, or that is only
+    /// a reference.
     Media,
     /// A part of an unknown kind.
     Part,

@@ -114,7 +114,7 @@ pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
     })
 }
 
-/// The first part of a message that cannot be read. `dialect` is the name of the record's dialect.
+/// The first unreadable part of a message. `dialect` is the name of the record's dialect.
 pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     let Some(role) = object.get("role") else { return Some(Unread::item(dialect, object)) };
     if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
@@ -351,7 +351,8 @@ fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
     format!("[{}]", results.join(","))
 }
 
-/// The blocks of a content as raw JSON. A text counts as one block, and an empty text as none.
+/// The blocks in the content of a message, as raw JSON. Content that is a string counts as one
+/// block, or as none if the string is empty.
 fn elements(content: &str) -> Vec<String> {
     if let Some(elements) = json::elements(content) {
         return elements.into_iter().map(str::to_owned).collect();

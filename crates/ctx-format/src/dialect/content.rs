@@ -25,8 +25,8 @@ pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
     block.text_of("type").unwrap_or_default()
 }
 
-/// The parts of a content, which is a text or a list of texts and blocks. `part` reads a block; a
-/// block for which it returns `None` becomes an opaque part.
+/// The parts of a message's content, which is a text or a list of texts and blocks. `part` reads a
+/// block; a block for which it returns `None` becomes an opaque part.
 pub(crate) fn parts<'a>(
     content: Option<&'a str>,
     part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
@@ -61,7 +61,7 @@ pub(crate) fn cut_blocks(
     edit::cuts(record.text(), items)
 }
 
-/// Reads the call `block`, a value within `record`, whose arguments are JSON rather than a text.
+/// Reads the call `block`, a value within `record`, whose arguments are JSON rather than a string.
 pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
     let arguments = block.get(arguments);
     Call {
@@ -72,8 +72,8 @@ pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &s
     }
 }
 
-/// The arguments of a call, which are a text or other JSON, and the slot to replace them. `raw` is
-/// a value within `record`.
+/// The arguments of a call, which are a string or other JSON, and the slot to replace them. `raw`
+/// is a value within `record`.
 pub(crate) fn text_or_json<'a>(
     record: &Object<'a>,
     raw: Option<&'a str>,

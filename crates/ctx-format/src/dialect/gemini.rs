@@ -1,4 +1,4 @@
-//! The parts of a content in the Gemini API: texts, calls, results and media.
+//! The parts of a message in the Gemini API: texts, calls, results and media.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,8 @@ pub(crate) enum PartKind {
     Other,
 }
 
-/// The raw parts of a content. A content is a text, a part, or a list of texts and parts.
+/// The raw parts in the content of a message, which is a text, a part, or a list of texts and
+/// parts.
 pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     match content {
         Some(content) if is_truthy(content) => {
@@ -99,7 +100,8 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The id or name that pairs the call or the result in the member `key` of the part.
+/// The id or name that pairs a call with its result. `key` is the member of the part with the call
+/// or the result.
 pub(crate) fn name(raw: &str, key: &str) -> Option<String> {
     Some(name_of(&Object::within(raw)?.object_of(key)?))
 }

@@ -112,8 +112,8 @@ pub trait Dialect: Sync {
     /// The message with all its parts; `None` if the record is not a message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
-    /// The first thing in a message that cannot be read: its role, its type, or a part. `None` for
-    /// a record that is not meant to be a message, such as progress in an agent's log, and for
+    /// The first unreadable content of a message: its role, its type, or a part. `None` for a
+    /// record that is not meant to be a message, such as progress in an agent's log, and for
     /// content that the agent itself ignores.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
@@ -176,8 +176,8 @@ pub trait Dialect: Sync {
         Role::User
     }
 
-    /// Writes a record that holds a summary, without a line end. [`Self::summary_text`] recognizes
-    /// such a record.
+    /// Writes a record that holds a summary, without a line ending. [`Self::summary_text`]
+    /// recognizes such a record.
     fn summary_record(&self, _role: Role, text: &str) -> String {
         text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
     }
@@ -222,13 +222,13 @@ pub trait RepairDialect {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
     /// Writes a result in the format of the dialect: a block of a message, or a record without a
-    /// line end. `None` if there is no result at the position that `result` refers to.
+    /// line ending. `None` if there is no result at the position that `result` refers to.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
-    /// Writes records that hold only the given results, without line ends.
+    /// Writes records that hold only the given results, without line endings.
     fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
-    /// Writes a record with a user message whose content is `text`, without a line end.
+    /// Writes a record with a user message whose content is `text`, without a line ending.
     fn said_by_user(&self, text: &str) -> String {
         text_record(Role::User, text)
     }

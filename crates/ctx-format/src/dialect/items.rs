@@ -205,7 +205,7 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// The first part of an item that cannot be read. `dialect` is the name of the record's dialect.
+/// The first unreadable part of an item. `dialect` is the name of the record's dialect.
 pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
     let kind = ItemType::of(item);
     if matches!(kind, None | Some(ItemType::Message)) {

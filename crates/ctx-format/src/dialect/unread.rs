@@ -32,7 +32,7 @@ impl UnreadRule {
     }
 }
 
-/// The first thing in a record that cannot be read.
+/// The first unreadable content in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
     /// What kind of content could not be read.

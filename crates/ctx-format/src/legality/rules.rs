@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 
 use crate::{Outline, Role};
 
-/// What an API requires of a sequence of messages. The default requires the least.
+/// What an API requires of a sequence of messages. The default has the fewest requirements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Where the results of a reply's calls must be.

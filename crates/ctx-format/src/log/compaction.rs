@@ -70,7 +70,7 @@ pub trait CompactionWriter {
     /// Adds the next record that is an object.
     fn push(&mut self, object: &Object<'_>);
 
-    /// The lines to append to the session file, without line ends.
+    /// The lines to append to the session file, without line endings.
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError>;
 }
 

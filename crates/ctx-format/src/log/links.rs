@@ -225,7 +225,7 @@ pub(crate) trait Tree {
             .take_while(move |place| seen.insert(*place))
     }
 
-    /// Why the ancestors end at a line that names a parent: the name of a rule, and a description.
+    /// Why the chain of ancestors ends at a line that names a parent: a rule and a description.
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
         match self.parent(place) {
             None => ("missing-parent", "the parent of this line is not in the file"),

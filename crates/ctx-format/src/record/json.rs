@@ -74,8 +74,8 @@ fn string_values(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Puts JSON on one line. Raw line ends can occur only between values, so they can be replaced with
-/// spaces.
+/// Puts JSON on one line. Raw line endings can occur only between values, so they can be replaced
+/// with spaces.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     let json = json.trim();
     if json.contains(['\n', '\r']) {

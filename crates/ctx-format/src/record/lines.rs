@@ -87,7 +87,7 @@ impl<R: Read> Lines<R> {
         Ok(!self.at_end)
     }
 
-    /// The line that begins `at` bytes after the next unread byte, without its line end. Returns
+    /// The line that begins `at` bytes after the next unread byte, without its line ending. Returns
     /// only the beginning of a line that does not fit into the buffer, and `None` at the end of the
     /// input.
     pub(crate) fn peek(&mut self, at: usize) -> io::Result<Option<&[u8]>> {

@@ -173,13 +173,13 @@ pub enum Part<'a> {
     Call(Call<'a>),
     /// The result of a tool call.
     Result(ToolResult<'a>),
-    /// An image, a sound, or a file.
+    /// An image, an audio clip or a file.
     Media(Media<'a>),
     /// A part of an unknown kind, as raw JSON.
     Opaque(Cow<'a, str>),
 }
 
-/// An image, a sound, or a file.
+/// An image, an audio clip or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media<'a> {
     /// The name of the type in the format, such as `image_url`, `input_audio` or `document`.
@@ -290,7 +290,7 @@ impl<'a> Message<'a> {
 }
 
 impl ToolResult<'_> {
-    /// The content of the result as text, with a line end between text parts; `None` if there is
+    /// The content of the result as text, with a line ending between text parts; `None` if there is
     /// other content, which text cannot replace.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         let texts = self.parts.iter().map(|part| match part {

@@ -19,7 +19,7 @@ use crate::{Edits, Object, Splice, Tag};
 /// A line of a session, or a piece of a line, and its position.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// The bytes of the whole line including the line end, or those of a piece of a line that is
+    /// The bytes of the whole line including the line ending, or those of a piece of a line that is
     /// too long.
     pub bytes: &'a [u8],
     /// The number of the line in the source, from 1.
@@ -128,7 +128,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The bytes of the record after the edits, without any tag but with the line end.
+    /// The bytes of the record after the edits, without any tag but with the line ending.
     ///
     /// The class of the record does not change, because edits replace JSON with JSON.
     pub fn edited(&self, edits: &Edits) -> Vec<u8> {
@@ -146,7 +146,7 @@ impl<'a> Record<'a> {
         self.object().map(|object| Splice::of(object, self.skipped))
     }
 
-    /// The line end of the record: empty, `\n` or `\r\n`.
+    /// The line ending of the record: empty, `\n` or `\r\n`.
     pub fn line_end(&self) -> &'a [u8] {
         line_end(self.bytes)
     }
@@ -172,7 +172,7 @@ impl<'a> Record<'a> {
         why.to_owned()
     }
 
-    /// Returns true if the record, a last line without a line end, seems to be unfinished.
+    /// Returns true if the record, a last line without a line ending, seems to be unfinished.
     fn is_unfinished(&self) -> bool {
         match self.class {
             Class::Broken | Class::NotUtf8 | Class::Nul => true,
@@ -182,7 +182,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Returns the line end of `line`: empty, `\n` or `\r\n`.
+/// Returns the line ending of `line`: empty, `\n` or `\r\n`.
 pub(crate) fn line_end(line: &[u8]) -> &[u8] {
     let length = if line.ends_with(b"\r\n") { 2 } else { usize::from(line.ends_with(b"\n")) };
     &line[line.len() - length..]
@@ -222,7 +222,7 @@ fn rest_is_json(object: &Object<'_>) -> bool {
 pub enum Class {
     /// One JSON object.
     Object,
-    /// The line is empty or has only blanks.
+    /// The line is empty or has only whitespace.
     Blank,
     /// The line is JSON, but not an object.
     #[strum(serialize = "not-an-object")]
@@ -237,7 +237,7 @@ pub enum Class {
     Nul,
     /// The line is longer than [`MAX_LINE`], so it is not parsed.
     TooLong,
-    /// The last line, if it has no line end and cannot be parsed: it is still being written.
+    /// The last line, if it has no line ending and cannot be parsed: it is still being written.
     Tail,
 }
 

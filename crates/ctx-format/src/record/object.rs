@@ -64,8 +64,8 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Parses the object at the beginning of `text`, which may follow blanks. [`Self::rest`] is the
-    /// text after the object.
+    /// Parses the object at the beginning of `text`, which may follow whitespace. [`Self::rest`] is
+    /// the text after the object.
     pub fn parse(text: &'a str) -> Result<Self, NotObject> {
         let members = scan::members::<false>(text).ok_or(NotObject)?;
         Self::of(text, &members).ok_or(NotObject)
@@ -104,7 +104,7 @@ impl<'a> Object<'a> {
         self.text
     }
 
-    /// The byte offset right after the opening brace, which only blanks can precede.
+    /// The byte offset right after the opening brace, which only whitespace can precede.
     pub fn inside(&self) -> usize {
         self.text.find('{').map_or(0, |brace| brace + 1)
     }

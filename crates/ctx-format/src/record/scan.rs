@@ -63,7 +63,7 @@ impl<'a> Walk<'a> {
         Self { text: text.as_bytes(), at: 0, open: Vec::new() }
     }
 
-    /// The next byte that is not a blank.
+    /// The next byte that is not whitespace.
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.text.get(self.at)? {

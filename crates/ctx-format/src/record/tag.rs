@@ -47,7 +47,7 @@ pub struct Tag {
     pub group: Option<u64>,
     /// The selector or rule that pins the record.
     pub pin: Option<String>,
-    /// The length of the record in bytes, without the tag and the line end.
+    /// The length of the record in bytes, without the tag and the line ending.
     pub bytes: Option<u64>,
     /// The number of tokens of the record, valid only if the record's length is still `bytes`.
     pub tokens: Option<u64>,

@@ -93,7 +93,7 @@ fn is_message(object: &Object<'_>) -> bool {
 }
 
 /// Writes each JSON value on one line. A JSON string cannot contain a raw line break, so every line
-/// break is layout and the blanks after it are indentation.
+/// break is layout and the whitespace after it is indentation.
 fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = Vec::new();
     for element in elements {
@@ -181,8 +181,8 @@ impl Frame {
         let begin = self.messages.first().map_or(self.list + 1, |first| first.start);
         let mut out = source[..begin].to_vec();
         let mut next = 0;
-        // The index in the source of the message that was written last; the inner `None` is a new
-        // message.
+        // The index in the source of the message that was written last. If the inner value is
+        // `None`, the message is not in the source.
         let mut before: Option<Option<usize>> = None;
         for line in whole_lines(lines) {
             let found = places.get(line).and_then(|numbers| {

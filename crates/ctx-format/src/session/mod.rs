@@ -50,7 +50,7 @@ pub struct Records<R> {
     second: Option<SecondReading>,
 }
 
-/// At least one of this many records at the beginning must be a message.
+/// The number of records at the beginning of an input, of which at least one must be a message.
 const DETECT_IN: usize = 64;
 
 /// The number of bytes per read when a source is read again.
@@ -67,8 +67,8 @@ impl<R: Read> Records<R> {
         Self::open_twice(source, None, options)
     }
 
-    /// Like [`Self::open`]. `again` reads the same bytes once more, so that the records of an
-    /// agent's log do not have to be stored until the context is known.
+    /// Like [`Self::open`], but with `again`, which reads the same bytes once more, so that the
+    /// records of an agent's log do not have to be stored until the context is known.
     pub fn open_twice(
         source: R,
         again: Option<Box<dyn Read + Send>>,

@@ -95,7 +95,7 @@ fn events(lines: &[String]) -> Vec<Event> {
         events.extend(results.drain(..).map(|result| result.1));
         let is_summary = message["name"] == json!("ctx_summary");
         match role.as_str() {
-            // The summary is inside an element, and blanks around it are ignored.
+            // The summary is inside an element, and whitespace around it is ignored.
             "user" if is_summary => events.push(Event::Summary(content.trim().to_owned())),
             "user" => events.push(Event::User(content)),
             "assistant" if content.is_empty() => {}

@@ -13,7 +13,7 @@ impl File {
         dialect::by_name(self.name).expect("a dialect")
     }
 
-    /// The whole text of the file, with line ends.
+    /// The whole text of the file, with line endings.
     pub(crate) fn text(&self) -> String {
         self.lines.join("\n") + "\n"
     }

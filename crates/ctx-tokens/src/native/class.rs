@@ -28,9 +28,9 @@ impl Class {
 
     /// `\p{L}`: all letters.
     pub(crate) const LETTER: Self = Self::UPPER.or(Self::LOWER).or(Self::BOTH);
-    /// `\s`: all white space, including line ends.
+    /// `\s`: all whitespace, including line endings.
     pub(crate) const WHITE: Self = Self::SPACE.or(Self::NEWLINE);
-    /// `[^\s\p{L}\p{N}]`: everything except white space, letters and numbers.
+    /// `[^\s\p{L}\p{N}]`: everything except whitespace, letters and numbers.
     pub(crate) const PUNCTUATION: Self = Self::OTHER.or(Self::MARK);
 
     pub(crate) const fn or(self, other: Self) -> Self {

@@ -129,9 +129,9 @@ pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
 ///
 /// The hash is perfect: each pair that is merged has its own place in the table. A pair belongs to
 /// a bucket, and the build script chose a seed for each bucket so that no two pairs get the same
-/// place. Two tokens that are not merged also get the place of some pair. The tag in the entry at
-/// that place shows in most cases that the entry belongs to another pair. To be certain, compare
-/// the [`Parts`] of the merged token.
+/// place. Two tokens that are not merged are also assigned the place of some pair. The tag in the
+/// entry at that place shows in most cases that the entry belongs to another pair. To be certain,
+/// compare the [`Parts`] of the merged token.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair(u64);
 

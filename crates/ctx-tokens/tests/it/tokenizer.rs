@@ -129,7 +129,7 @@ fn bytes_that_are_not_utf_8_count_as_the_replacement_character() {
 
 /// For o200k and cl100k, the expected numbers are those of bpe-openai 0.3.2. For the other
 /// encodings, the numbers are extrapolated from what tiktoken-rs counts in 250,000 bytes, because
-/// tiktoken-rs panics at a megabyte of white space.
+/// tiktoken-rs panics at a megabyte of whitespace.
 #[test]
 fn a_megabyte_of_one_character_is_counted() {
     for (unit, expected) in [

@@ -33,7 +33,7 @@ struct Line {
 const ROUNDS: usize = 8;
 
 /// Repairs a log of `dialect`; `None` if the dialect is not a log. `lines` are the lines of the
-/// file with their numbers and line ends. With `strict`, calls at the end that may still get a
+/// file with their numbers and line endings. With `strict`, calls at the end that may still get a
 /// result are repaired as well.
 pub fn repair_log(
     dialect: &dyn Dialect,
@@ -98,7 +98,7 @@ impl Log<'_> {
         Some(view.view().flaws)
     }
 
-    /// Repairs these flaws. Returns true if a line changed.
+    /// Repairs the given flaws. Returns true if a line changed.
     fn repair(&mut self, flaws: &[Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();
@@ -160,8 +160,8 @@ impl Log<'_> {
         })
     }
 
-    /// Adds a line end to the last line if it has none, because an agent would append its next line
-    /// to that line.
+    /// Adds a line ending to the last line if it has none, because an agent would append its next
+    /// line to that line.
     fn end_the_last_line(&mut self) {
         let Some(last) = self.lines.last_mut() else { return };
         if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {

@@ -65,7 +65,7 @@ pub enum RepairKind {
     ReplaceBytes,
     /// Removes the incomplete end of the last line.
     Cut,
-    /// Adds a line end to the last line.
+    /// Adds a line ending to the last line.
     EndLine,
     /// Inserts a header before the record.
     Header,
@@ -103,7 +103,7 @@ impl RepairKind {
             Self::RemoveNuls => "NUL bytes removed".into(),
             Self::ReplaceBytes => "invalid UTF-8 replaced with U+FFFD".into(),
             Self::Cut => "the end of the line cut off: the line is incomplete".into(),
-            Self::EndLine => "a line end added".into(),
+            Self::EndLine => "a line ending added".into(),
             Self::Header => "a header inserted before this line".into(),
             Self::Reparent { to } => {
                 format!("attached to line {to}: the parent is missing or below this line")
@@ -183,7 +183,7 @@ mod tests;
 
 impl Repair {
     /// Returns the bytes that replace record `at` of `records`: no record, or one or more, with
-    /// line ends.
+    /// line endings.
     pub fn repaired<B: AsRef<[u8]>>(
         &self,
         records: &[B],
@@ -218,7 +218,7 @@ impl Repair {
         if lines.is_empty() {
             return Vec::new();
         }
-        // If the record has no line end, the last record that replaces it has none either.
+        // If the record has no line ending, the last record that replaces it has none either.
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()
@@ -241,7 +241,7 @@ impl Repair {
     }
 }
 
-/// The bytes of a record without its line end.
+/// The bytes of a record without its line ending.
 fn line(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len() - line_end(bytes).len()]
 }

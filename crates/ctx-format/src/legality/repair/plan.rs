@@ -189,7 +189,7 @@ impl Planner {
 /// The lines that replace a damaged line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvage {
-    /// The lines without line ends. Text that is not an object becomes a line that no agent can
+    /// The lines without line endings. Text that is not an object becomes a line that no agent can
     /// read.
     pub lines: Vec<String>,
     /// What was done to the damaged line.

@@ -93,8 +93,8 @@ impl LoadedTree<'_> {
         self.ancestors(place).find(|place| self.lines.nodes[*place].is_said)
     }
 
-    /// Returns the lines from the root to the line `end`, with the siblings of the path, and with
-    /// the lines below its end that the client wrote.
+    /// Returns the lines from the root to the line `end`, the siblings of these lines, and the
+    /// lines below `end` that the client wrote.
     ///
     /// Each line whose parent is missing is added to `jumps`, with the line that replaces the
     /// parent.
@@ -204,9 +204,9 @@ const NEAR: i64 = 5_000;
 /// The lines of one agent, sorted by time, among which the client finds the replacement for a
 /// missing parent.
 struct EarlierLines {
-    /// Time and index of each line, sorted by time; lines with the same time are in reverse order
-    /// of the file. Lines that were found on the path are removed, so that the search is fast even
-    /// in a file in which all parents are missing.
+    /// The time and the index of each line, sorted by time; lines with the same time are in reverse
+    /// order of the file. Lines that were found on the path are removed, so that the search is fast
+    /// even in a file in which all parents are missing.
     lines: BTreeSet<(i64, Reverse<usize>)>,
 }
 

@@ -40,7 +40,7 @@ const WINDOW: u64 = 200_000;
 /// The size of the context window in tokens for a session that has exceeded the default.
 const LONG_WINDOW: u64 = 1_000_000;
 
-/// The beginnings of texts that the client writes in the name of the user.
+/// The beginnings of texts that the client writes on behalf of the user.
 const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
 

@@ -102,7 +102,8 @@ impl Lines {
         self
     }
 
-    /// For each record, the message in the context that it belongs to, or why it is outside.
+    /// For each record, the message in the context that it belongs to, or why it is not in the
+    /// context.
     fn presences(&self) -> Vec<Presence> {
         let text = self.0.join("\n");
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");

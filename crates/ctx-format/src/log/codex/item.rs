@@ -39,7 +39,7 @@ pub(super) struct Shapes {
     pub(super) header: Sign,
     /// The header of files from before September 2025.
     pub(super) old_header: Sign,
-    /// The beginnings and ends of texts that the client writes in the name of the user.
+    /// The beginnings and ends of texts that the client writes on behalf of the user.
     for_user: Vec<(String, String)>,
     /// The beginnings of operator messages with which the client announces the settings of a turn.
     of_settings: Vec<String>,
@@ -68,7 +68,7 @@ pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
     !is_loaded(item) || kind_of(item) == "ghost_snapshot"
 }
 
-/// Returns true if a text of the message was written by the client in the name of the user or the
+/// Returns true if a text of the message was written by the client on behalf of the user or the
 /// operator.
 pub(super) fn is_injected(message: &Object<'_>) -> bool {
     let is_injected = match role_of(message) {

@@ -221,7 +221,7 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
         }
     }
     if texts.len() > 1 {
-        // Several texts are joined, with a line end between them.
+        // Several texts are joined, with a line ending between them.
         notes.count(LossKind::AsText, "text");
     }
     let key = if result.is_error { "error" } else { "output" };

@@ -27,7 +27,7 @@ pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String])
         .list("content", content)
 }
 
-/// The beginnings of texts, apart from summaries, that the client writes in the name of the user.
+/// The beginnings of texts, apart from summaries, that the client writes on behalf of the user.
 const OF_CLIENT: [&str; 5] = [
     "Please continue.",
     "System: Please continue.",
@@ -232,7 +232,7 @@ fn is_user_sent(content: &[&str]) -> bool {
     !head.is_empty() && !NOT_SENT.iter().any(|begin| head.starts_with(begin))
 }
 
-/// Removes leading white space from a text, as JavaScript defines white space.
+/// Removes leading whitespace from a text, as JavaScript defines whitespace.
 fn without_blanks(text: &str) -> &str {
     text.trim_start_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
 }

@@ -138,8 +138,8 @@ pub(super) fn is_read(block: &Object<'_>) -> bool {
     }
 }
 
-/// The string that is the only text of a content. The agent requires the content of a result to be
-/// a list of blocks, so only the text inside a block can be replaced.
+/// The string that is the only text in a message's content. The agent requires the content of a
+/// result to be a list of blocks, so only the text inside a block can be replaced.
 fn only_text(content: &str) -> Option<&str> {
     let text = match scan::elements(content) {
         None => content,

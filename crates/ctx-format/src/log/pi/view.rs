@@ -70,8 +70,8 @@ pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node>
     let Some(last) = path.iter().rposition(|node| node.is_boundary()) else { return path };
     let mut context = vec![path[last]];
     if let Content::Boundary { first_kept, keeps_messages_only } = path[last].content {
-        // Every entry on a path except the last has an id. If the entry with which the kept entries
-        // begin is not on the path, no entry stays.
+        // Every entry on a path except the last has an id. If the first entry to keep is not on the
+        // path, none of the entries is kept.
         let first = path[..last].iter().position(|node| node.id == first_kept);
         let stays = |node: &&Node| match node.content {
             Content::Message => true,

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use super::{Span, elements, members, special};
 use crate::Object;
 
-/// JSON with blanks, escapes and nesting.
+/// JSON with whitespace, escapes and nesting.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),

@@ -34,11 +34,11 @@ const fn leading(marks: u64) -> usize {
     (!marks & HIGH).trailing_zeros() as usize / 8
 }
 
-/// The letters from a position on: all upper case letters that follow, then all lower case letters
+/// The letters from a position on: all uppercase letters that follow, then all lowercase letters
 /// after them.
 #[derive(Clone, Copy)]
 pub(super) struct Letters {
-    /// The position after the upper case letters.
+    /// The position after the uppercase letters.
     pub(super) upper: usize,
     pub(super) end: usize,
     /// The byte after the letters; 0 at the end of the text.

@@ -38,7 +38,7 @@ pub(crate) fn cl100k(text: &[u8], start: usize) -> usize {
     }
     let white = White::at(text, start);
     if white.end == text.len() {
-        // `\s++$` matches first, whether or not the white space contains line ends.
+        // `\s++$` matches first, whether or not the whitespace contains line endings.
         white.end
     } else {
         white.piece_end(text, start)

@@ -30,7 +30,7 @@ pub(crate) fn gpt2(text: &[u8], start: usize) -> usize {
         }
     }
     let white = White {
-        // In this expression, line ends are like any other white space.
+        // In this expression, line endings are like any other whitespace.
         newline: None,
         ..White::at(text, start)
     };

@@ -67,13 +67,13 @@ fn punctuation(text: &[u8], at: usize, tail: &[u8]) -> usize {
     end
 }
 
-/// A run of white space.
+/// A run of whitespace.
 struct White {
     /// The position after the run.
     end: usize,
     /// The position of the last character in the run.
     last: usize,
-    /// The position after the last `\r` or `\n` in the run; `None` if it has no line end.
+    /// The position after the last `\r` or `\n` in the run; `None` if it has no line ending.
     newline: Option<usize>,
 }
 
@@ -100,7 +100,7 @@ impl White {
 
     /// The end of a match of `\s*[\r\n]+|\s+(?!\S)|\s+` from `start` on.
     ///
-    /// If the run has a line end, the match goes up to the last one. Otherwise, if other text
+    /// If the run has a line ending, the match goes up to the last one. Otherwise, if other text
     /// follows, the last character of the run belongs to the next piece, unless it is the only one.
     #[inline(always)]
     fn piece_end(&self, text: &[u8], start: usize) -> usize {

@@ -96,10 +96,11 @@ impl Word {
         Self { end, kind }
     }
 
-    /// U takes as many characters as it can. If a lower case letter follows, L+ takes it and all
-    /// characters after it that it can. If no lower case letter follows, U has to give back
-    /// characters until one of them is in L. The character in L ends the word, because only upper
-    /// case letters follow it. If no character in U is also in L, the whole word is in upper case.
+    /// U takes as many characters as it can. If a lowercase letter follows, L+ takes it and all
+    /// characters after it that it can. If no lowercase letter follows, U has to give back
+    /// characters until one of them is in L. The character in L ends the word, because only
+    /// uppercase letters follow it. If no character in U is also in L, the whole word is in upper
+    /// case.
     fn of_any_letters(text: &[u8], start: usize) -> Self {
         let mut end = start;
         let mut last_of_both = None;
