@@ -66,8 +66,8 @@ impl FileUse {
     }
 }
 
-/// Whether `command`, an argument of editors that can do several things, writes the file; `None` if
-/// it neither reads nor writes.
+/// Whether `command`, an argument of editing tools that can do several things, writes the file;
+/// `None` if it neither reads nor writes.
 fn writes_by_command(command: &str) -> Option<bool> {
     match command {
         "view" | "read" => Some(false),

@@ -108,7 +108,7 @@ impl Handle {
     }
 
     /// Shortens the name of a call and removes from it whatever would end the line or the handle,
-    /// or look like another handle. White space is collapsed, because a search for handles expects
+    /// or look like another handle. Whitespace is collapsed, because a search for handles expects
     /// single spaces.
     pub fn call_name(call: &str) -> String {
         // The names of most calls are ASCII on one line with single spaces, and need no change.

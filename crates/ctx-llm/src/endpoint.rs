@@ -33,10 +33,11 @@ impl Api {
 /// The complete address for questions, and the API at that address.
 ///
 /// If the path of a URL ends with `/chat/completions` or `/messages`, the URL is a complete
-/// address, and the path determines the API. Any other URL is a base. With a base, the requested
-/// API is used. If no API was requested, the API is Anthropic's if a label of the host or a part of
-/// the path is `anthropic`, and otherwise chat completions. The address consists of the base, `/v1`
-/// unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of the API.
+/// address, and the path determines the API. Any other URL is a base, which is extended with the
+/// path of the requested API. If no API was requested, the API is Anthropic's if a label of the
+/// host or a part of the path is `anthropic`, and otherwise chat completions. The address consists
+/// of the base, `/v1` unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of
+/// the API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
@@ -192,7 +193,7 @@ pub struct Key(String);
 
 impl Key {
     /// Creates a key from `text` without surrounding whitespace, because a key file may end with a
-    /// newline. `None` if nothing is left.
+    /// newline. `None` if the key is empty.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
@@ -427,8 +428,8 @@ mod key_tests {
         assert_eq!(error.to_string(), "the key has characters that are not allowed in a header");
     }
 
-    /// The header and the key, joined by `=`, that are sent to a server if these variables are set,
-    /// or else why no key is sent.
+    /// The header and the key, joined by `=`, that are sent to a server if `variables` are set; if
+    /// no key is sent, the reason.
     fn chosen(url: &str, variables: &[(&str, &str)]) -> String {
         let endpoint = Endpoint::new(url, None).expect("a URL");
         let variable = |name: &str| {

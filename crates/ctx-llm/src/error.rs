@@ -45,8 +45,8 @@ pub enum LlmError {
         /// The message from the server; empty if there is none.
         message: String,
     },
-    /// The server redirects to another address. The client does not follow, because the session and
-    /// the key may only be sent to an address that the user named.
+    /// The server redirects to another address. The client does not follow redirects, because the
+    /// session and the key may only be sent to an address that the user named.
     #[error("the server redirects (status {status}){}", colon(.location))]
     Redirect {
         /// The HTTP status.

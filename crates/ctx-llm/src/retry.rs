@@ -11,7 +11,7 @@ use crate::error::Result;
 /// The maximum wait before another attempt, even if the server asks for a longer one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// How often to try a request, and how long to wait between the attempts.
+/// How many times to try a request, and how long to wait between the attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// The maximum number of attempts. The first attempt is always made.

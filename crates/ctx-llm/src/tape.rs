@@ -9,9 +9,9 @@
 //!  "request":{"max_tokens":600,"message":"…","model":"small","system":"…"}}
 //! ```
 //!
-//! The hash is that of the JSON text of `request`, with its keys in this order and without
-//! whitespace between tokens. The request contains neither the address nor the key, and the caller
-//! has redacted the request. If the model declined to answer, the file has a member
+//! The hash is computed from the JSON text of `request`, with its keys in the order shown and
+//! without whitespace between tokens. The request contains neither the address nor the key, and the
+//! caller has redacted the request. If the model declined to answer, the file has a member
 //! `"error":{"kind":"too-long","message":"…"}` instead of `answer`. The kinds of errors are
 //! `too-long`, `refused` and `empty`. Network failures are not recorded. If the server was asked
 //! for its context window, `window.json` has the window that it reported.

@@ -240,8 +240,8 @@ const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
 /// The minimum number of tokens in a window. A server that reports a smaller number is mistaken.
 const SMALLEST_WINDOW: u64 = 256;
 
-/// The window of `model` in a list of models. If `model` is not in the list, or no name is given,
-/// the list must have only one model.
+/// The context window of `model` according to a list of models. If `model` is not in the list, or
+/// no name is given, the list must have only one model.
 pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWindow> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let models = value["data"].as_array()?;

@@ -15,9 +15,9 @@ use ctx_testkit::{Act, Server};
 
 const KEY: &str = "sk-this-key-must-stay-hidden-0123456789";
 
-/// The time limit if an answer is expected, long enough for a busy machine.
+/// The time limit for a test that expects an answer, long enough for a busy machine.
 const LONG: Duration = Duration::from_secs(60);
-/// The time limit if no answer will come.
+/// The time limit for a test in which no answer comes.
 const SHORT: Duration = Duration::from_millis(400);
 
 fn ok(text: &str) -> Act {
@@ -279,7 +279,7 @@ fn too_long_an_input_is_its_own_error() {
     ));
 }
 
-/// Whatever its status, a redirect must not pass on the key.
+/// Whatever the status of a redirect, the key must not be passed on.
 #[test]
 fn redirects_are_not_followed() {
     let other = Server::new(vec![ok("stolen")]);

@@ -77,8 +77,8 @@ fn entry(line: &'static str) -> Option<Model> {
 
 /// The entry for a model; `None` if the table has no prefix of its name.
 ///
-/// Case does not matter. A vendor in front (`openai/gpt-4o`, `us.anthropic.claude-opus-5`) and the
-/// mark of a fine-tuned model (`ft:gpt-4o:acme`) are ignored.
+/// Upper and lower case are not distinguished. A vendor in front (`openai/gpt-4o`,
+/// `us.anthropic.claude-opus-5`) and the mark of a fine-tuned model (`ft:gpt-4o:acme`) are ignored.
 ///
 /// ```
 /// let model = ctx_tokens::model("us.anthropic.claude-opus-5-v1:0").expect("in the table");

@@ -2,9 +2,9 @@
 //!
 //! The messages that the agent would send are read in the order in which they are sent. The
 //! fragments of a message become one message, results directly follow the reply with their calls,
-//! and a record that has a call and its result yields both. Texts never change. The [`Report`]
-//! counts the content that the target format cannot represent, and names the first line with such
-//! content.
+//! and a record that has a call and its result yields both. The texts of messages never change. The
+//! [`Report`] counts the content that the target format cannot represent, and names the first line
+//! with such content.
 //!
 //! A session can also be *lowered* ([`Converter::whole_records`]). Each record of a lowered
 //! session, or each message in a record with a list, is in exactly one exchange of the new session,

@@ -39,7 +39,7 @@ pub struct Reading<'c> {
 }
 
 impl<'c> Reading<'c> {
-    /// Starts to read a session of the dialect `from`. The messages of the session's context wait
+    /// Starts reading a session in the dialect `from`. The messages of the session's context wait
     /// in `spool`.
     pub fn new(converter: Converter<'c>, from: &'static dyn Dialect, spool: Spool) -> Self {
         Self {

@@ -68,7 +68,8 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// The turns of a message that is not a reply. Results without a call form a separate turn.
+    /// The turns that are made from a message that is not a reply. Results without a call form a
+    /// separate turn.
     fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
         let all = pieces(held, self.family);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
@@ -89,8 +90,8 @@ impl<'a> Maker<'_, '_> {
         vec![Turn::Results(results)]
     }
 
-    /// The turns of a reply. Results inside the reply become a turn that follows the content before
-    /// them.
+    /// The turns that are made from a reply. Results inside the reply become a turn that follows
+    /// the content before them.
     fn reply(
         &mut self,
         whole: &TurnMessage<'a>,
@@ -218,7 +219,8 @@ impl<'a> Maker<'_, '_> {
     }
 }
 
-/// For each piece, the index of the last result that answers this or an earlier call.
+/// For each piece, the index of the last result that answers a call in this piece or in an earlier
+/// one.
 fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
     let mut calls: HashMap<Key, usize> = HashMap::new();
     let mut ends = vec![0; placed.len()];

@@ -120,8 +120,8 @@ pub struct Source {
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// The subject and the verb of the sentence if there is one loss. `many` has the plural of
-    /// both.
+    /// The subject and the verb of the sentence if there is one loss. `many` has the plural forms
+    /// of both.
     one: String,
     many: String,
     /// The end of the sentence, after the subject and the verb.
@@ -156,7 +156,7 @@ impl Report {
         self.losses.iter().any(|loss| loss.kind.is_loss())
     }
 
-    /// Adds 1 to the losses of this kind and name.
+    /// Counts another loss of this kind and name.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) {
         let is_it = |loss: &&mut Loss| loss.kind == kind && loss.name == name;
         if let Some(loss) = self.losses.iter_mut().find(is_it) {

@@ -45,7 +45,7 @@ pub(crate) struct Results<'a> {
     /// The content, apart from results, of the records with the results. This content becomes a
     /// user message.
     pub(crate) beside: Vec<Piece<'a>>,
-    /// The index of the first record that has such other content.
+    /// The index in the unit of the first record that has content other than results.
     pub(crate) beside_origin: Option<usize>,
     /// The indexes in the unit of all records that the results came from.
     pub(crate) origins: Vec<usize>,

@@ -26,7 +26,8 @@ pub(crate) struct Writing<'w> {
     pub(crate) target: Box<dyn Target>,
     pub(crate) session: Session,
     pub(crate) ids: Ids,
-    /// Whether a message other than a system message was written, or whether none may be inserted.
+    /// Whether the new session already has a message that is not a system message; also true if no
+    /// message may be inserted at the beginning.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,

@@ -261,7 +261,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
-        // The results of server tools have formats of their own, which a text cannot replace.
+        // The results of server tools have formats of their own, which text cannot replace.
         kind if kind.ends_with("_tool_result") => {
             Part::Result(ToolResult { slot: None, ..result(object, block) })
         }

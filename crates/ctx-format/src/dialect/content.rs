@@ -92,7 +92,7 @@ pub(crate) fn text_record(role: Role, text: &str) -> String {
 }
 
 /// The text of `object` with the string value of `key` changed to `to`. A value that is not a
-/// string stays.
+/// string is left unchanged.
 pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
     let mut edits = Edits::new();
     if let Some(raw) = object.get(key)

@@ -77,7 +77,8 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
 }
 
 /// The dialect of a session that could be `chat` or `anthropic`. Only content that is legal in both
-/// is written to such a session. The dialect is named `chat` because the session is read as `chat`.
+/// dialects is written to such a session. The dialect is named `chat` because the session is read
+/// as `chat`.
 pub struct Plain;
 
 impl Plain {

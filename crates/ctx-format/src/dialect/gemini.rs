@@ -143,7 +143,7 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     let (mut parts, mut slot) = (Vec::new(), None);
     if let Some((raw, text)) = response.as_ref().and_then(only_text) {
         parts.push(Part::Text(text));
-        // One text cannot replace both the response and the media that the result also has.
+        // A single text cannot replace both the response and the media of a result.
         slot = media.is_empty().then(|| Slot::text(record, raw));
     } else if let Some(raw) = function.get("response") {
         parts.push(Part::Opaque(raw.into()));

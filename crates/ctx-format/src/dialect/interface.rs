@@ -40,8 +40,8 @@ pub struct Wrapped<'a> {
 /// One of the messages that a record holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldMessage<'a> {
-    /// The message itself. The byte ranges in the message refer to the text of the whole record, as
-    /// in [`Dialect::message`].
+    /// The message as the dialect reads it. The byte ranges in the message refer to the text of the
+    /// whole record, as in [`Dialect::message`].
     pub message: Message<'a>,
     /// The JSON object of the message, without the JSON that wraps it in a log. If the agent stores
     /// one object and sends another, this is the object that it sends.
@@ -286,8 +286,8 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The first part of the record that should be a message of `dialect` but cannot be read.
-    /// Content outside the context, on another branch or before a compaction, is not examined.
+    /// The first unreadable content of a record that should be a message of `dialect`. Content
+    /// outside the context, on another branch or before a compaction, is not examined.
     pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
         match self.presence {
             Some(Presence::Outside(why)) if why != Outside::NeverSent => None,

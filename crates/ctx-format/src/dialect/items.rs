@@ -241,7 +241,7 @@ fn is_read(part: &Object<'_>) -> bool {
 }
 
 /// Returns true if results of this type are texts. Results of other types have formats of their
-/// own, which a text cannot replace.
+/// own, which text cannot replace.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
 }

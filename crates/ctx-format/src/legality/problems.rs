@@ -34,7 +34,8 @@ impl Rule {
     }
 }
 
-/// A broken rule. Two problems are the same if they have the same line, rule and id.
+/// A place where a session breaks a rule of an API. Two problems are the same if they have the same
+/// line, rule and id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Problem {
     /// The line number of the record in the source, from 1; 0 if the record is not from the source.
@@ -163,7 +164,7 @@ fn unanswered(waiting: &OpenCall<u64>) -> Problem {
 pub struct NamedRule {
     /// The name of the rule in reports.
     pub name: &'static str,
-    /// What a problem with this rule is, in a few words.
+    /// A short description of a problem with this rule.
     pub what: &'static str,
     /// Whether a broken rule can be a problem, rather than something that is only reported.
     pub may_be_problem: bool,

@@ -258,9 +258,9 @@ impl LineText {
 }
 
 /// The text of `record` after changes that were made to its message in another dialect. `message`
-/// is the message in the record, `before` are the messages of the other dialect that it became, and
-/// `after` are the same messages with changed results, changed arguments, or without reasoning.
-/// `None` if nothing changed.
+/// is the message in the record. `before` has the messages of the other dialect that it became, and
+/// `after` has the same messages with changed results, with changed arguments, or without
+/// reasoning. `None` if nothing changed.
 pub fn with_changes(
     record: &Object<'_>,
     message: &Message<'_>,

@@ -112,8 +112,9 @@ impl<'a> Links<'a> {
         parent?.to.as_deref()
     }
 
-    /// Edits the links to removed lines. `moved` returns the new id for the id of a removed line
-    /// and the bond, or `Some(None)` if no ancestor is left.
+    /// Edits the links to removed lines. `moved` receives the id of a line and the bond. If the
+    /// line was removed, it returns the id of the line to link to, or `Some(None)` if no ancestor
+    /// is left.
     pub fn moved<'m>(
         &self,
         moved: impl Fn(&str, Bond) -> Option<Option<&'m str>>,

@@ -166,7 +166,8 @@ impl Flaw {
     }
 }
 
-/// What the lines of a session that has no header reveal about it, to write a new header.
+/// What the lines of a session without a header reveal about the session. A new header is written
+/// from this.
 #[derive(Default)]
 pub(crate) struct HeaderFacts {
     pub(crate) id: Option<String>,

@@ -52,7 +52,7 @@ pub struct View {
     pub flaws: Vec<Flaw>,
 }
 
-/// A message in the context. The record that contains it may hold several messages.
+/// A message in the context. A record may hold several such messages.
 pub(crate) struct ContextMessage {
     /// The number of the record that contains the message.
     pub(crate) record: usize,

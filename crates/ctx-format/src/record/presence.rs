@@ -60,8 +60,9 @@ impl Portion {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }
 
-    /// A portion of the messages `inside`. `reasons` has an entry for every message of the record,
-    /// which says why the message is outside the context unless `inside` contains it.
+    /// A portion that consists of the messages `inside`. `reasons` has an entry for every message
+    /// of the record, which says why the message is outside the context unless `inside` contains
+    /// it.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();

@@ -63,8 +63,8 @@ fn unit(source: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Copies less than a block. If this function were inlined, the compiler would merge it with the
-/// copy of a whole block into one call of memcpy.
+/// Copies fewer bytes than a block has. If this function were inlined, the compiler would merge it
+/// with the copy of a whole block into one call of memcpy.
 #[inline(never)]
 fn copy_end(source: &[u8], room: &mut [u8]) {
     room[..source.len()].copy_from_slice(source);

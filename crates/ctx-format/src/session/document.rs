@@ -281,7 +281,7 @@ fn object_of(line: &[u8]) -> Option<Object<'_>> {
 /// A file that does not change. A short file is also held in memory, because a session is read
 /// several times.
 pub struct FixedFile {
-    /// The file itself.
+    /// The open file.
     pub file: File,
     memory: Option<Arc<Vec<u8>>>,
 }

@@ -219,8 +219,8 @@ fn has_line(ahead: &[u8]) -> bool {
     memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
 }
 
-/// Examines the waiting lines, and reads more lines until one of them decides the dialect. If none
-/// of the first records is a message, the input is not in a format that we read.
+/// Examines the waiting lines, and reads more lines until the dialect is certain. If none of the
+/// first records is a message, the input is not in a format that we read.
 fn detect<R: Read>(
     detector: &mut Detector,
     lines: &mut Lines<Again<R>>,
@@ -243,7 +243,7 @@ fn detect<R: Read>(
     Ok(())
 }
 
-/// Detects the dialect of a session by reading lines until one of them decides it. The caller must
+/// Detects the dialect of a session by reading lines until the dialect is certain. The caller must
 /// be able to read the source again.
 pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dialect>> {
     let mut detector = Detector::default();

@@ -121,7 +121,7 @@ pub(crate) struct Again<R> {
     rest: R,
 }
 
-/// Reads the source to examine it.
+/// Reads ahead from a source, so that the bytes can be examined before they are returned.
 pub(crate) struct Look<'a, R> {
     again: &'a mut Again<R>,
     /// The number of bytes that may still be read before the limit is reached.

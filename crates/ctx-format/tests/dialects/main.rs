@@ -1,5 +1,5 @@
-//! Tests that a format which pairs calls differently, or whose file is a tree, needs only a
-//! dialect.
+//! Tests that only a dialect has to be added for a format which pairs calls differently, or whose
+//! file is a tree.
 
 mod items;
 mod tree;

@@ -16,7 +16,7 @@
 use super::layout::SINGLE_BYTES;
 use super::vocabulary::{Token, Vocabulary};
 
-/// Encodes pieces one after the other, reusing its memory.
+/// Encodes pieces one after another, reusing its memory.
 pub(crate) struct Merger {
     vocabulary: &'static Vocabulary,
     tokens: Vec<u32>,

@@ -68,8 +68,8 @@ impl Tokenizer {
     }
 
     /// The number of tokens in bytes that should be UTF-8. Invalid bytes are replaced as in
-    /// `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and each byte with
-    /// which no character begins.
+    /// `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and each byte that
+    /// cannot begin a character.
     pub fn count_bytes(&self, bytes: &[u8]) -> u64 {
         self.count(&String::from_utf8_lossy(bytes))
     }

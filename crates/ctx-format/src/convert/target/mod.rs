@@ -1,4 +1,4 @@
-//! Writes sessions in a dialect: what all targets share.
+//! Code that is shared by all targets, each of which writes sessions in one dialect.
 
 use crate::compaction::{Ids, LineText};
 use crate::convert::entry::Entry;

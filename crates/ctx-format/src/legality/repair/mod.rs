@@ -56,7 +56,7 @@ pub enum RepairKind {
     Begin,
     /// Splits a damaged line into several lines.
     Split {
-        /// The number of lines that result.
+        /// The number of lines after the split.
         into: usize,
     },
     /// Removes the NUL bytes in a line.
@@ -165,9 +165,10 @@ struct Call {
 /// Where the results of an exchange's calls can be put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
-    /// The last record of the exchange. Results that are separate records are inserted after it.
+    /// The last record of the exchange. Results that are separate records are inserted after this
+    /// record.
     last: usize,
-    /// The user message after the calls. Results that are blocks are inserted into it.
+    /// The user message after the calls. Results that are blocks are inserted into this message.
     user: Option<usize>,
 }
 

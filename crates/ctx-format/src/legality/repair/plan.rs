@@ -147,7 +147,7 @@ impl Planner {
         self.repair
     }
 
-    /// Gives a call its result from another position, or a result which says that the original is
+    /// Moves the result of a call to the call, or inserts a result which says that the original is
     /// missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
@@ -230,7 +230,7 @@ impl Salvage {
         // A torn object at the end of the file was never written completely, so it is removed.
         let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
         if is_cut && before.is_empty() {
-            // If nothing else is left of the line, other repairs of it do not matter.
+            // If the torn object was all of the line, no other repair of the line is reported.
             salvage.done = vec![RepairKind::Cut];
         } else if is_cut {
             salvage.done.push(RepairKind::Cut);

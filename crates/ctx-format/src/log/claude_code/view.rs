@@ -151,7 +151,7 @@ pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
         let metadata = object.object_of("compactMetadata")?;
         metadata.object_of("preservedMessages")?.elements_of("uuids")
     };
-    // The numbers count only those entries that are strings.
+    // Only entries that are strings are numbered.
     let mut texts = 0..;
     let items = list().unwrap_or_default().into_iter().map(|raw| {
         let number = json::text(raw).and_then(|_| texts.next());

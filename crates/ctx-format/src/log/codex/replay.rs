@@ -67,7 +67,7 @@ impl Replay {
         self.items.push(placed);
     }
 
-    /// Removes all items from index `from` on from the context.
+    /// Removes the item at index `from` and all later items from the context.
     fn leave(&mut self, from: usize, why: Outside) {
         for Placed { record, number, .. } in self.items.drain(from..) {
             self.view.leave_message(record, number, why);
@@ -134,12 +134,13 @@ fn base(lines: &[Line]) -> Option<usize> {
 /// What is known about a turn while it is read backwards from its end.
 #[derive(Default)]
 struct Turn {
-    /// Whether a line marks the end of the turn. If so, the turn begins at the nearest line before
-    /// the mark that begins a turn.
+    /// Whether a line marks the end of the turn. If so, the nearest earlier line that begins a turn
+    /// is the beginning of this turn.
     is_ended: bool,
     /// The id with which the turn begins, if its settings contain it.
     id: Option<LineId>,
-    /// Whether the turn has a request from the user. A rollback counts only turns that have one.
+    /// Whether the turn has a request from the user. A rollback counts only turns with such a
+    /// request.
     has_request: bool,
     /// The newest compaction in the turn, as the number of its line.
     compaction: Option<usize>,

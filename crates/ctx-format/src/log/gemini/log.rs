@@ -147,7 +147,7 @@ impl Log {
         }
     }
 
-    /// Removes the messages from index `from` on, and returns them.
+    /// Removes the message at index `from` and all later messages, and returns them.
     fn take_back(&mut self, from: usize, why: Outside) -> Vec<Entry> {
         let gone = self.entries.split_off(from);
         for entry in &gone {

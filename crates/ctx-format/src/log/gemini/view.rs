@@ -93,8 +93,8 @@ impl ViewBuilder for Log {
     }
 }
 
-/// The turns that are sent. If one reply in a series of replies has an empty part, the client
-/// leaves out the whole series. A reply with results ends a series.
+/// The turns that the client sends. If one reply in a series of replies has an empty part, the
+/// client leaves out the whole series. A reply with results ends a series.
 fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     let mut sent: Vec<(MessagePosition, &Turn)> = Vec::new();
     let (mut begin, mut has_void, mut goes_on) = (0, false, false);

@@ -157,7 +157,8 @@ fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> 
     Some(line.end())
 }
 
-/// Replaces the value of `name`, or adds it at the end if `name` is new. `None` removes `name`.
+/// Replaces the value of `name`, or adds it at the end if `name` is new. If the new value is
+/// `None`, `name` is removed.
 fn set<'a>(all: &mut Vec<(Cow<'a, str>, &'a str)>, name: Cow<'a, str>, value: Option<&'a str>) {
     let at = all.iter().position(|(own, _)| *own == name);
     match (at, value) {

@@ -18,7 +18,7 @@ pub(super) enum EntryKind {
     /// A text from an extension.
     Custom,
     /// A text from an extension in files of versions 1 and 2. In newer files, the agent does not
-    /// read such an entry.
+    /// read an entry of this kind.
     HookMessage,
     /// The summary of an abandoned branch.
     BranchSummary,

@@ -8,8 +8,8 @@ const HIGH: u64 = EACH << 7;
 /// The bit in which upper and lower case differ, in each byte.
 const CASE: u64 = EACH << 5;
 
-/// The eight bytes from `at` on as a number, with the first byte lowest. Zeros follow the end of
-/// the text.
+/// The eight bytes from `at` on as a number, with the first byte lowest. Bytes past the end of the
+/// text are zero.
 #[inline(always)]
 fn eight_bytes(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();

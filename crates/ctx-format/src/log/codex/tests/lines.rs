@@ -118,8 +118,8 @@ fn another_agent_begins_a_turn_that_can_be_taken_back() {
     }
 }
 
-/// The item has the members that the client requires. A text precedes content that only the API can
-/// read.
+/// The item has the members that the client requires. Codex puts a text before content that only
+/// the API can read.
 #[test]
 fn what_another_agent_says_is_sent_as_the_client_does() {
     let line = |payload: &str| Lines::default().line("m", "inter_agent_communication", payload);
