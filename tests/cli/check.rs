@@ -106,7 +106,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
     check()
         .args(["--strict", "--all"])
         .stdin(input.clone())
-        .stdout(format!("{bad}<stdin>:4: torn-tail: a last line that is not complete\n"))
+        .stdout(format!("{bad}<stdin>:4: torn-tail: an incomplete last line\n"))
         .code(1)
         .run();
     check()
@@ -176,9 +176,9 @@ fn what_is_not_read_of_a_message_is_a_problem() {
         "{\"role\":\"critic\",\"content\":\"y\"}\n",
     ];
     let critic =
-        |line| format!("<stdin>:{line}: unknown-role: the role \"critic\" is not known in chat\n");
-    let part = "<stdin>:3: unread-part: a part of the type \"smell\" is not read\n";
-    let item = "<stdin>:4: unknown-item: a record of the type \"dream\" is not known in chat\n";
+        |line| format!("<stdin>:{line}: unknown-role: the dialect chat has no role \"critic\"\n");
+    let part = "<stdin>:3: unread-part: a part of the type \"smell\" cannot be read\n";
+    let item = "<stdin>:4: unknown-item: the dialect chat has no record of the type \"dream\"\n";
     check()
         .args(["--all"])
         .stdin(session(&input))
@@ -197,7 +197,7 @@ fn what_is_not_read_of_a_message_is_a_problem() {
     let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";
     says(
         &[USER, pi],
-        "<stdin>:1: no-message: no message of a known format: this is a list of pi messages without the entries of its session file; use the session file: its entries say what belongs together\n",
+        "<stdin>:1: no-message: no message of a known format: this is a list of pi messages without the entries of its session file; use the session file: its entries link the messages\n",
         1,
     );
 }
@@ -350,7 +350,7 @@ fn what_is_not_understood_is_shown_to_ci() {
     case("github")
         .stdout(concat!(
             "::error file=a.jsonl,line=2,title=bad-line::not JSON: expected value at line 1 column 1\n",
-            "::error file=a.jsonl,line=3,title=unknown-role::the role \"critic\" is not known in chat\n",
+            "::error file=a.jsonl,line=3,title=unknown-role::the dialect chat has no role \"critic\"\n",
             "::error file=b.jsonl,title=no-message::the input has no message\n",
         ))
         .run();
@@ -361,7 +361,7 @@ fn what_is_not_understood_is_shown_to_ci() {
             "  <testsuite name=\"ctx-check\" tests=\"2\" failures=\"2\" errors=\"0\">\n",
             "    <testcase classname=\"ctx-check\" name=\"a.jsonl\">\n",
             "      <failure type=\"bad-line\" message=\"not JSON: expected value at line 1 column 1\">a.jsonl:2: bad-line: not JSON: expected value at line 1 column 1\n",
-            "a.jsonl:3: unknown-role: the role &quot;critic&quot; is not known in chat</failure>\n",
+            "a.jsonl:3: unknown-role: the dialect chat has no role &quot;critic&quot;</failure>\n",
             "    </testcase>\n",
             "    <testcase classname=\"ctx-check\" name=\"b.jsonl\">\n",
             "      <failure type=\"no-message\" message=\"the input has no message\">b.jsonl: no-message: the input has no message</failure>\n",

@@ -51,7 +51,7 @@ fn refused_by_all(session: &str, named: &str) {
 #[test]
 fn messages_of_pi_are_no_chat() {
     let session = USER.repeat(20) + CALL + RESULT + USER + REPLY;
-    let why = ":21: a part of the type \"toolCall\" is not read, so nothing can be compacted: this is a list of pi messages without the entries of its session file; use the session file: its entries say what belongs together";
+    let why = ":21: a part of the type \"toolCall\" cannot be read, so nothing can be compacted: this is a list of pi messages without the entries of its session file; use the session file: its entries link the messages";
     let chat = ["--dialect", "chat"];
     refuses("ctx-compact", &chat, &session, why);
     refuses(
@@ -66,7 +66,7 @@ fn messages_of_pi_are_no_chat() {
         &session,
         &why.replace("compacted", "cut to a window"),
     );
-    let named = "this is a list of pi messages without the entries of its session file, so it cannot be compacted; use the session file: its entries say what belongs together";
+    let named = "this is a list of pi messages without the entries of its session file, so it cannot be compacted; use the session file: its entries link the messages";
     refused_by_all(&session, named);
 }
 
@@ -110,7 +110,7 @@ fn a_wrong_dialect_is_found_out() {
     let log = line("u", "null") + &line("v", "\"u\"");
     for dialect in ["chat", "anthropic"] {
         let why = format!(
-            ":1: a record of the type \"user\" is not known in {dialect}, so nothing can be compacted: this is a Claude Code session; leave --dialect out"
+            ":1: the dialect {dialect} has no record of the type \"user\", so nothing can be compacted: this is a Claude Code session; leave --dialect out"
         );
         // The lines show that a file is an agent's own, whatever the flag says.
         let flags = ["--min-idle", "0s", "--dialect", dialect];
@@ -138,7 +138,7 @@ fn an_unknown_item_is_not_compacted() {
         "ctx-compact",
         &["--budget", "60"],
         &session,
-        ":21: a record of the type \"dream_call\" is not known in responses, so nothing can be compacted; what cannot be read may belong to what would be removed; ctx-check --all lists it",
+        ":21: the dialect responses has no record of the type \"dream_call\", so nothing can be compacted; what cannot be read may belong to what would be removed; ctx-check --all lists it",
     );
 }
 

@@ -149,7 +149,7 @@ fn an_edited_result_stays_and_another_one_is_shortened() {
 #[test]
 fn an_edit_that_is_not_understood_is_named_and_nothing_is_done() {
     let strange = edited().replace(r#""replacement":null"#, r#""replacement":{"text":"x"}"#);
-    let why = "content that is neither a text nor a list is not read";
+    let why = "content that is neither text nor a list cannot be read";
     Case::new(tool_path("ctx-check"))
         .file("s.jsonl", &strange)
         .args(["s.jsonl"])

@@ -359,7 +359,7 @@ fn a_long_input_is_summed_up_in_parts() {
         .args(["-v", "--summary-tokens", "100", "--llm-window", "1500"])
         .stdin(input)
         .stdout_any()
-        .stderr_has("parts, ")
+        .stderr_has("parts with ")
         .run();
     assert_eq!(parts(&done.stdout).0, "## 任务目标\na part");
     let requests = server.requests();

@@ -113,7 +113,7 @@ fn a_redirect_takes_the_key_nowhere() {
         let server = Server::new([Act::answer(&format!("{status} Moved"), &location, "")]);
         case(&server.url)
             .env("CTX_LLM_KEY", OWN)
-            .stderr_has(&format!("the server redirects (status {status}): 127.0.0.1;"))
+            .stderr_has(&format!("the server sent a redirect (status {status}): 127.0.0.1;"))
             .run();
         assert!(server.requests().concat().contains(OWN));
         assert!(other.requests().is_empty(), "{status}");

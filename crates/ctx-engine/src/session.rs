@@ -440,15 +440,15 @@ mod unread_tests {
         let refused = |dialect, record| refusal(dialect, record).expect("refused");
         assert_eq!(
             refused("chat", r#"{"role":"critic","content":"x"}"#),
-            r#"the role "critic" is not known in chat, so nothing can be compacted"#
+            r#"the dialect chat has no role "critic", so nothing can be compacted"#
         );
         assert_eq!(
             refused("chat", r#"{"role":"toolResult","toolCallId":"c","content":[]}"#),
-            r#"the role "toolResult" is not known in chat, so nothing can be compacted: this is a list of pi messages without the entries of its session file"#
+            r#"the dialect chat has no role "toolResult", so nothing can be compacted: this is a list of pi messages without the entries of its session file"#
         );
         assert_eq!(
             refused("anthropic", r#"{"role":"user","content":[{"type":"smell"}]}"#),
-            r#"a part of the type "smell" is not read, so nothing can be compacted"#
+            r#"a part of the type "smell" cannot be read, so nothing can be compacted"#
         );
         refused("responses", r#"{"type":"dream_call","call_id":"c"}"#);
         // In another format, this may be a call.

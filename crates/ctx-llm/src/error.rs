@@ -47,7 +47,7 @@ pub enum LlmError {
     },
     /// The server redirects to another address. The client does not follow redirects, because the
     /// session and the key may only be sent to an address that the user named.
-    #[error("the server redirects (status {status}){}", colon(.location))]
+    #[error("the server sent a redirect (status {status}){}", colon(.location))]
     Redirect {
         /// The HTTP status.
         status: u16,

@@ -55,17 +55,17 @@ impl Unread {
     pub(crate) fn role(dialect: &str, role: &str) -> Self {
         Self {
             rule: UnreadRule::Role,
-            why: format!("the role {} is not known in {dialect}", quoted(role)),
+            why: format!("the dialect {dialect} has no role {}", quoted(role)),
         }
     }
 
     /// Reports a record that is not a message of `dialect`.
     pub(crate) fn item(dialect: &str, item: &Object<'_>) -> Self {
         let what = match item.get("type") {
-            Some(kind) => format!("a record of the type {}", quoted(kind)),
-            None => "a record without a role".to_owned(),
+            Some(kind) => format!("record of the type {}", quoted(kind)),
+            None => "record without a role".to_owned(),
         };
-        Self { rule: UnreadRule::Item, why: format!("{what} is not known in {dialect}") }
+        Self { rule: UnreadRule::Item, why: format!("the dialect {dialect} has no {what}") }
     }
 
     /// Reports a part of an unknown type. `raw` is the JSON of the part.
@@ -92,7 +92,7 @@ impl Unread {
 
     /// Reports another problem in a message, which `what` describes.
     pub(crate) fn within_message(what: &str) -> Self {
-        Self { rule: UnreadRule::Part, why: format!("{what} is not read") }
+        Self { rule: UnreadRule::Part, why: format!("{what} cannot be read") }
     }
 
     /// The first part of `content` that `is_read` rejects. A text, alone or in a list, can always
@@ -106,7 +106,7 @@ impl Unread {
             return None;
         }
         let Some(parts) = scan::elements(content) else {
-            return Some(Self::within_message("content that is neither a text nor a list"));
+            return Some(Self::within_message("content that is neither text nor a list"));
         };
         let is_unread = |raw: &&&str| match Object::within(raw) {
             Some(part) => !is_read(&part),
@@ -156,12 +156,12 @@ mod tests {
         for (unread, what) in [
             (
                 r#"[{"text":"a"},{"type":"smell"},{"type":"taste"}]"#,
-                r#"a part of the type "smell" is not read"#,
+                r#"a part of the type "smell" cannot be read"#,
             ),
-            (r#"[{"toolUse":{}}]"#, r#"a part with "toolUse" but without a type is not read"#),
-            ("[7]", "a part without a type is not read"),
-            (r#"[{"type":7}]"#, r#"a part of the type "7" is not read"#),
-            ("{}", "content that is neither a text nor a list is not read"),
+            (r#"[{"toolUse":{}}]"#, r#"a part with "toolUse" but without a type cannot be read"#),
+            ("[7]", "a part without a type cannot be read"),
+            (r#"[{"type":7}]"#, r#"a part of the type "7" cannot be read"#),
+            ("{}", "content that is neither text nor a list cannot be read"),
         ] {
             assert_eq!(found(unread).as_deref(), Some(what), "{unread}");
         }
@@ -172,6 +172,6 @@ mod tests {
         let role = format!("\"{}\"", "é".repeat(50));
         let why = Unread::role("chat", &role).why;
         let word = "é".repeat(40);
-        assert_eq!(why, format!("the role \"{word}…\" is not known in chat"));
+        assert_eq!(why, format!("the dialect chat has no role \"{word}…\""));
     }
 }

@@ -166,7 +166,7 @@ impl<'a> Record<'a> {
             Class::NotUtf8 => "not UTF-8",
             Class::Nul => "NUL bytes",
             Class::TooLong => return format!("longer than {} MiB", MAX_LINE >> 20),
-            Class::Tail => "a last line that is not complete",
+            Class::Tail => "an incomplete last line",
             Class::Object | Class::Blank => "nothing",
         };
         why.to_owned()

@@ -192,7 +192,7 @@ fn what_is_not_read_of_an_entry_is_named() {
     assert_eq!(why(system), None);
     assert_eq!(Pi.outline(&object(system)), None);
     let role = system.replace("system", "critic");
-    let unknown = r#"the role "critic" is not known in pi"#;
+    let unknown = r#"the dialect pi has no role "critic""#;
     assert_eq!(why(&role).as_deref(), Some(unknown));
     let edit = |replacement: &str| {
         why(&format!(r#"{{"type":"context_edit","targetId":"a"{replacement}}}"#))
@@ -201,11 +201,11 @@ fn what_is_not_read_of_an_entry_is_named() {
         assert_eq!(edit(&format!(r#","replacement":{read}"#)), None, "{read}");
     }
     for unread in ["", r#","replacement":{}"#, r#","replacement":"x""#] {
-        let what = "content that is neither a text nor a list is not read";
+        let what = "content that is neither text nor a list cannot be read";
         assert_eq!(edit(unread).as_deref(), Some(what), "{unread}");
     }
     let part = edit(r#","replacement":{"content":[{"type":"smell"}]}"#);
-    assert_eq!(part.as_deref(), Some(r#"a part of the type "smell" is not read"#));
+    assert_eq!(part.as_deref(), Some(r#"a part of the type "smell" cannot be read"#));
 }
 
 #[test]
