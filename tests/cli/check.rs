@@ -152,14 +152,14 @@ fn a_file_without_a_message_is_a_problem() {
 #[test]
 fn a_format_that_is_not_read_is_named() {
     let event = "{\"id\":0,\"source\":\"user\",\"action\":\"message\",\"args\":{}}";
-    let named = "no-message: no message of a known format: this is an OpenHands history; OpenHands converts it to messages for its model: save those\n";
+    let named = "no-message: no message of a known format: this is an OpenHands history; OpenHands converts it to messages for its model: use those messages\n";
     says(&[event, "\n"], &format!("<stdin>:1: {named}"), 1);
     let pretty = event.replace(',', ",\n");
     says(&["[\n", &pretty, "\n]\n"], &format!("<stdin>: {named}"), 1);
     let human = "{\"type\":\"human\",\"content\":\"a\"}\n";
     says(
         &[human],
-        "<stdin>:1: no-message: no message of a known format: this is a list of LangChain messages; LangChain's convert_to_openai_messages converts it to chat\n",
+        "<stdin>:1: no-message: no message of a known format: this is a list of LangChain messages; LangChain's convert_to_openai_messages converts it to chat messages\n",
         1,
     );
 }

@@ -92,7 +92,7 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
 #[test]
 fn a_format_that_is_known_by_name_is_named() {
     let human = "{\"type\":\"human\",\"content\":\"a\"}\n{\"type\":\"ai\",\"content\":\"b\"}\n";
-    let named = "this is a list of LangChain messages, so it cannot be compacted; LangChain's convert_to_openai_messages converts it to chat";
+    let named = "this is a list of LangChain messages, so it cannot be compacted; LangChain's convert_to_openai_messages converts it to chat messages";
     refused_by_all(human, named);
     let unknown = "{\"what\":1}\n";
     let why = ": the format is not known, so nothing can be compacted; --dialect names it";
