@@ -1,16 +1,15 @@
 //! All tools, including those in their own packages.
 //!
-//! A package for a distribution has one program, and a link to it for each tool, because most of a
-//! tool's size are the vocabularies of the encodings. The program has 25 MB; `ctx-check` by itself
-//! would have 13.
+//! A distribution package contains one program and a link to it for each tool, because most of a
+//! tool's size is the vocabularies of the token encodings. The program takes up 25 MB; `ctx-check`
+//! alone would take up 13 MB.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use ctx_cli::Tool;
 
-/// Returns every tool in alphabetical order: those of the root package, and those with their own
-/// packages.
+/// Returns every tool in alphabetical order, including the tools that have a package of their own.
 pub fn tools() -> Vec<&'static Tool> {
     let mut tools = ctx_tools::TOOLS.to_vec();
     tools.push(&ctx_memory_tool::TOOL);
@@ -18,13 +17,13 @@ pub fn tools() -> Vec<&'static Tool> {
     tools
 }
 
-/// Returns the tool whose name the program was called by, with or without a path.
+/// Returns the tool under whose name the program was started. `program` may include a path.
 pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     let name = Path::new(program).file_name()?;
     tools().into_iter().find(|tool| name == tool.name)
 }
 
-/// Returns the name of the tool that a word names, with or without `ctx-`.
+/// Returns the full name of the tool that `word` names, with or without the prefix `ctx-`.
 pub fn named(word: &OsStr) -> Option<&'static str> {
     let word = word.to_str()?;
     let mut names = tools().into_iter().map(|tool| tool.name);
@@ -37,7 +36,7 @@ mod tests {
 
     use super::{called_as, named};
 
-    /// `ctx-tools ls` works like busybox.
+    /// `ctx-tools ls` runs `ctx-ls`, just as `busybox ls` runs `ls`.
     #[test]
     fn a_word_names_a_tool() {
         let named = |word| named(OsStr::new(word));
@@ -48,7 +47,7 @@ mod tests {
         }
     }
 
-    /// The name of a link selects the tool, in any folder.
+    /// The file name of the link selects the tool, whatever folder the link is in.
     #[test]
     fn the_name_of_the_link_says_which_tool_it_is() {
         let name = |program| called_as(OsStr::new(program)).map(|tool| tool.name);

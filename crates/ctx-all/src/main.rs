@@ -1,4 +1,4 @@
-//! All tools in one program.
+//! The `ctx-tools` program, which contains all tools.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         Some(tool) => become_tool(tool, args),
         None => "name a tool; ctx-tools -h lists them".to_owned(),
     };
-    // If stderr itself is closed, there is nowhere to report it.
+    // If stderr is closed, there is nowhere to report the error.
     let _ = writeln!(io::stderr(), "ctx-tools: {failure}");
     ExitCode::from(ExitStatus::Failed.code())
 }
@@ -40,14 +40,15 @@ fn manual(tool: &str) -> &'static str {
     page.and_then(|page| page.contents_utf8()).unwrap_or_default()
 }
 
-/// Executes the program again by the name of the tool; returns only if that fails.
+/// Replaces the process with this program under the name of the tool. Returns only if that fails,
+/// with the message for the user.
 fn become_tool(tool: &str, args: impl Iterator<Item = OsString>) -> String {
     let itself = std::env::current_exe();
     let error = match itself {
         Ok(itself) => Command::new(itself).arg0(tool).args(args).exec(),
         Err(error) => error,
     };
-    format!("cannot start {tool}: {error}; call {tool} itself")
+    format!("cannot start {tool}: {error}; run {tool} directly")
 }
 
 fn help() -> String {
@@ -58,7 +59,7 @@ fn help() -> String {
     });
     let list: String = list.collect();
     format!(
-        "Usage: ctx-tools TOOL [OPTIONS] ...\n\nThe same as ctx-TOOL; ctx-TOOL -h shows its flags.\n\n{list}"
+        "Usage: ctx-tools TOOL [OPTIONS] ...\n\nRuns ctx-TOOL; ctx-TOOL -h shows the flags of that tool.\n\n{list}"
     )
 }
 
@@ -71,7 +72,7 @@ fn print(text: &str) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    /// Every tool has its own page.
+    /// Every tool has its own manual page.
     #[test]
     fn each_tool_has_its_page() {
         for tool in ctx_all::tools() {

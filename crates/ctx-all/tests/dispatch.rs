@@ -11,7 +11,7 @@ fn run(name: &str, args: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
-/// The program acts as the tool of its name, or of its first argument.
+/// The program acts as the tool that its own name or its first argument names.
 #[test]
 fn it_is_each_tool() {
     let version = (Some(0), "ctx-ls 0.1.0\n".to_owned(), String::new());
@@ -24,7 +24,7 @@ fn it_is_each_tool() {
     assert!(said.starts_with("ctx-count: /no/such/file: "), "{said}");
 }
 
-/// Without a tool it lists the tools.
+/// `--help` lists the tools; a missing or unknown tool name is an error.
 #[test]
 fn alone_it_tells_of_itself() {
     let (code, help, _) = run("ctx-tools", &["--help"]);

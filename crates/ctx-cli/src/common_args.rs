@@ -18,7 +18,7 @@ pub struct CommonArgs {
     /// When to show the progress of a long run
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub progress: ShowProgress,
-    /// Show the manual page; a pipe gets it as roff, for man/man1
+    /// Show the manual page, or print its roff source to a pipe
     #[arg(long, hide_short_help = true)]
     pub man: bool,
     /// Print the completion script for SHELL
@@ -60,7 +60,7 @@ pub enum Shell {
 }
 
 impl Colour {
-    /// Returns true if a stream shows colours; `terminal` says whether it is a terminal.
+    /// Returns true if output to a stream is coloured; `terminal` says whether the stream is one.
     pub(crate) fn is_shown(self, terminal: bool) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         match self {

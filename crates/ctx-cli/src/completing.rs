@@ -1,8 +1,8 @@
 //! Shell completion: the scripts for the shells, and the answers to their requests.
 //!
-//! Each script calls its tool with what was typed so far and `CTX_COMPLETE`, the name of the
-//! shell. The tool then answers through `clap_complete` instead of running; [`Binary::completed`]
-//! provides the values.
+//! Each script calls its tool with the words typed so far, and with the name of the shell in the
+//! variable `CTX_COMPLETE`. The tool then answers through `clap_complete` instead of running;
+//! [`Binary::completed`] provides the values.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
 use crate::{Binary, Shell};
 
-/// The variable in which the scripts name their shell.
+/// The environment variable in which a completion script names its shell.
 const VARIABLE: &str = "CTX_COMPLETE";
 
 impl Shell {
@@ -28,7 +28,7 @@ impl Shell {
     }
 }
 
-/// Answers a shell that wants completions; `None` if no shell called the tool.
+/// Answers a shell's request for completions; `None` if the tool was not called for one.
 pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let shell = std::env::var(VARIABLE).ok()?;
     let shell = Shell::from_str(&shell, false).ok()?;
@@ -36,7 +36,7 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     args.next().filter(|first| first == "--")?;
     let words: Vec<OsString> = args.collect();
     let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
-    // Fish passes only the line before the cursor.
+    // Fish passes only the part of the line before the cursor.
     let index = index.filter(|_| shell != Shell::Fish);
     let index = index.unwrap_or(words.len().saturating_sub(1)).min(words.len());
     let (before, current) = words.split_at(index);
@@ -59,16 +59,16 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     Some(if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Parses the words before the cursor as far as they are valid. If the tool has commands, returns
-/// the flags of the command.
+/// Parses the words before the cursor and ignores errors. If they name a subcommand, returns the
+/// arguments of the subcommand.
 fn parsed(command: Command, words: &[OsString]) -> ArgMatches {
     let matches = command.ignore_errors(true).try_get_matches_from(words);
     let mut matches = matches.unwrap_or_default();
     matches.remove_subcommand().map_or(matches, |(_, of_command)| of_command)
 }
 
-/// Hides flags before the first letter of a word, unless nothing else fits, because dozens of flags
-/// would hide everything else.
+/// Hides the flags until the user types the first letter of a word, because dozens of flags would
+/// crowd out the values. Clap still offers hidden flags if nothing else fits.
 fn calmed(command: Command) -> Command {
     let without_flags = |command: Command| {
         let command = command.disable_help_flag(true).disable_version_flag(true);
@@ -87,7 +87,7 @@ mod tests {
     use super::parsed;
     use crate::Shell;
 
-    /// Returns the value of `--store`, also if the line is not complete yet.
+    /// Returns the value of `--store`, even if the command line is not complete yet.
     fn store(words: &[&str]) -> Option<String> {
         let arg = Arg::new("store").long("store").short('t');
         let quiet = Arg::new("quiet").short('q').action(clap::ArgAction::SetTrue);
@@ -97,7 +97,7 @@ mod tests {
         parsed(command, &words).get_one("store").cloned()
     }
 
-    /// Earlier words decide which values fit.
+    /// The flags typed earlier, in any notation, decide which values are offered.
     #[test]
     fn the_value_of_a_flag_is_found_however_it_was_typed() {
         for words in [
@@ -112,13 +112,13 @@ mod tests {
         assert_eq!(store(&["ctx-x", "--store"]), None);
     }
 
-    /// The last of two equal flags counts, as in the tool itself.
+    /// If a flag is repeated, the last value counts, as when the tool runs.
     #[test]
     fn the_last_of_a_flag_counts() {
         assert_eq!(store(&["ctx-x", "--store=/a", "--store", "/b"]).as_deref(), Some("/b"));
     }
 
-    /// A script names only its own tool.
+    /// A completion script names no tool other than its own.
     #[test]
     fn scripts_name_their_tool() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

@@ -1,8 +1,10 @@
-//! Escapes foreign text for its reader: a terminal or a CI system.
+//! Escapes text from outside, such as file names and messages, for a terminal, a shell, a CI system
+//! or XML.
 
 use std::fmt::Write;
 
-/// Escapes foreign text for its reader: a terminal or a CI system.
+/// Escapes control characters, line separators and bidirectional marks, so that a text from outside
+/// cannot control the terminal or disguise itself as another text.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -15,7 +17,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// Quotes a word of a command for the shell.
+/// Quotes `text`, if necessary, so that the shell reads it as one word.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@%,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -24,25 +26,25 @@ pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Returns true for Unicode's line ends and its marks for the direction of writing.
+/// Returns true for Unicode's line separators and its bidirectional control characters.
 fn is_direction_or_line_end(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Escapes text for the message of a workflow command, as GitHub's documentation describes, and
-/// characters that would control the terminal of someone who reads the log.
+/// Escapes text for the message of a GitHub workflow command, as GitHub's documentation describes.
+/// Characters that would control the terminal of someone who reads the log are escaped as well.
 pub fn github_message(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     printable(&text)
 }
 
-/// Escapes the value of a property, such as `file=`.
+/// Escapes the value of a property of a GitHub workflow command, such as `file=`.
 pub fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Escapes text for an attribute or an element. XML 1.0 cannot represent most control characters;
+/// Escapes text for an XML attribute or element. XML 1.0 cannot represent most control characters;
 /// they become U+FFFD.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn no_name_looks_like_another() {
         assert_eq!(printable("\u{9b}2J\u{7f}"), "\\u{9b}2J\\u{7f}");
-        // A terminal that obeys the mark shows this name as a text file.
+        // A terminal that obeys the mark would display this script's name as that of a text file.
         assert_eq!(printable("log\u{202e}txt.sh"), "log\\u{202e}txt.sh");
         assert_eq!(printable("a\u{2028}b"), "a\\u{2028}b");
         assert_eq!(printable("日志 é\u{a0}"), "日志 é\u{a0}");
@@ -91,7 +93,7 @@ mod tests {
     fn commands_of_github_cannot_be_forged() {
         assert_eq!(github_property("a,b:c%3A\n::error"), "a%2Cb%3Ac%253A%0A%3A%3Aerror");
         assert_eq!(github_message("50%, a:b\r\nc"), "50%25, a:b%0D%0Ac");
-        // People read the log of a run in a terminal.
+        // The log of a run may be shown in a terminal, so it must not contain escape sequences.
         assert_eq!(github_message("\u{1b}[31m\u{9b}"), "\\u{1b}[31m\\u{9b}");
         assert_eq!(github_message("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
     }

@@ -4,42 +4,45 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitStatus {
-    /// Done; also when the reader of stdout went away.
+    /// Done, or the reader of stdout exited early.
     Done = 0,
     /// Done, and the answer is "no"; each man page says what "no" means there.
     No = 1,
-    /// Usage, bad input or I/O: no file and no store entry changed; stdout may be partial.
+    /// A usage error, bad input or an I/O error: no file and no store entry changed, but stdout may
+    /// be incomplete.
     Failed = 2,
     /// Partly done: some inputs failed.
     Partial = 3,
-    /// Busy, or changed meanwhile: try again.
+    /// Another process uses or changed the file: try again.
     Busy = 4,
-    /// Committed, but its durability or its audit record is uncertain, or the report failed.
+    /// The change is made, but its durability or its audit record is uncertain, or the report on it
+    /// could not be written.
     Uncertain = 5,
-    /// Interrupted.
+    /// Interrupted by the user.
     Interrupted = 130,
 }
 
 impl ExitStatus {
     /// Every status with its meaning, in numerical order.
     pub const TABLE: [(Self, &'static str); 7] = [
-        (Self::Done, "done, or the reader of stdout went away"),
+        (Self::Done, "done, or the reader of stdout exited early"),
         (Self::No, "done, and the answer is \"no\""),
         (
             Self::Failed,
-            "usage, bad input or I/O: no file and no store entry changed; stdout may be partial",
+            "usage error, bad input or I/O error: no file or store entry changed; stdout may be incomplete",
         ),
         (Self::Partial, "partly done: some inputs failed"),
-        (Self::Busy, "busy, or changed meanwhile: try again"),
+        (Self::Busy, "busy, or changed during the run: try again"),
         (
             Self::Uncertain,
-            "committed, but its durability or its audit record is uncertain, or stdout could not be written",
+            "changed, but the durability or the audit record is uncertain, or stdout could not be written",
         ),
         (Self::Interrupted, "interrupted"),
     ];
 
-    /// Returns the status for several inputs: the status that all share, the worst answer if all
-    /// ended well, "uncertain" if all are done, and "partly" if only some failed.
+    /// Returns the combined status of several inputs: their common status if they agree, otherwise
+    /// `No` if all are `Done` or `No`, otherwise `Uncertain` if all inputs were processed,
+    /// otherwise `Partial`.
     pub fn of_several(statuses: &[Self]) -> Self {
         let all_are = |kinds: &[Self]| statuses.iter().all(|status| kinds.contains(status));
         match statuses {

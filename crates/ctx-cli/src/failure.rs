@@ -1,4 +1,4 @@
-//! Failures: the place, the problem, a hint, and the exit status.
+//! The failure of a tool: where it occurred, what is wrong, a hint, and the exit status.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 #[derive(Clone, Debug)]
 pub struct Failure {
     status: ExitStatus,
-    /// The name that the user gave, or `<stdin>`.
+    /// The name of the file as the user gave it, or `<stdin>`.
     file: Option<String>,
     /// The line number, from 1.
     line: Option<u64>,
@@ -21,7 +21,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with exit status 2: usage, bad input or I/O.
+    /// Creates a failure with exit status 2, for a usage error, bad input or an I/O error.
     pub fn new(what: impl fmt::Display) -> Self {
         Self {
             status: ExitStatus::Failed,
@@ -32,17 +32,18 @@ impl Failure {
         }
     }
 
-    /// An input that cannot be read.
+    /// Creates the failure for an input that cannot be read.
     pub fn unread(error: impl fmt::Display) -> Self {
         Self::new(format_args!("cannot read: {error}"))
     }
 
-    /// The reader of stdout went away. The tool ends silently with exit status 0.
+    /// Creates the failure for a closed pipe at stdout, with which the tool ends silently and with
+    /// exit status 0.
     pub fn broken_pipe() -> Self {
         Self::new("broken pipe").status(ExitStatus::Done)
     }
 
-    /// A failed write to stdout.
+    /// Creates the failure for a write to stdout that failed.
     pub fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::broken_pipe()
@@ -51,15 +52,15 @@ impl Failure {
         }
     }
 
-    /// Sets an exit status other than 2.
+    /// Sets the exit status, which is 2 by default.
     #[must_use]
     pub fn status(mut self, status: ExitStatus) -> Self {
         self.status = status;
         self
     }
 
-    /// Marks a failure after a change that stays: the exit status must not claim that nothing
-    /// changed.
+    /// Marks a failure that follows a permanent change, which `what` describes. Exit status 2 would
+    /// claim that nothing changed, so it becomes 5.
     #[must_use]
     pub fn after(mut self, what: impl fmt::Display) -> Self {
         if self.status == ExitStatus::Failed {
@@ -70,7 +71,7 @@ impl Failure {
         self
     }
 
-    /// Sets the file, and the line if it is known.
+    /// Sets the file in which the problem is, and the line if it is known.
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
         self.file = Some(file.into());
@@ -78,7 +79,7 @@ impl Failure {
         self
     }
 
-    /// Adds advice to the message.
+    /// Sets the part of the message that tells the user what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -115,7 +116,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Converts an error of a parser that the derived one does not cover.
+/// Converts an error from clap, so that a tool can use `?` when it reads its arguments.
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
         Self::new(error)

@@ -1,8 +1,8 @@
 //! The output of `-h` and `--help`.
 //!
-//! `-h` fits on one screen and has the flags that most people need. `--help` fits on two: every
-//! flag on one line, in groups, then examples. The long texts are in the manual. Clap would print
-//! them for `--help`, so this module renders `--help` from the short texts.
+//! `-h` fits on one screen and shows the flags that most people need. `--help` fits on two screens:
+//! it shows every flag in one line, in groups, and then examples. The long texts are in the manual.
+//! Clap would print them for `--help`, so this module renders `--help` from the short texts.
 
 use std::fmt::Write as _;
 use std::io;
@@ -13,10 +13,10 @@ use clap::{Arg, Command};
 use crate::Tool;
 use crate::tool::{WIDTH, whole_name};
 
-/// The lines that fit on two screens.
+/// The number of lines that fit on two screens.
 const SCREENS: usize = 90;
 
-/// The longest list of values that the help shows, in letters.
+/// The length in bytes of the longest list of possible values that the help shows.
 const LONGEST_LIST: usize = 60;
 
 /// Returns true if clap rendered the short help.
@@ -30,7 +30,7 @@ pub(crate) fn print(tool: &Tool, name: Option<&str>, is_short: bool) -> io::Resu
     command.print_help()
 }
 
-/// Returns the command whose short help is our `-h`.
+/// Returns the clap command whose short help is what `-h` prints.
 pub fn short(tool: &Tool, name: Option<&str>) -> Command {
     let mut command = tool.full_command();
     command.build();
@@ -40,7 +40,7 @@ pub fn short(tool: &Tool, name: Option<&str>) -> Command {
     command.mut_args(one_line)
 }
 
-/// Returns the command whose short help is our `--help`.
+/// Returns the clap command whose short help is what `--help` prints.
 pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     let command = short(tool, name);
     let about = description(&command);
@@ -51,8 +51,8 @@ pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     command.after_help(ending(tool, name, room))
 }
 
-/// Shortens the help of a flag to one line. Variables have their own section in the manual, and the
-/// error about a wrong value lists the values.
+/// Shortens the help of a flag to one line. Environment variables have a section of their own in
+/// the manual, and the error for a wrong value lists the possible values.
 fn one_line(arg: Arg) -> Arg {
     let values = arg.get_possible_values();
     let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
@@ -60,7 +60,7 @@ fn one_line(arg: Arg) -> Arg {
     let is_shown = !names.is_empty() && names != ["true", "false"] && list.len() <= LONGEST_LIST;
     let is_shown = is_shown && !arg.is_hide_possible_values_set();
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    // The default is in brackets.
+    // The text may end with the default value in brackets.
     let (what, default) = match text.find(" [") {
         Some(at) => text.split_at(at),
         None => (text.as_str(), ""),
@@ -69,7 +69,7 @@ fn one_line(arg: Arg) -> Arg {
     arg.hide_env(true).hide_possible_values(true)
 }
 
-/// Returns the first line and the first paragraph of the description.
+/// Returns the summary line of a command and the first paragraph of its long description.
 fn description(command: &Command) -> String {
     let text = |text: &clap::builder::StyledStr| text.to_string();
     let about = command.get_about().map(text).unwrap_or_default();
@@ -83,7 +83,7 @@ fn description(command: &Command) -> String {
 /// Returns as many examples as fit into `room` lines, at least two, and a pointer to the manual.
 fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
     let whole = whole_name(tool, name);
-    // Two blank lines, the heading and the line about the manual surround them.
+    // Two blank lines, the heading and the line about the manual take up four lines.
     let most = (room.saturating_sub(4) / 2).max(2);
     let page = tool.page();
     let mut examples = String::new();

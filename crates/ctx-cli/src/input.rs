@@ -1,5 +1,5 @@
-//! Operands: files, `-` or nothing for stdin, and folders for the session files in them at any
-//! depth.
+//! The operands of a tool: files, folders whose session files are read at any depth, and `-` or no
+//! operand for stdin.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -20,12 +20,12 @@ pub const STDIN_NAME: &str = "<stdin>";
 pub struct Input {
     /// The name that the user gave, or [`STDIN_NAME`].
     pub name: String,
-    /// The bytes, not buffered.
+    /// The unbuffered reader of the input.
     pub reader: Box<dyn Read + Send>,
 }
 
-/// Returns the paths of the operands. No operand means stdin, as `-` does. Naming stdin twice, or a
-/// terminal as stdin, is a usage error.
+/// Returns the paths of the operands. No operand means stdin, as `-` does. It is a usage error to
+/// name stdin twice, or to read stdin from a terminal.
 pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = operands.into_iter().cloned().collect();
     if paths.is_empty() {
@@ -39,7 +39,7 @@ pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec
     }
 }
 
-/// Returns the name of an operand in messages.
+/// Returns the name by which messages call an operand.
 pub fn input_name(path: &Path) -> String {
     if is_stdin(path) { STDIN_NAME.to_owned() } else { path.display().to_string() }
 }
@@ -62,8 +62,8 @@ impl Input {
         Ok(Self::counted(name, meta, file))
     }
 
-    /// Opens a copy instead of one of the [`inputs`], at the position where reading would have
-    /// begun: the start, or the current position of stdin.
+    /// Opens `copy` in place of one of the [`inputs`], at the position where reading would have
+    /// begun: the start of the file, or the current position of stdin.
     pub fn of_copy(path: &Path, copy: &File) -> Result<Self> {
         let name = input_name(path);
         let open = || -> io::Result<File> {
@@ -76,7 +76,7 @@ impl Input {
         Ok(Self::counted(name, file.metadata().ok(), file))
     }
 
-    /// Returns an input whose reading is shown as progress.
+    /// Returns an input that updates the progress display as it is read.
     fn counted(name: String, meta: Option<Metadata>, reader: impl Read + Send + 'static) -> Self {
         let size = meta.map(|meta| meta.len());
         let reader = Progress::current().over(&name, size, Box::new(reader));
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// Returns the metadata of an operand; for `-`, that of the file or pipe at stdin.
+/// Returns the metadata of the file that an operand names; for `-`, of the file or pipe at stdin.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     if !is_stdin(path) {
         return path.metadata();
@@ -97,7 +97,7 @@ fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Returns true if an operand is stdin.
+/// Returns true if an operand means stdin.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -134,7 +134,8 @@ pub struct FolderArgs {
     recursive: bool,
     /// In folders, read files that match PATTERN [default: *.jsonl, *.json]
     ///
-    /// Can be repeated. A pattern without a slash matches the name, any other the path.
+    /// Can be repeated. A pattern without a slash is matched against the file name, a pattern with
+    /// a slash against the path below the folder.
     #[arg(long, value_name = "PATTERN", value_parser = pattern, help_heading = "Input")]
     glob: Vec<Glob>,
 }
@@ -144,21 +145,22 @@ pub struct FolderArgs {
 pub struct Walk {
     /// True if folders are searched without `--recursive`.
     pub always: bool,
-    /// Returns true for files and folders to skip, whatever their names.
+    /// Returns true for files and folders to skip, even if their names match.
     pub skip: fn(&Path) -> bool,
 }
 
-/// Files in the order of the operands; those of a folder are sorted by name.
+/// The files to read, in the order of the operands. The files of a folder are sorted by name.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files, and folders that failed in their places.
+    /// The files to read; folders that could not be read keep their place among them.
     pub paths: Vec<PathBuf>,
-    /// The folders that failed, and why.
+    /// The folders and paths that could not be read, each with its error.
     failed: HashMap<PathBuf, Failure>,
 }
 
 impl FolderArgs {
-    /// Returns the files that the operands name, and those in folders.
+    /// Returns the files that the operands name, and the session files in the folders that they
+    /// name.
     ///
     /// Hidden files are included; links below a folder are not followed.
     pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands> {
@@ -196,7 +198,7 @@ impl FolderArgs {
 }
 
 impl Operands {
-    /// Returns the error if the path is a folder that failed.
+    /// Returns the error if `path` could not be read while folders were searched.
     pub fn check(&self, path: &Path) -> Result<()> {
         self.failed.get(path).map_or(Ok(()), |failure| Err(failure.clone()))
     }
@@ -214,7 +216,8 @@ impl Operands {
         for entry in walk.filter_entry(is_wanted) {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
-                    // A pattern without a slash matches the name, any other the path in the folder.
+                    // Match the patterns against the file name and against the path below the
+                    // folder.
                     let below = entry.path().strip_prefix(&folder).unwrap_or(entry.path());
                     if globs.is_match(entry.file_name()) || globs.is_match(below) {
                         self.paths.push(entry.into_path());
@@ -283,7 +286,7 @@ mod folder_tests {
             fs::create_dir_all(path.parent().expect("it is in one")).expect("made");
             fs::write(path, "").expect("written");
         }
-        // Following this link would never end.
+        // A search that followed this link would never end.
         std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).expect("linked");
         let args = FolderArgs {
             recursive: false,
@@ -297,7 +300,7 @@ mod folder_tests {
         operands.paths.iter().map(outcome).collect()
     }
 
-    /// Hidden files are found, sorted by name, and no link is followed.
+    /// The files of a folder are sorted by name. Hidden files are included; links are not followed.
     #[test]
     fn a_folder_gives_the_files_in_it_in_their_order() {
         let sorted = [".hidden/c.jsonl", "a.json", "b.jsonl"];
@@ -307,7 +310,7 @@ mod folder_tests {
         assert!(pattern("[").is_err());
     }
 
-    /// A folder that gives no file always has an error with advice.
+    /// A folder without a session file is an error that tells the user what to do.
     #[test]
     fn a_folder_that_gives_nothing_says_what_to_do() {
         assert_eq!(

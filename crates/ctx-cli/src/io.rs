@@ -1,4 +1,4 @@
-//! The output of a running tool: stdout for data, also as JSON for programs; stderr for notes.
+//! The output of a running tool: data on stdout, as text or as JSON, and messages on stderr.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::common_args::CommonArgs;
 use crate::{ExitStatus, Failure, Progress, Result, STDIN_NAME, printable};
 
-/// The amount of notes on stderr.
+/// How much a tool prints on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Errors only.
@@ -17,22 +17,23 @@ pub enum Verbosity {
     Normal,
     /// Errors, warnings and notes.
     Verbose,
-    /// Everything, with details.
+    /// Errors, warnings, notes and details.
     Debug,
 }
 
-/// Stdout and stderr of a tool. Stdout takes data only.
+/// Stdout and stderr of a tool. Only data goes to stdout.
 pub struct Io {
     tool: &'static str,
     verbosity: Verbosity,
-    /// Whether stdout and stderr show colours.
+    /// Whether output is coloured: on stdout, then on stderr.
     colour: [bool; 2],
-    /// The change that stays even if the tool fails afterwards.
+    /// Describes a change that remains even if the tool fails afterwards; `None` if nothing
+    /// changed.
     committed: Option<String>,
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
-/// The size of the buffer in bytes, large enough that a pipe needs few system calls.
+/// The size of the buffer for stdout in bytes, large enough that a pipe needs few system calls.
 const STDOUT_BUFFER: usize = 128 * 1024;
 
 impl Io {
@@ -59,7 +60,7 @@ impl Io {
         }
     }
 
-    /// Returns `text` in a colour, if there is one and stdout shows colours.
+    /// Returns `text` in the given colour, if there is one and output to stdout is coloured.
     pub fn paint(&self, paint: impl Into<Option<Paint>>, text: &str) -> String {
         match paint.into() {
             Some(paint) => painted(self.colour[0], paint, text),
@@ -75,18 +76,18 @@ impl Io {
         (stdout.is_terminal() && columns > 0).then_some(columns)
     }
 
-    /// Returns how much to report.
+    /// Returns how much to print on stderr.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
-    /// Records a change that stays, such as "snapshot 7 is taken". If the tool fails afterwards,
-    /// the exit status and the message include it.
+    /// Records a permanent change, such as "snapshot 7 is taken". If the tool fails afterwards, the
+    /// message reports the change, and the exit status does not claim that nothing changed.
     pub fn committed(&mut self, what: impl fmt::Display) {
         self.committed = Some(what.to_string());
     }
 
-    /// Returns the failure of the tool, with the change that stays.
+    /// Adds the permanent change, if the tool recorded one, to the tool's failure.
     pub(crate) fn failed(&self, failure: Failure) -> Failure {
         match &self.committed {
             Some(what) => failure.after(what),
@@ -109,13 +110,14 @@ impl Io {
         self.write(text.as_ref().as_bytes())
     }
 
-    /// Writes an object for programs to stdout.
+    /// Writes a value to stdout as one line of JSON.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
         self.print(json_line(value))
     }
 
-    /// Flushes stdout when the tool ends. A partly done run must be repeated, which matters more
-    /// than a failed write.
+    /// Flushes stdout when the tool ends. If the run was only partly done, a failed write is
+    /// reported but does not change the status, because it matters more that the run must be
+    /// repeated.
     pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus> {
         match self.flush() {
             Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {
@@ -137,12 +139,12 @@ impl Io {
         self.say(Verbosity::Normal, &kind, what);
     }
 
-    /// Prints a note with `-v`.
+    /// Prints a note if `-v` is given.
     pub fn note(&mut self, what: impl fmt::Display) {
         self.say(Verbosity::Verbose, "", what);
     }
 
-    /// Prints a detail with `-vv`.
+    /// Prints a detail if `-vv` is given.
     pub fn detail(&mut self, what: impl fmt::Display) {
         self.say(Verbosity::Debug, "", what);
     }
@@ -164,13 +166,14 @@ impl Io {
 
     /// Writes a message with one call, so that messages of several processes do not interleave.
     fn say_whole(message: &str) {
-        // If stderr itself is closed, there is nowhere to report it.
+        // If stderr is closed, there is nowhere to report the error.
         let write = || io::stderr().write_all(message.as_bytes());
         let _ = Progress::current().aside(write);
     }
 }
 
-/// Returns unbuffered stdout, because Std's own is line-buffered and a filter writes blocks.
+/// Returns stdout without a buffer, because the standard library's is flushed at every line, while
+/// a filter writes large blocks.
 fn raw_stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {
@@ -179,7 +182,7 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// The colours, with their numbers in escape sequences.
+/// Colours and styles, with their numbers in terminal escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Paint {
@@ -189,11 +192,11 @@ pub enum Paint {
     Green = 32,
     /// Warnings.
     Yellow = 33,
-    /// One of several kinds.
+    /// The first of several kinds of items.
     Blue = 34,
-    /// Another one.
+    /// The second kind of items.
     Magenta = 35,
-    /// One more.
+    /// The third kind of items.
     Cyan = 36,
     /// Headings and sums.
     Bold = 1,
@@ -205,7 +208,7 @@ fn painted(colour: bool, paint: Paint, text: &str) -> String {
     if colour { format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8) } else { text.to_owned() }
 }
 
-/// Returns an object for programs as one line of JSON.
+/// Returns a value as one line of JSON.
 pub fn json_line(value: &impl Serialize) -> String {
     let line = serde_json::to_string(value).expect("keys are strings, numbers are finite");
     escaped(line) + "\n"
@@ -228,7 +231,7 @@ fn escaped(line: String) -> String {
     escaped
 }
 
-/// Returns the object for an input, or a line of one, that failed.
+/// Returns the line of JSON that reports the failure of an input, or of one line of the input.
 pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String {
     #[derive(Serialize)]
     struct Failed<'a> {
@@ -240,7 +243,7 @@ pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String 
     json_line(&Failed { name: json_name(name), line, error: failure.to_string() })
 }
 
-/// Returns the name of an input for programs; stdin has none.
+/// Returns the name of an input for JSON output; `None` for stdin.
 pub fn json_name(name: &str) -> Option<&str> {
     Some(name).filter(|name| *name != STDIN_NAME)
 }

@@ -1,8 +1,10 @@
-//! The boundary to the process: operands, stdout, failures and hints, exit status.
+//! The interface between a tool and its process: operands, stdout, failures with hints, and the
+//! exit status.
 //!
-//! A tool is a [`Tool`]: its name, its clap command, its `run`. A binary only calls [`main`], which
-//! does what all tools share: parsing, colour, closed pipes, the exit status. This crate does not
-//! know any tool, and subjects of the library crates stay there.
+//! A [`Tool`] has a name, a clap command and a `run` function. A binary only calls [`main`], which
+//! does what all tools have in common: parsing, colour, closed pipes, the exit status. This crate
+//! does not depend on any particular tool, and leaves the contents of sessions to the library
+//! crates.
 
 mod common_args;
 mod completing;

@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{Io, Paint, printable};
 
-/// A table with a heading. Its texts must be safe for a terminal.
+/// A table with a heading. The caller must escape texts that could control a terminal.
 pub struct Listing {
     /// True for each column that is aligned to the right, as numbers are.
     is_right: Vec<bool>,
@@ -18,8 +18,8 @@ pub struct Listing {
 pub type Cell = (String, Option<Paint>);
 
 impl Listing {
-    /// Creates a table with only the heading: the names of the columns, separated by `|`. A name
-    /// after `>` is of a column of numbers, which is aligned to the right.
+    /// Creates a table that has only a heading: the names of the columns, separated by `|`. A `>`
+    /// before the name of a column aligns it to the right, as is usual for numbers.
     pub fn new(heading: &str) -> Self {
         let column = |name: &str| {
             let text = name.trim_start_matches('>');
@@ -40,18 +40,18 @@ impl Listing {
         self.rows.push(row);
     }
 
-    /// Returns the lines, cut to `most` columns if that is given.
+    /// Returns the table as text; its lines are cut to `most` columns if that is given.
     pub fn text(&self, most: Option<usize>) -> String {
         self.lines(most, |_, text| text.to_owned())
     }
 
-    /// Returns the table for a terminal, in colours if it shows any.
+    /// Returns the table for a terminal, in colour if `io` colours stdout.
     pub fn painted(&self, most: Option<usize>, io: &Io) -> String {
         self.lines(most, |paint, text| io.paint(paint, text))
     }
 
-    /// Returns the table for a terminal of this width. A pipe gets only the rows, because its
-    /// reader takes the first word of each line.
+    /// Returns the table for a terminal with this number of columns. `None` means a pipe, for which
+    /// the heading is left out, because scripts read the first word of each line.
     pub fn for_stdout(mut self, columns: Option<usize>) -> String {
         if columns.is_none() {
             self.rows.remove(0);
@@ -82,7 +82,7 @@ impl Listing {
         out
     }
 
-    /// Returns a line in pieces, each of one colour.
+    /// Returns the pieces of a line; each piece has one colour.
     fn line(&self, row: &[Cell], widths: &[usize], most: Option<usize>) -> Vec<Cell> {
         let mut pieces: Vec<Cell> = Vec::new();
         let blank = |columns: usize| (" ".repeat(columns), None);
@@ -109,7 +109,7 @@ impl Listing {
     }
 }
 
-/// Returns the pieces, or as many as fit with a mark that the rest is missing.
+/// Cuts the pieces of a line to `most` columns. A `…` shows where text is missing.
 fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     let width = |pieces: &[Cell]| pieces.iter().map(|(text, _)| text.width()).sum::<usize>();
     if width(&pieces) <= most {
@@ -118,7 +118,7 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     let mut kept: Vec<Cell> = Vec::new();
     for (text, colour) in pieces {
         let left = most - width(&kept);
-        // The mark needs a column.
+        // The `…` takes up a column.
         if text.width() >= left {
             kept.push((cut_to_width(&(text + "  "), left), colour));
             break;
@@ -128,7 +128,7 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     kept
 }
 
-/// Returns the text, or as much as fits into `most` columns with a mark that the rest is missing.
+/// Cuts the text to `most` columns. A `…` shows where text is missing.
 pub fn cut_to_width(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
@@ -144,7 +144,7 @@ pub fn cut_to_width(text: &str, most: usize) -> String {
     begin + "…"
 }
 
-/// Aligns all columns to the right, except for the last one, a name.
+/// Formats rows of numbers, which are aligned to the right, with a name in the last column.
 pub fn aligned(rows: Vec<Vec<String>>) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let is_right = (1..=columns).map(|column| column < columns).collect();
@@ -155,7 +155,7 @@ pub fn aligned(rows: Vec<Vec<String>>) -> String {
     listing.text(None)
 }
 
-/// Formats lines of a label and its value.
+/// Formats one line for each label and its value, with the values aligned.
 pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.as_ref().len()).max().unwrap_or(0);
     let row = |(what, value): &(S, String)| {
@@ -164,19 +164,19 @@ pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
     rows.iter().map(row).collect()
 }
 
-/// A part of a bar.
+/// A segment of a bar, as [`bar`] draws it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portion {
     /// The character that fills the portion, one column wide.
     pub fill: char,
     /// The colour, if any.
     pub paint: Option<Paint>,
-    /// The amount that the portion stands for.
+    /// The amount that the length of the segment represents.
     pub amount: u64,
 }
 
-/// Draws the portions side by side in `columns`, painted by `paint`. Each portion gets at least one
-/// column if there are enough; together they fill the bar.
+/// Draws a bar of `columns` columns that the portions fill side by side; `paint` colours each
+/// portion. A portion with any amount gets at least one column, if there are enough columns.
 pub fn bar(
     portions: &[Portion],
     columns: usize,
@@ -264,7 +264,7 @@ mod bar_tests {
         bar(&portions, columns, |_, text| text.to_owned())
     }
 
-    /// A bar is full, and shows every part, however small.
+    /// The portions fill the whole bar, and even the smallest one is visible.
     #[test]
     fn a_bar_is_as_wide_as_it_is_asked_for() {
         assert_eq!(drawn(&[50, 25, 25], 8), "aaaabbcc");

@@ -1,6 +1,6 @@
-//! `--man` and `--completions`: the manual and the completions inside the binary, for a tool that
-//! was installed without these files. On a terminal without `man`, the manual is clap's help for
-//! all flags and the other sections of the page as plain text.
+//! Answers `--man` and `--completions` from within the binary, for a tool that was installed
+//! without its manual page and completion scripts. On a terminal without `man`, the manual is shown
+//! as plain text: clap's help for all flags, followed by the other sections of the page.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use crate::tool::WIDTH;
 use crate::{Binary, Shell, Tool};
 
-/// A request that needs no operands.
+/// A request for the manual or for completions, which needs no operands.
 enum ManualRequest {
     Manual,
     Completions(Shell),
@@ -28,7 +28,7 @@ pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
 
 fn request_in(args: impl Iterator<Item = OsString>) -> Option<ManualRequest> {
     let mut args = args.take_while(|arg| arg != "--");
-    // Clap reports the name of an unknown shell.
+    // Clap reports a shell that is not supported.
     let shell = |name: &str| Shell::from_str(name, false).ok().map(ManualRequest::Completions);
     while let Some(arg) = args.next() {
         match arg.to_str() {
@@ -68,7 +68,7 @@ fn show(binary: &Binary) -> io::Result<()> {
     to_stdout(&text)
 }
 
-/// Pipes the text into a program, and returns true if it succeeded.
+/// Pipes the text into a program. Returns true if the program succeeded.
 fn piped(program: &str, args: &[&str], text: &str) -> bool {
     let child =
         Command::new(program).args(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
@@ -80,7 +80,7 @@ fn piped(program: &str, args: &[&str], text: &str) -> bool {
     child.wait().is_ok_and(|status| status.success())
 }
 
-/// The manual as plain text.
+/// Returns the manual as plain text.
 fn plain(tool: &Tool) -> String {
     let mut command = tool.full_command().term_width(WIDTH);
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Both flags are found wherever they occur, but not as the value of another flag.
+    /// Both flags are found anywhere on the command line before `--`.
     #[test]
     fn a_tool_tells_of_itself_when_it_is_asked() {
         assert_eq!(asked(&["--man"]), "manual");

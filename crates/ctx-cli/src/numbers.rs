@@ -1,4 +1,4 @@
-//! Counts, sizes, times and shares in a few characters, for people.
+//! Formats counts, sizes, times and shares in a few characters, for people.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
     if unit == 0 {
         return number.to_string();
     }
-    // Integers give the same result on all machines. Sizes are rounded down, as times are.
+    // Integer arithmetic gives the same result on all machines. Sizes are rounded down, like times.
     let tenths = u128::from(number) * 10 / u128::from(one);
     if tenths < 100 {
         format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
@@ -33,7 +33,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
 pub fn short_time(time: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "m")];
     let seconds = time.as_secs();
-    // A year and a half is clearer in days.
+    // Times of less than two years are clearer in days.
     let fits = |(unit, name): &&(u64, &str)| seconds >= unit * if *name == "y" { 2 } else { 1 };
     match UNITS.iter().find(fits) {
         Some((unit, name)) => format!("{}{name}", seconds / unit),

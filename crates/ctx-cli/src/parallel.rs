@@ -31,7 +31,7 @@ pub fn in_parallel<T: Send + Sync>(
     })
 }
 
-/// Like [`in_parallel`]; `builder` makes each thread.
+/// Like [`in_parallel`], but with `builder` to start each thread.
 fn with_threads<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: NonZeroUsize,
@@ -50,7 +50,8 @@ fn with_threads<T: Send + Sync>(
         }
     };
     std::thread::scope(|scope| {
-        // The current thread works, too. If the system gives no more threads, it does everything.
+        // The current thread works as well. If the system starts no other thread, it does all the
+        // work.
         let mut others = 1..threads;
         while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
         take();
@@ -59,7 +60,7 @@ fn with_threads<T: Send + Sync>(
 }
 
 /// Reports the failures in the order of the operands, and returns the exit status. If no operand
-/// succeeded, the last failure becomes the tool's own.
+/// succeeded, the last failure is not reported but returned, as the failure of the tool.
 pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io) -> Outcome {
     let last = if failures.len() == operands { failures.pop() } else { None };
     for failure in &failures {
@@ -96,8 +97,8 @@ impl Statuses {
     }
 }
 
-/// Applies `work` to each path, at most `jobs` at a time (see [`jobs_of`]). `print` gets the
-/// results first; then the failed paths are reported. Returns the exit status.
+/// Applies `work` to each path, at most `jobs` at a time (see [`jobs_of`]). Calls `print` for each
+/// result, then reports the failures. Returns the results and the exit status.
 pub fn of_each<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,

@@ -59,7 +59,8 @@ fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
     ExitCode::from(failure.exit_status().code())
 }
 
-/// Parses the command line. The error is the exit status after help or a usage error.
+/// Parses the command line. If it asks for help or is wrong, prints the answer and returns the exit
+/// status as the error.
 fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let failure = match without_empty_variables(tool.full_command()).try_get_matches() {
@@ -77,7 +78,7 @@ fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     Err(failure.exit_status())
 }
 
-/// Treats an empty variable as unset.
+/// Treats an empty environment variable as unset.
 fn without_empty_variables(command: Command) -> Command {
     let unless_empty = |arg: Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
@@ -86,7 +87,7 @@ fn without_empty_variables(command: Command) -> Command {
     command.mut_args(unless_empty).mut_subcommands(|of_tool| of_tool.mut_args(unless_empty))
 }
 
-/// Prints help or version to stdout.
+/// Prints the help or the version to stdout.
 fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::DisplayHelp {
         let is_short = help::is_short(&error.render().to_string());
@@ -102,15 +103,15 @@ fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> 
 const MAPPED: libc::c_int = 4 << 20;
 
 /// Fixes glibc's threshold for mapped blocks. By default, glibc raises it to the size of each freed
-/// block, up to 32 MB. Growing tables then leave holes that nothing fits into: a compaction of two
-/// million messages took 176 MB instead of 100.
+/// block, up to 32 MB. Growing tables then leave holes in the heap that no other block fits into: a
+/// compaction of two million messages took 176 MB instead of 100.
 ///
-/// Free memory at the end of the heap is kept up to the same size. With glibc's 128 KB, each
-/// conversation of a batch returned its pages, and the next one had to request them again, which
-/// took a quarter of the time.
+/// Up to the same amount of free memory is kept at the end of the heap. With glibc's default of 128
+/// KB, each conversation of a batch returned its pages, and the next one had to request them again,
+/// which took a quarter of the time.
 fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    #[allow(unsafe_code)] // No safe wrapper has it.
+    #[allow(unsafe_code)] // No crate has a safe wrapper for `mallopt`.
     // SAFETY: mallopt takes two numbers, and no other thread runs yet. If it refuses them, nothing
     // changes.
     unsafe {

@@ -1,4 +1,4 @@
-//! A tool and its command: the flags, their order in help, and the page of the manual.
+//! The definition of a tool: its command, the order of its flags in the help, and its manual page.
 
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args as _, Command};
@@ -7,51 +7,54 @@ use serde::Deserialize;
 use crate::common_args::CommonArgs;
 use crate::{ExitStatus, Failure, Io, Outcome};
 
-/// The maximum length of a line, even on wider terminals.
+/// The maximum length of a line of help, even on wider terminals.
 pub(crate) const WIDTH: usize = 100;
 
-/// The parts of a binary.
+/// What a binary consists of: a tool, and what it shares with other tools.
 #[derive(Clone, Copy)]
 pub struct Binary {
     /// The tool.
     pub tool: &'static Tool,
-    /// The manual page of the tool, in roff.
+    /// The source of the tool's manual page, in roff.
     pub manual: &'static str,
-    /// Answers a flag that several tools have, and returns true; the tool then does not run.
+    /// Answers a flag that several tools share, such as `--list-models`. Returns true if it did;
+    /// the tool is then not run.
     pub answered: fn(&ArgMatches, &mut Io) -> Result<bool, Failure>,
-    /// Adds completers to the arguments of a command; the matches are those of the line so far.
+    /// Adds completers to the arguments of a command. The matches are those of the command line
+    /// typed so far.
     pub completed: fn(Command, &ArgMatches) -> Command,
 }
 
-/// One tool: the source of its binary, its man page, its completions and its tests.
+/// A tool, from which its binary, its man page, its completions and some of its tests are made.
 #[derive(Clone, Copy)]
 pub struct Tool {
     /// The name, such as `ctx-count`.
     pub name: &'static str,
-    /// Returns the command; the doc comments of its `Args` are the help.
+    /// Returns the clap command. The doc comments of the tool's `Args` are its help.
     pub command: fn() -> Command,
     /// Runs the tool.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
     /// The long names of the flags that most people need, separated by spaces. `-h` shows only
-    /// these, and they come first everywhere, in this order. They include the flags of all
-    /// commands.
+    /// these flags, and they come first everywhere, in this order. If the tool has subcommands, the
+    /// flags of all of them are in this list.
     pub first: &'static str,
     /// The [`Page`], in TOML.
     pub page: &'static str,
 }
 
-/// The content of a manual besides the flags. It is only read for help, manuals and usage errors.
+/// The content of a manual page that is not about flags. It is parsed only for help, manuals and
+/// usage errors.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Page {
     guesses: Vec<(String, String)>,
-    /// Exit statuses with a special meaning in this tool.
+    /// The exit statuses with a special meaning in this tool.
     pub exit_status: Vec<(u8, String)>,
-    /// Variables and what they set.
+    /// The environment variables, each with what it sets.
     pub environment: Vec<(String, String)>,
-    /// Files that the tool reads or writes.
+    /// The files that the tool reads or writes, each with its content.
     pub files: Vec<(String, String)>,
-    /// Commands and what each does; `--help` ends with the first ones.
+    /// Example commands, each with what it does. `--help` ends with the first of them.
     pub examples: Vec<(String, String)>,
 }
 
@@ -60,8 +63,8 @@ impl Page {
         toml::from_str(text).expect("a page is valid TOML: a test reads each")
     }
 
-    /// Returns the exit statuses of the tool with their meanings. A tool that never answers "no"
-    /// has no 1.
+    /// Returns the exit statuses of the tool with their meanings. Status 1 is missing if the tool
+    /// never answers "no".
     pub fn statuses(&self) -> impl Iterator<Item = (u8, &str)> {
         ExitStatus::TABLE.into_iter().filter_map(|(status, meaning)| {
             let here = self.exit_status.iter().find(|(code, _)| *code == status.code());
@@ -75,8 +78,8 @@ impl Page {
     }
 
     /// Returns words that users of other tools type, each with an answer. A word is a flag, a flag
-    /// with its value, the first operand, or `FILE` for any superfluous operand. The answer is the
-    /// flags to use instead, or a sentence of advice.
+    /// with its value, the first operand, or `FILE`, which means any superfluous operand. The
+    /// answer consists of the flags to use instead, or is a sentence of advice.
     pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
         let rows = self.guesses.iter();
         rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))
@@ -84,18 +87,18 @@ impl Page {
 }
 
 impl Tool {
-    /// Returns the content of the manual besides the flags.
+    /// Returns the part of the manual that is not about flags.
     pub fn page(&self) -> Page {
         Page::parse(self.page)
     }
 
-    /// Returns the command with everything that all tools share: version, order of flags, `-q`,
-    /// `-v` and `--color`.
+    /// Returns the command with everything that all tools share: the version, the order of flags,
+    /// and flags such as `-q`, `-v` and `--color`.
     pub fn full_command(&self) -> Command {
         let own = (self.command)();
         let (about, long_about) = (own.get_about().cloned(), own.get_long_about().cloned());
         let command = CommonArgs::augment_args(own)
-            // The added flags replace the description.
+            // `augment_args` replaced the description, so restore it.
             .about(about.unwrap_or_default())
             .long_about(Resettable::from(long_about))
             .name(self.name)
@@ -111,8 +114,8 @@ impl Tool {
     }
 }
 
-/// Returns the command for `-h` and the manual. The flags that most people need come first, and
-/// `-h` shows only these.
+/// Returns the command as `-h` and the manual show it. The flags that most people need come first,
+/// and `-h` shows only these.
 pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
     let first: Vec<&str> = tool.first.split_whitespace().collect();
     let mut behind = first.len();
@@ -122,18 +125,19 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
             return arg.display_order(place).help_heading(None::<&str>);
         }
         behind += 1;
-        // Every `-h` shows these two.
+        // The `-h` of every tool shows these two flags.
         let is_common = matches!(long, "quiet" | "verbose");
         arg.display_order(behind).hide_short_help(!is_common)
     });
     let whole = whole_name(tool, name);
     let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
     let command = command.after_help(footer);
-    // Clap's own long help is never printed, but must not look like the short one.
+    // Clap's own long help is never printed, but it must differ from the short help, because the
+    // footer tells which of the two clap rendered.
     command.after_long_help("")
 }
 
-/// Returns the name of the tool, or of one of its commands.
+/// Returns the full name of the tool, or of one of its subcommands.
 pub(crate) fn whole_name(tool: &Tool, name: Option<&str>) -> String {
     name.map_or(tool.name.to_owned(), |name| format!("{} {name}", tool.name))
 }

@@ -1,9 +1,10 @@
-//! Usage errors in the form of all failures: one line that says what is wrong and what to do.
+//! Turns usage errors into the form that all failures have: one line that says what is wrong and
+//! what to do.
 //!
-//! Clap's own tips are not used, because they propose the most similar name even if it is
-//! different, or suggest that a flag is a file. A suggestion here is a word for what other tools
-//! call it, or else one with nearly the same spelling. Without a clear answer there is no
-//! suggestion.
+//! Clap's own tips are not used, because they propose the most similar name even if it means
+//! something else, or suggest that a flag is a file. This module suggests what the tool has for a
+//! word from another tool, or else a name with nearly the same spelling. Without a clear answer, it
+//! suggests nothing.
 
 use std::borrow::Borrow;
 use std::error::Error as _;
@@ -16,7 +17,7 @@ use clap::{Arg, Command};
 
 use crate::{Failure, Page, Tool, shell_word};
 
-/// Returns the command of the tool that the user typed, if it has commands.
+/// Returns the subcommand that the user typed, if the tool has subcommands.
 pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
     let command = tool.full_command();
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
@@ -24,7 +25,7 @@ pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
     typed.find(|arg| names.contains(arg)).map(str::to_owned)
 }
 
-/// Returns the failure for an error of clap.
+/// Returns the failure for an error from clap.
 pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Failure {
     let usage = Usage::of(tool, args);
     let names = |kind| strings(error, kind);
@@ -62,11 +63,12 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
     }
 }
 
-/// Returns the failure if the first operand is not a file but a command of another tool. Without
-/// this, the tool would only report a missing file.
+/// Returns a failure if the first operand is not a file but a word that would be a command in
+/// another tool. Without this, the tool would only report a missing file.
 pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     let word = args.first()?.to_str()?;
-    // The page is only read if no file is named, because that takes longer than parsing the flags.
+    // Parsing the page takes longer than parsing the flags, so it is parsed only if there is no
+    // such file.
     if word.starts_with('-') || word == ANY || Path::new(word).symlink_metadata().is_ok() {
         return None;
     }
@@ -83,14 +85,14 @@ pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     Some(Failure::new(format_args!("there is no file {word}")).hint(hint))
 }
 
-/// The key in a table of guesses for any superfluous operand.
+/// The key in a table of guesses that means any superfluous operand.
 const ANY: &str = "FILE";
 
-/// A command line as the user typed it, with its command.
+/// The tool and the subcommand that the user called, for messages about wrong usage.
 struct Usage<'t> {
     tool: &'t Tool,
     command: Command,
-    /// The full name, such as `ctx-memory search`.
+    /// The full name of the subcommand, such as `ctx-memory search`.
     name: String,
 }
 
@@ -112,13 +114,13 @@ impl<'t> Usage<'t> {
         suggestion(&self.tool.page(), typed, &self.command)
     }
 
-    /// Returns the tool's own answer to a word that is not a flag.
+    /// Returns the tool's own answer to a word that the user typed, if it has one.
     fn guess(&self, typed: &str) -> Option<String> {
         let page = self.tool.page();
         page.guesses().find(|(key, _)| *key == typed).map(|(_, answer)| answer.to_owned())
     }
 
-    /// Returns the names of the commands.
+    /// Returns the names of the subcommands.
     fn command_names(&self) -> impl Iterator<Item = &str> {
         self.command.get_subcommands().map(Command::get_name).filter(|name| *name != "help")
     }
@@ -127,7 +129,7 @@ impl<'t> Usage<'t> {
         format!("see {} -h", self.name)
     }
 
-    /// Returns a hint; a question is followed by where to see the flags.
+    /// Returns the hint of a failure. A question is followed by the command that shows the flags.
     fn hint(&self, tip: Option<String>) -> String {
         match tip {
             Some(tip) if tip.ends_with('?') => format!("{tip} ({} -h)", self.name),
@@ -159,7 +161,7 @@ impl<'t> Usage<'t> {
         Failure::new(what).hint(self.hint(tip))
     }
 
-    /// Returns the flag that has the word as a value.
+    /// Suggests the flag that accepts the typed word as its value.
     fn as_value(&self, typed: &str) -> Option<String> {
         let mut arguments = self.command.get_arguments().filter(|arg| !arg.is_positional());
         let takes = |arg: &&Arg| {
@@ -177,10 +179,10 @@ impl<'t> Usage<'t> {
         Failure::new(format_args!("there is no command {}", shell_word(typed))).hint(hint)
     }
 
-    /// Returns the hint that lists the commands.
+    /// Returns the hint that lists the subcommands.
     fn commands(&self) -> String {
         let names: Vec<&str> = self.command_names().collect();
-        self.hint(Some(format!("one of {}", names.join(", "))))
+        self.hint(Some(format!("use one of {}", names.join(", "))))
     }
 
     fn without_value(&self, argument: &str) -> Failure {
@@ -192,7 +194,7 @@ impl<'t> Usage<'t> {
         let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
         let hint = match values.as_slice() {
             [] => self.see(),
-            values => format!("one of {}", values.join(", ")),
+            values => format!("use one of {}", values.join(", ")),
         };
         Failure::new(format_args!("{flag} needs a value")).hint(hint)
     }
@@ -200,13 +202,14 @@ impl<'t> Usage<'t> {
     fn wrong_value(&self, argument: &str, value: &str, valid: &[String]) -> Failure {
         let flag = flag(argument);
         let tip = self.guess(&format!("{flag} {value}")).map(|answer| {
-            // A sentence begins with a word that is not a value.
+            // The answer is a value, possibly with more text after it, or else a sentence of
+            // advice.
             let word = answer.split([',', ' ']).next().unwrap_or(&answer);
             let is_value = valid.iter().any(|value| value == word);
             if is_value { format!("did you mean {answer}?") } else { answer }
         });
         let tip = tip.or_else(|| question(&similar(value, valid.iter().map(String::as_str))));
-        let valid = format!("one of {}", valid.join(", "));
+        let valid = format!("use one of {}", valid.join(", "));
         let hint = tip.map_or_else(|| valid.clone(), |tip| format!("{tip} ({valid})"));
         Failure::new(format_args!("{flag} cannot be {value:?}")).hint(hint)
     }
@@ -222,7 +225,7 @@ impl<'t> Usage<'t> {
     }
 }
 
-/// Returns the failure for flags that exclude each other.
+/// Returns the failure for flags that cannot be used together.
 fn conflict(argument: &str, prior: &[String]) -> Failure {
     let (one, others) = (flag(argument), prior.iter().map(|it| flag(it)));
     let others: Vec<&str> = others.filter(|other| *other != one).collect();
@@ -233,7 +236,7 @@ fn conflict(argument: &str, prior: &[String]) -> Failure {
     Failure::new(format_args!("{one} cannot be used with {others}")).hint("leave one of them out")
 }
 
-/// Returns a list from the context of a clap error.
+/// Returns the strings of one kind from the context of a clap error.
 fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(one)) => vec![one.clone()],
@@ -247,7 +250,7 @@ fn flag(argument: &str) -> &str {
     argument.split([' ', '=', '[']).next().unwrap_or(argument).trim_matches(['<', '>', '.'])
 }
 
-/// Returns the name of an operand.
+/// Describes an operand for a message, such as `one FILE`.
 fn operand(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     names.iter().map(|name| format!("one {name}")).collect::<Vec<_>>().join(" and ")
@@ -258,24 +261,24 @@ fn plain(argument: &str) -> String {
     argument.replace(['<', '>'], "").replace("...", "").replace('|', " or ")
 }
 
-/// Words that apply to every tool that has the suggested flag. A tool's own [`Page::guesses`] come
-/// first.
+/// Guesses for every tool that has the suggested flag. A tool's own [`Page::guesses`] take
+/// precedence.
 const COMMON: &str = include_str!("guesses.toml");
 
-/// The most names that one suggestion has.
+/// The largest number of names in a suggestion.
 const PROPOSED: usize = 4;
 
-/// The similarity of two names that differ by a typing error; 1 is equality.
+/// The smallest similarity at which two names may differ by a typing error; 1 means equality.
 const ALIKE: f64 = 0.75;
 
-/// Returns the first suggestion that is a sentence, or whose flag the command has.
+/// Returns the first guess for the typed word that is a sentence, or whose flag the command has.
 fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
     let common = Page::parse(COMMON);
     let applies = |answer: &str| !answer.starts_with('-') || has(command, answer);
     let mut rows = own.guesses().chain(common.guesses());
     let (_, answer) = rows.find(|(key, answer)| *key == typed && applies(answer))?;
     let is_flag = answer.starts_with('-');
-    // A sentence is shown as it is.
+    // A sentence of advice is shown unchanged.
     Some(if is_flag { format!("did you mean {answer}?") } else { answer.to_owned() })
 }
 
@@ -290,7 +293,7 @@ fn has(command: &Command, suggestion: &str) -> bool {
     arguments.any(|arg| arg.get_short() == short)
 }
 
-/// Returns the flags that begin with the typed word, or else those with a similar spelling.
+/// Suggests the flags that begin with the typed word, or else flags with a similar spelling.
 fn similar_flags(typed: &str, command: &Command) -> Option<String> {
     let arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let longs = arguments.filter_map(|arg| arg.get_long());
@@ -298,7 +301,7 @@ fn similar_flags(typed: &str, command: &Command) -> Option<String> {
     question(&similar.iter().map(|name| format!("--{name}")).collect::<Vec<_>>())
 }
 
-/// Asks "did you mean a, b or c?"
+/// Returns the question "did you mean a, b or c?"; `None` without names.
 pub fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
@@ -307,8 +310,8 @@ pub fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     })
 }
 
-/// Returns the names that begin with the typed word, or else those with a similar spelling, the
-/// most similar first.
+/// Returns the names that begin with the typed word, or else the names whose spelling is most
+/// similar to it.
 fn similar<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let names: Vec<&str> = names.collect();
     let begun: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(typed)).collect();
@@ -341,7 +344,7 @@ mod tests {
         Command::new("ctx-sample").args(args)
     }
 
-    /// A tool's own answers come first, and no answer names a flag that the tool lacks.
+    /// A tool's own answers take precedence, and no answer names a flag that the tool lacks.
     #[test]
     fn what_is_meant_is_a_flag_of_the_tool_or_a_sentence() {
         let command = command(&["dry-run", "json", "budget"]);

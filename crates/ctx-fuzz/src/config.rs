@@ -1,4 +1,5 @@
-//! Configuration files and variables: refused, or a policy that can be used.
+//! Any configuration file or environment is either refused with a reason or results in a usable
+//! policy.
 
 use ctx_policy::{Layer, environment, preset, read_config};
 
@@ -22,7 +23,7 @@ fn apply(layer: &Layer) {
     assert_eq!(again.to_json(), policy.to_json(), "a policy says itself");
 }
 
-/// `NAME=VALUE` lines, as an environment would have them.
+/// Interprets the lines of the form `NAME=VALUE` as an environment, and reads settings from it.
 fn variables(text: &str) {
     let policy = preset("xopcbot").expect("a preset");
     let look_up = |name: &str| {

@@ -1,5 +1,5 @@
-//! Conversions: whatever a session holds, it becomes one that the other dialect reads, and
-//! with whole records each of them is in one exchange and none is lost.
+//! Whatever a session contains, the other dialect can read the converted session. If records are
+//! converted as a whole, each record is in one exchange, and none is lost.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,14 @@ use ctx_format::dialect::{ALL, Anthropic};
 use ctx_format::{Options, Origin, Records, Role, Spool};
 
 pub(crate) fn run(bytes: &[u8]) {
-    // One of them each time: an altered input has another length.
+    // Convert to one dialect per run. Altered inputs have different lengths, so every dialect has
+    // its turn.
     let to = ALL[bytes.len() % ALL.len()];
     if let Some((written, _)) = convert(bytes, Converter::new(to)) {
         for line in written.lines() {
             let record = Origin::ALONE.record(line.as_bytes());
             let object = record.whole_object().expect("a record is an object");
-            // A log has lines that are not messages, and an unknown item stays one.
+            // A log contains lines that are not messages, and unknown items are kept.
             let is_linear = !to.is_log() && object.get("type").is_none();
             let is_message = to.outline(object).is_some() || !is_linear;
             assert!(is_message, "{}: {line}", to.name());
@@ -45,7 +46,7 @@ fn convert(bytes: &[u8], converter: Converter<'_>) -> Option<(String, Report)> {
     Some((String::from_utf8(out).expect("JSON is UTF-8"), report))
 }
 
-/// The numbers of the records that are messages.
+/// Returns the numbers of the records that are messages.
 fn inside(bytes: &[u8]) -> BTreeSet<u64> {
     let mut records = open(bytes);
     let dialect = records.dialect();
@@ -60,7 +61,8 @@ fn inside(bytes: &[u8]) -> BTreeSet<u64> {
     inside
 }
 
-/// A record is in one message, or in a reply and the results directly after it.
+/// Checks that every record is in only one message, or else in a reply and the results directly
+/// after it.
 fn whole_records(written: &str, report: &Report) {
     let mut seen = BTreeSet::new();
     let mut before: &[SourceId] = &[];

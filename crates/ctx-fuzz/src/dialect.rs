@@ -1,5 +1,5 @@
-//! Dialects: whatever a record holds, reading it harms nothing, and what is read as an
-//! outline agrees with what is read as a message.
+//! Whatever a record contains, a dialect can read it without harm, and its outline agrees with the
+//! full message.
 
 use ctx_format::dialect::ALL;
 use ctx_format::{Dialect, Options, Records, Role, Validator};
@@ -30,7 +30,7 @@ fn session(bytes: &[u8], dialect: &'static dyn Dialect) {
     }
 }
 
-/// What this program writes as a summary it reads as one.
+/// Checks that a summary record that this program writes is read as the same summary.
 fn summary(bytes: &[u8], dialect: &dyn Dialect) {
     let text = String::from_utf8_lossy(bytes);
     for role in [Role::User, Role::System] {

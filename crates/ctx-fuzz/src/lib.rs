@@ -1,8 +1,9 @@
-//! What must hold for any bytes at all.
+//! Properties that must hold for any input, whatever its bytes.
 //!
-//! Each target takes the bytes of a hostile input and panics where a promise is broken.
-//! `cargo +nightly fuzz run TARGET` in `fuzz/` looks for such bytes for hours; the tests of
-//! this crate run the corpora, cut off and altered, in seconds and without a fuzzer.
+//! Each target takes the bytes of a hostile input, and panics if a property does not hold. `cargo
+//! +nightly fuzz run TARGET` in `fuzz/` searches for such inputs for hours. The tests of this crate
+//! run the targets on the corpora, including cut and altered inputs, in seconds and without a
+//! fuzzer.
 
 mod config;
 mod convert;
@@ -14,10 +15,10 @@ mod snapshot;
 mod splice;
 mod summary;
 
-/// A target: its name, and what it does with an input.
+/// A fuzz target: its name, and the function that checks an input.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them; a name is that of its folder in `fuzz/seeds`, and of its program.
+/// All targets. The name of a target is also that of its folder in `fuzz/seeds` and of its program.
 pub const TARGETS: [Target; 9] = [
     ("records", records::run),
     ("splice", splice::run),
@@ -30,11 +31,11 @@ pub const TARGETS: [Target; 9] = [
     ("secret", secret::run),
 ];
 
-/// Runs the target of that name.
+/// Runs the target called `name` on an input.
 ///
 /// # Panics
 ///
-/// When there is none, or when a promise is broken.
+/// Panics if there is no such target, or if a property does not hold.
 pub fn run(name: &str, bytes: &[u8]) {
     let found = TARGETS.iter().find(|(known, _)| *known == name);
     let (_, target) = found.expect("the name of a target");

@@ -1,4 +1,5 @@
-//! Ids, dates, spans and numbers that a user or a file name may hold.
+//! Ids, dates, time spans and numbers from user input or file names: whatever is accepted is
+//! written back in the same form.
 
 use std::path::Path;
 use std::str::FromStr;

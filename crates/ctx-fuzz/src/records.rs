@@ -1,4 +1,4 @@
-//! The record reader: all that is read is given back, however it is cut.
+//! The record reader returns all bytes of its input, however it divides them into records.
 
 use ctx_format::{Options, Records};
 
@@ -12,7 +12,7 @@ pub(crate) fn run(bytes: &[u8]) {
 
 fn read(bytes: &[u8], options: &Options) {
     let mut records = Records::open(bytes, options).expect("memory does not fail");
-    // The records of a document are its messages, not its lines.
+    // The records of a JSON document are its messages, not its lines.
     let is_document = records.document_members_beside().is_some();
     let mut read = Vec::new();
     let mut line = 0;

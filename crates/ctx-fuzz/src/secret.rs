@@ -1,4 +1,4 @@
-//! Secrets: a second look finds nothing, and text without secrets stays.
+//! After secrets are redacted, a second pass finds none, and text without secrets is unchanged.
 
 use ctx_redact::{MARK, redact};
 

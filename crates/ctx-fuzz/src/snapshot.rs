@@ -1,4 +1,5 @@
-//! The commit record of a snapshot: whatever is in it, also below a valid seal.
+//! Reading the `meta.json` of a snapshot never panics, whatever it contains, even if its hash is
+//! valid.
 
 use std::fmt::Write;
 
@@ -9,7 +10,7 @@ const ID: &str = "demo-20261121T234307.123456Z-0007";
 
 pub(crate) fn run(bytes: &[u8]) {
     let _ = Meta::from_bytes(bytes, ID);
-    // A fuzzer finds no sha256.
+    // A fuzzer cannot guess a valid hash, so the hash is added here.
     let text = String::from_utf8_lossy(bytes);
     let body = text.trim_end().trim_end_matches('}');
     let sealed = format!("{body},\"meta_sha256\":\"{}\"}}\n", sha256(body));

@@ -1,4 +1,4 @@
-//! Tags in records: adding and removing them changes no other byte.
+//! Adding a tag to a record, or removing it, changes no other byte.
 
 use ctx_format::{Edits, Origin, Slot, Tag, Zone};
 
@@ -26,7 +26,8 @@ pub(crate) fn run(bytes: &[u8]) {
     edit(bytes);
 }
 
-/// A text in the place of each member's value: the rest stays, and it is still an object.
+/// Checks that a text can replace the value of any member, and that the record is still a JSON
+/// object.
 fn edit(bytes: &[u8]) {
     const NEW: &str = "new \" \\ \u{0} text";
     let record = Origin::ALONE.record(bytes);

@@ -1,5 +1,5 @@
-//! Summaries: those of earlier compactions, which anybody may have written, and those that a
-//! model answers with.
+//! Summaries of earlier compactions, which may contain anything, and summaries that a model
+//! returns.
 
 use ctx_format::dialect::ALL;
 use ctx_format::{Message, Object, Part, Role, Zone};
@@ -8,7 +8,7 @@ use ctx_summary::ledger::Ledger;
 use ctx_summary::{Recognizer, RuleSummary, extractive};
 use ctx_tokens::Encoding;
 
-/// Tokens of a summary.
+/// The maximum length of a summary in tokens.
 const LIMIT: u64 = 200;
 
 pub(crate) fn run(bytes: &[u8]) {
@@ -31,7 +31,7 @@ fn recognize(text: &str) {
     }
 }
 
-/// A text that is a user's, and then the summary of the session before.
+/// Uses the text as a user's message and as an earlier summary, and summarizes both.
 fn sum_up(text: &str) {
     let counter = Encoding::Chars4.counter();
     let message = Message::new(Role::User, vec![Part::Text(text.into())]);
@@ -50,7 +50,7 @@ fn sum_up(text: &str) {
     let _ = rule.finish(Some(LIMIT), counter);
 }
 
-/// The first half is the session, the second the model's summary.
+/// Uses the first half of the text as the session, and the second half as the model's summary.
 fn answer(text: &str) {
     let middle = (text.len() / 2..=text.len())
         .find(|at| text.is_char_boundary(*at))

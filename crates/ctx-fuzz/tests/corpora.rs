@@ -1,11 +1,12 @@
-//! Every target on its corpus: as it is, cut off, and with bytes altered.
+//! Runs every target on its corpus: on the inputs themselves, on their beginnings, and on altered
+//! copies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ctx_fuzz::{TARGETS, run};
 
-/// How often each input is cut off, and how often it is altered.
+/// How many times each input is cut, and how many times it is altered.
 const TIMES: usize = 100;
 
 fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
@@ -20,7 +21,7 @@ fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(read).collect()
 }
 
-/// The same numbers in each run: those of Knuth's generator for 64 bits.
+/// Knuth's 64-bit pseudo-random generator, which returns the same numbers in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -32,7 +33,7 @@ impl Numbers {
     }
 }
 
-/// Bytes that mean something to one reader or another.
+/// Bytes that have a special meaning in one of the formats.
 const MEANT: &[u8] = b"\0\n\r\"\\{}[]:,-. #=_\x80\xbf\xc3\xef\xff09azAZ";
 
 fn altered(bytes: &[u8], numbers: &mut Numbers) -> Vec<u8> {

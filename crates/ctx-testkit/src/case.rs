@@ -1,4 +1,4 @@
-//! Tests of whole commands: the input, and the exact output.
+//! Runs a tool in a test, and compares its output with the expected output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-/// One call of a tool in its own folder, with a clean environment.
+/// One call of a tool, in a folder of its own and with a clean environment.
 ///
 /// By default, stdout and stderr must be empty, and the exit status must be 0. Expected output is
 /// compared exactly.
@@ -34,9 +34,9 @@ enum Dir {
 
 /// The result of a finished case.
 pub struct Finished {
-    /// All of stdout.
+    /// Everything that the tool wrote to stdout.
     pub stdout: Vec<u8>,
-    /// All of stderr.
+    /// Everything that the tool wrote to stderr.
     pub stderr: String,
     dir: Dir,
 }
@@ -56,14 +56,15 @@ impl Case {
         }
     }
 
-    /// Runs in `dir` instead of a new folder, for a second call on the same files.
+    /// Runs the tool in `dir` instead of a new folder, for example for a second call on the same
+    /// files.
     #[must_use]
     pub fn within(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Dir::Shared(dir.into());
         self
     }
 
-    /// Adds arguments.
+    /// Adds arguments to the command line.
     #[must_use]
     pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
@@ -77,7 +78,7 @@ impl Case {
         self
     }
 
-    /// Writes a file into the folder.
+    /// Writes a file into the folder of the call.
     #[must_use]
     pub fn file(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
         let path = self.dir.path().join(name);
@@ -137,7 +138,7 @@ impl Case {
         self
     }
 
-    /// Runs the call, and compares the result.
+    /// Runs the tool, and compares its output and exit status with the expected ones.
     #[track_caller]
     pub fn run(self) -> Finished {
         let mut command = Command::new(&self.program);

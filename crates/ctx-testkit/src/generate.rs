@@ -8,8 +8,8 @@ pub fn chat_session() -> impl Strategy<Value = String> {
     proptest::collection::vec(chat_message(), 0..40).prop_map(|messages| messages.concat())
 }
 
-/// Generates JSONL of any kind: messages, other objects, and every class of bad line, with any line
-/// end, without tags.
+/// Generates arbitrary JSONL without tags: messages, other objects, and every class of bad line,
+/// with any kind of line end.
 pub fn any_jsonl() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         4 => chat_message().prop_map(|line| line.trim_end().as_bytes().to_vec()),

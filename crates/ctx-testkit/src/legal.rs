@@ -1,5 +1,5 @@
-//! Generates sessions that an API accepts, and checks sessions against the API's reference without
-//! the code under test.
+//! Generates sessions that an API accepts, and checks sessions against the reference of the API,
+//! independently of the code under test.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ pub enum Api {
 /// A part of a session.
 #[derive(Clone, Debug)]
 enum Event {
-    /// This many exchanges of user and model, without a tool.
+    /// This many questions of the user with the model's answers, without tool calls.
     Talk(usize),
     /// A reply with this many calls, and their results.
     Calls(usize),
 }
 
-/// Generates a session in three parts; each begins with the user and ends with the model.
+/// Generates a session in three parts. Each part begins with the user and ends with the model.
 pub fn legal_session() -> impl Strategy<Value = (Api, [String; 3])> {
     let event = prop_oneof![
         6 => (1usize..8).prop_map(Event::Talk),
@@ -93,7 +93,7 @@ fn exchange(api: Api, count: usize, number: usize) -> Vec<Value> {
     }
 }
 
-/// Returns why the API would refuse a session; `None` if it accepts it.
+/// Returns why the API would refuse a session; `None` if the API would accept it.
 pub fn refusal(api: Api, session: &str) -> Option<String> {
     let records = session.lines().map(|line| {
         let record: Value = serde_json::from_str(line).expect("a record");

@@ -1,4 +1,4 @@
-//! Case builder, servers, agents and generators for the tests of all crates.
+//! Helpers for the tests of all crates: calls of tools, servers, agents and generators.
 
 mod case;
 mod fire;

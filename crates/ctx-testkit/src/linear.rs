@@ -1,4 +1,4 @@
-//! Checks that work does not grow with the square of its input.
+//! Checks that the time for some work is proportional to the length of its input.
 
 use std::time::Duration;
 
@@ -8,21 +8,22 @@ use rustix::time::{ClockId, clock_gettime};
 const SHORT: usize = 4_000;
 /// The length of the long input as a multiple of the short one.
 const TIMES: usize = 16;
-/// The time that a linear function may take for the long input, as a multiple of its share, because
-/// caches and allocations cost more there. A quadratic function takes 16 times its share.
+/// The tolerance for linear work. Because of caches and allocations, it may take this many times as
+/// long for the long input as in proportion to the short one. Quadratic work takes 16 times as
+/// long.
 const SLACK: u32 = 5;
-/// The number of runs; the fastest counts.
+/// The number of measurements, of which the fastest counts.
 const RUNS: usize = 5;
-/// Shorter times cannot be measured.
+/// The shortest time that can be measured reliably.
 const SHORTEST: Duration = Duration::from_micros(100);
 
-/// Checks that `work` takes time in proportion to its input, which is `piece` repeated. The check
-/// measures the processor time of this thread and compares two lengths in one run, so it does not
-/// fail on a slow or busy machine.
+/// Checks that the time `work` takes is proportional to the length of its input, which consists of
+/// repetitions of `piece`. The check measures the processor time of this thread and compares two
+/// lengths, so it does not fail on a slow or busy machine.
 ///
 /// # Panics
 ///
-/// Panics if `work` takes more than that.
+/// Panics if `work` takes disproportionately long for the longer input.
 #[track_caller]
 pub fn assert_linear(piece: &str, work: impl Fn(&str)) {
     let short = piece.repeat(SHORT.div_ceil(piece.len()));
@@ -65,7 +66,7 @@ mod tests {
     #[should_panic(expected = "times as many")]
     fn square_work_is_found() {
         assert_linear("x", |text| {
-            // For one byte in 200, this looks at everything before it.
+            // At every 200th byte, this reads all bytes before it.
             let bytes = text.as_bytes();
             let found: usize = (0..bytes.len())
                 .step_by(200)

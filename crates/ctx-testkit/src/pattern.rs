@@ -1,16 +1,16 @@
-//! Texts that a regular expression matches.
+//! Generates texts that a regular expression matches.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::string::string_regex;
 use proptest::test_runner::TestRunner;
 
-/// The number of texts of a pattern, so that each of a few hundred alternatives is among them.
+/// The number of texts to generate; large enough that each of a few hundred alternatives occurs.
 const COUNT: usize = 3000;
 
-/// Returns texts that a pattern matches, alone and inside words. They are the same in each run.
+/// Returns texts that a pattern matches, alone and inside words. Every run returns the same texts.
 ///
-/// Some do not match, since they are generated without regard to word boundaries and to the ends of
-/// a text. A pattern that ignores case has texts in the case in which it is written.
+/// Some of the texts do not match, because word boundaries and the ends of the text are ignored
+/// when they are generated. If the pattern ignores case, the texts have the case of the pattern.
 pub fn texts_of(pattern: &str) -> impl Iterator<Item = String> {
     let strategy = string_regex(&without_assertions(pattern)).expect("a pattern");
     let mut runner = TestRunner::deterministic();
@@ -20,7 +20,7 @@ pub fn texts_of(pattern: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Removes what generators do not know: `^`, `$`, `\b` and the flag that ignores case.
+/// Removes what the generator does not support: `^`, `$`, `\b` and the flag that ignores case.
 fn without_assertions(pattern: &str) -> String {
     let pattern = pattern.replace("(?i)", "").replace("(?i:", "(?:");
     let mut kept = String::new();

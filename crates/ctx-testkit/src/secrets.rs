@@ -1,17 +1,17 @@
-//! Generates secrets of all kinds, and places them in a session. Each is assembled when the test
-//! runs, so no source file contains a complete secret that a scanner would report.
+//! Generates secrets of all kinds, and places them in a session. Each secret is assembled when a
+//! test runs, so that no source file contains a complete secret that a scanner would report.
 
 /// A secret of one kind.
 pub struct Planted {
     /// The kind of the secret.
     pub kind: &'static str,
-    /// The secret in its usual context: with its name, its sign, its file.
+    /// The secret in its usual context, such as an assignment, a header or a line of a file.
     pub text: String,
     /// The part that must be redacted, on one line.
     pub secret: String,
 }
 
-/// Upper-case letters, lower-case letters and digits, as vendors' generators produce them.
+/// A mixture of upper-case letters, lower-case letters and digits, as in the keys of vendors.
 const RANDOM: &str = "aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5fG7hI9";
 const HEX: &str = "9f86d081884c7d659a2feaa0c55ad015";
 
@@ -36,7 +36,7 @@ fn planted_in(kind: &'static str, before: &str, secret: &str, after: &str) -> Pl
     Planted { kind, text: [before, secret, after].concat(), secret: secret.to_owned() }
 }
 
-/// Returns a key that includes a vendor's prefix.
+/// Returns a key that begins with the prefix of its vendor.
 fn key(kind: &'static str, prefix: &str, rest: &str) -> Planted {
     planted_in(kind, "", &[prefix, rest].concat(), "")
 }
@@ -85,7 +85,7 @@ fn vendors() -> Vec<Planted> {
             "",
         ),
         key("Discord token", "MTk4NjIyNDgzNDcxOTI1MjQ4", &format!(".Cl2FMQ.{}", random(27))),
-        // The encoded number happens to have no digit.
+        // The encoded number in this token happens to contain no digit.
         key(
             "Discord token without digits",
             "MTEyMjMzMTEyMjMzMTEyMjMz",
@@ -241,7 +241,7 @@ fn prose() -> Vec<Planted> {
     ]
 }
 
-/// Returns the secret's text in each place of a session that may contain one.
+/// Returns `text` in each of the places in a session that may contain a secret.
 pub fn positions(text: &str) -> [(&'static str, String); 6] {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     [

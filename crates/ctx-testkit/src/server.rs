@@ -1,4 +1,4 @@
-//! A web server on loopback that does what a test tells it, including wrong things.
+//! A web server on loopback that behaves as a test specifies, including incorrectly.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,25 +6,25 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// The reaction to one connection, after its request was read.
+/// What the server does with a connection after it has read the request.
 pub enum Act {
-    /// Sends these bytes and closes.
+    /// Sends these bytes and closes the connection.
     Send(Vec<u8>),
-    /// Acts as a proxy to itself: opens a tunnel, reads the request that comes through it, and then
-    /// acts.
+    /// Acts as a proxy for itself: opens a tunnel, reads the request that arrives through it, and
+    /// then performs the act.
     Tunnel(Box<Self>),
-    /// Acts once the test gives the signal, for a slow answer.
+    /// Performs the act when the test gives the signal, to simulate a slow answer.
     Late(Receiver<()>, Box<Self>),
-    /// Sends nothing until the client closes.
+    /// Sends nothing until the client closes the connection.
     Hang,
-    /// Closes without a byte.
+    /// Closes the connection without sending a byte.
     Cut,
-    /// Sends a head and then a blank at intervals, forever, so that no single read takes long.
+    /// Sends the header and then a space at intervals, forever, so that no single read times out.
     Dribble,
 }
 
 impl Act {
-    /// Returns an answer with status, more header lines (each with its `\r\n`) and body.
+    /// Returns an answer with a status, additional header lines (each with its `\r\n`) and a body.
     pub fn answer(status: &str, headers: &str, body: &str) -> Self {
         let length = body.len();
         Self::Send(
@@ -41,7 +41,7 @@ impl Act {
     }
 }
 
-/// The server. It handles one connection per act, in order, and then stops.
+/// A server that handles one connection for each act, in order, and then stops.
 pub struct Server {
     /// `http://127.0.0.1:PORT`.
     pub url: String,
@@ -49,7 +49,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the server.
+    /// Starts a server that performs these acts.
     pub fn new(acts: impl IntoIterator<Item = Act>) -> Self {
         let acts: Vec<Act> = acts.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
@@ -67,14 +67,14 @@ impl Server {
         Self { url, requests }
     }
 
-    /// Returns the complete requests so far.
+    /// Returns the requests received since the last call.
     pub fn requests(&self) -> Vec<String> {
         self.requests.try_iter().collect()
     }
 }
 
-/// Reads a request, reports it, and answers. A client that went away is not a failure of the
-/// server.
+/// Reads a request, reports it, and answers. It is not an error if the client has closed the
+/// connection.
 fn perform(act: &Act, stream: &mut TcpStream, tell: &mut dyn FnMut(String)) {
     tell(read_request(stream));
     answer(act, stream, tell);

@@ -1,4 +1,4 @@
-//! A pseudo-terminal, to test the output of programs on a terminal.
+//! A pseudo-terminal for tests of what programs print on a terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// A terminal with this many columns, on which programs write and keys are typed.
+/// A pseudo-terminal to which programs write, and on which a test types keys.
 pub struct Terminal {
     keys: File,
-    /// The side of the programs. The terminal exists as long as this side is open.
+    /// The programs' side of the terminal. The terminal exists as long as it is open.
     side: Option<File>,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
 
-/// The limit of a wait for output.
+/// The longest wait for output.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Terminal {
-    /// Creates an empty terminal.
+    /// Creates an empty terminal with this number of columns.
     pub fn new(columns: u16) -> Self {
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&controller).expect("granted");
@@ -42,7 +42,7 @@ impl Terminal {
             let shown = shown.clone();
             std::thread::spawn(move || {
                 let mut buffer = [0; 4096];
-                // Reading fails when the other side is closed; that ends the output.
+                // Reading fails when the programs' side is closed, which is the end of the output.
                 while let Ok(count @ 1..) = screen.read(&mut buffer) {
                     let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
                     shown.extend_from_slice(&buffer[..count]);
@@ -58,18 +58,19 @@ impl Terminal {
         Stdio::from(side.try_clone().expect("a handle"))
     }
 
-    /// Types the keys.
+    /// Types keys on the terminal.
     pub fn types(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("typed");
     }
 
-    /// Returns what was written so far, including escapes.
+    /// Returns what has been written so far, including escape sequences.
     pub fn shown(&self) -> String {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// Waits until `text` appears after the first `after` bytes, and returns where it ends.
+    /// Waits until `text` appears after the first `after` bytes, and returns the position of its
+    /// end.
     pub fn wait_for(&self, text: &str, after: usize) -> usize {
         let begun = Instant::now();
         loop {

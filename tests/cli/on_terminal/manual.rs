@@ -38,7 +38,7 @@ fn an_unknown_shell_is_refused() {
     Case::new(tool_path("ctx-count"))
         .args(["--completions", "tcsh"])
         .code(2)
-        .stderr("ctx-count: --completions cannot be \"tcsh\"; one of bash, zsh, fish\n")
+        .stderr("ctx-count: --completions cannot be \"tcsh\"; use one of bash, zsh, fish\n")
         .run();
 }
 

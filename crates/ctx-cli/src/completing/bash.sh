@@ -1,8 +1,8 @@
-# Completion of TOOL in bash: asks TOOL itself.
+# Bash completion for TOOL, which computes the values itself.
 
 _TOOL() {
     local words=() current=0 last=-1 typed=$2 i word prefix reply
-    # The word as it was typed, such as a\ name.
+    # Remove the backslashes that the user typed, as in a\ name.
     typed=${typed//\\/}
     # Bash breaks words at = and :, which --flag=value contains.
     for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do

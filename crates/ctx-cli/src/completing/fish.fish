@@ -1,3 +1,3 @@
-# Completion of TOOL in fish: asks TOOL itself.
+# Fish completion for TOOL, which computes the values itself.
 
 complete --keep-order --exclusive --command TOOL --arguments "(CTX_COMPLETE=fish TOOL -- (commandline --current-process --tokenize --cut-at-cursor) (commandline --current-token))"

@@ -1,5 +1,5 @@
 #compdef TOOL
-# Completion of TOOL in zsh: asks TOOL itself.
+# Zsh completion for TOOL, which computes the values itself.
 
 _TOOL() {
     local -a replies folders others
@@ -20,7 +20,7 @@ _TOOL() {
     [[ -n $others ]] && _describe -V 'value' others
 }
 
-# When zsh autoloads this file, the file itself is the function at first.
+# When zsh autoloads this file, the first call of the function runs the file itself.
 if [[ $funcstack[1] == _TOOL ]]; then
     _TOOL "$@"
 else

@@ -1,9 +1,9 @@
-//! Shows the progress of a long run on stderr, only on a terminal and only after a second. The line
-//! is erased at the end.
+//! Shows the progress of a long run in one line on stderr, only on a terminal and only after a
+//! second. The line is erased at the end.
 //!
-//! Workers add to a few counters; one thread reads them ten times a second and draws. A process has
-//! one terminal and therefore one [`Progress`]. Code that writes to the terminal uses it to erase
-//! the line first.
+//! Workers add to a few counters; one thread reads the counters ten times a second and draws the
+//! line. A process has one terminal and therefore one [`Progress`]. Code that writes to the
+//! terminal calls it to erase the line first.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::atomic::Ordering::{self, Relaxed};
@@ -20,12 +20,12 @@ use crate::{printable, short_bytes, short_count};
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
-/// The progress of this process.
+/// The progress line of this process, or nothing if none is shown.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Shown>>);
 
 impl Progress {
-    /// Starts the display, if there is a terminal.
+    /// Starts showing progress, if stderr is a terminal and the flags allow it.
     pub(crate) fn begin(tool: &'static str, common: &CommonArgs) {
         let is_wanted = common.progress == ShowProgress::Auto && !common.quiet;
         if is_wanted && io::stderr().is_terminal() && is_capable() {
@@ -39,12 +39,12 @@ impl Progress {
         PROGRESS.get().cloned().unwrap_or_default()
     }
 
-    /// Returns true if the terminal shows the line.
+    /// Returns true if progress is shown.
     pub fn is_shown(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Erases the line for good.
+    /// Erases the progress line and stops drawing it.
     pub(crate) fn end(&self) {
         if let Some(shown) = &self.0 {
             shown.end();
@@ -57,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// Starts another part of the work.
+    /// Starts a new stage of the work, which the line names.
     pub fn stage(&self, what: &str) {
         self.count(|counts| counts.stage(what));
     }
@@ -67,7 +67,7 @@ impl Progress {
         self.count(|counts| counts.reading(bytes));
     }
 
-    /// Adds bytes that were read.
+    /// Adds to the number of bytes read in this pass.
     pub fn read(&self, bytes: u64) {
         self.count(|counts| _ = counts.bytes.fetch_add(bytes, Relaxed));
     }
@@ -77,7 +77,7 @@ impl Progress {
         self.count(|counts| _ = counts.records.fetch_add(1, Relaxed));
     }
 
-    /// Sets the number of files.
+    /// Sets the number of files to process.
     pub fn files(&self, count: usize) {
         self.count(|counts| counts.files.store(count as u64, Relaxed));
     }
@@ -87,8 +87,8 @@ impl Progress {
         self.count(|counts| _ = counts.done_files.fetch_add(1, Relaxed));
     }
 
-    /// Returns a reader that counts the bytes of a file or of stdin. The sizes of several files are
-    /// not added up, because all of them would have to be examined first.
+    /// Returns a reader that counts the bytes read from a file or stdin. The sizes of several files
+    /// are not added up, because that would require examining all files first.
     pub(crate) fn over(
         &self,
         name: &str,
@@ -104,7 +104,7 @@ impl Progress {
         Box::new(Counted { reader, counts })
     }
 
-    /// Writes to the terminal without garbling the line.
+    /// Runs `write`, which writes to the terminal, without garbling the progress line.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.0 {
             Some(shown) => shown.aside(write),
@@ -112,7 +112,7 @@ impl Progress {
         }
     }
 
-    /// Wraps stdout, which may be the same terminal.
+    /// Wraps stdout, which may be the terminal that shows the progress line.
     pub(crate) fn between_draws(&self, out: Box<dyn Write + Send>) -> Box<dyn Write + Send> {
         if self.0.is_none() || !io::stdout().is_terminal() {
             return out;
@@ -136,7 +136,7 @@ impl Read for Counted {
     }
 }
 
-/// An output on the terminal that also shows the line.
+/// An output to the terminal that also shows the progress line.
 struct OutputBetweenDraws {
     out: Box<dyn Write + Send>,
     progress: Progress,
@@ -156,9 +156,9 @@ impl Write for OutputBetweenDraws {
 /// The counters of a run.
 struct Counts {
     stage: Mutex<Stage>,
-    /// Bytes read so far in this pass.
+    /// The number of bytes read so far in this pass.
     bytes: AtomicU64,
-    /// Records of a batch.
+    /// The number of finished records of a batch.
     records: AtomicU64,
     /// The number of files; 0 if unknown.
     files: AtomicU64,
@@ -168,7 +168,7 @@ struct Counts {
 struct Stage {
     what: String,
     begun: Instant,
-    /// The number of bytes to read; 0 if unknown.
+    /// The number of bytes to read in a pass; 0 if unknown.
     bytes: u64,
     /// The number of the current pass over the bytes.
     pass: u64,
@@ -176,8 +176,8 @@ struct Stage {
     pass_begun: Instant,
 }
 
-/// The content of the line: the current work, how much of how much, and the figures as text
-/// (bytes, rate, time).
+/// The content of the progress line: the current work, the amount done and the total, and the
+/// figures (bytes, rate, time) as text.
 type Line = (String, Option<(u64, u64)>, String);
 
 impl Counts {
@@ -209,7 +209,7 @@ impl Counts {
         self.bytes.store(0, Relaxed);
     }
 
-    /// Returns the content of the line at `now`.
+    /// Returns the content of the progress line at the time `now`.
     fn line(&self, now: Instant) -> Line {
         let stage = self.locked();
         let bytes = self.bytes.load(Relaxed);
@@ -274,14 +274,16 @@ fn time(time: Duration) -> String {
     }
 }
 
-/// The line appears after this time, because a shorter run ends before anyone could read it.
+/// The time after which the progress line appears. A shorter run would end before anyone could read
+/// it.
 const DELAY: Duration = Duration::from_secs(1);
-/// The time between two updates.
+/// The time between two updates of the line.
 const TICK: Duration = Duration::from_millis(100);
-/// A narrower terminal is too narrow for a bar next to the figures.
+/// The smallest number of columns at which a bar fits next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
-/// The counters, the line that shows them, and the thread that draws it until its sender is gone.
+/// The counters, the line that shows them, and the thread that draws the line until its sender is
+/// dropped.
 struct Shown {
     counts: Arc<Counts>,
     bar: ProgressBar,
@@ -290,7 +292,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// Starts the thread that draws after the delay. If there is no thread, nothing is drawn.
+    /// Starts the thread that draws the line after the delay. If no thread can be started, nothing
+    /// is drawn.
     fn start(tool: &str, colour: bool) -> Self {
         let counts = Arc::new(Counts::new(tool));
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
@@ -324,7 +327,7 @@ impl Shown {
         }
     }
 
-    /// Erases the line while something else is written.
+    /// Erases the line while `write` writes something else.
     fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         if self.is_drawn.load(Ordering::SeqCst) { self.bar.suspend(write) } else { write() }
     }
@@ -366,7 +369,7 @@ mod tests {
         counts.line(Instant::now() + Duration::from_secs(seconds))
     }
 
-    /// A file of known size has the share, the rate and the time left.
+    /// For a file of known size, the line shows the share, the rate and the time left.
     #[test]
     fn a_file_is_told_by_its_size() {
         let counts = Counts::new("ctx-x");
@@ -378,13 +381,13 @@ mod tests {
         assert_eq!(share, Some((100 << 20, 400 << 20)));
         assert!(figures.starts_with("100MB of 400MB, "), "{figures}");
         assert!(figures.ends_with("B/s, 30 s left"), "{figures}");
-        // A second pass starts at the beginning.
+        // A second pass starts counting from zero.
         counts.reading(400 << 20);
         assert_eq!(after(&counts, 1).0, "reading a.jsonl, pass 2");
         assert_eq!(after(&counts, 1).1, Some((0, 400 << 20)));
     }
 
-    /// A file that is longer than expected, or of unknown length, has no share.
+    /// For a file of unknown length, or one that is longer than expected, the line shows no share.
     #[test]
     fn a_pipe_is_told_by_its_bytes_and_time() {
         let counts = Counts::new("ctx-x");
@@ -399,7 +402,7 @@ mod tests {
         assert_eq!(after(&counts, 1).1, None);
     }
 
-    /// A stage shows only its name and its duration.
+    /// For a stage that reads nothing, the line shows only its name and duration.
     #[test]
     fn a_stage_is_told_by_its_time() {
         let counts = Counts::new("ctx-x");
@@ -408,7 +411,7 @@ mod tests {
         assert_eq!((what.as_str(), share, figures.as_str()), ("asking the model", None, "14 s"));
     }
 
-    /// Many files are shown as a number, whatever their sizes.
+    /// For several files, the line shows how many are done, regardless of their sizes.
     #[test]
     fn files_are_told_by_their_number() {
         let counts = Counts::new("ctx-x");

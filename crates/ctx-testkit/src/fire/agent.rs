@@ -12,9 +12,9 @@ use super::lines::{EXCHANGE, numbered};
 /// The way in which an agent writes its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
-    /// Opens the file for each line.
+    /// Opens and closes the file for each line.
     Opening,
-    /// Opens the file for each half of a line.
+    /// Opens and closes the file for each half of a line.
     OpeningForHalves,
     /// Holds the file open for this number of lines at a time.
     Holding(usize),
@@ -22,25 +22,25 @@ pub enum Agent {
     HoldingHalves,
     /// Two independent agents open the file, each for a whole exchange.
     Two,
-    /// Reads the whole file, and overwrites it with one more line.
+    /// Reads the whole file, and overwrites it with its content and one more line.
     WritingOver,
-    /// Writes the whole content into a new file, and renames that.
+    /// Writes the whole content and one more line into a new file, and renames that file.
     Renaming,
     /// Copies the file, appends an exchange to the copy line by line, and renames the copy.
     Copying,
 }
 
-/// The numbers of the lines that an agent has written. The agent locks this while it changes the
-/// session, so whoever holds the lock sees the session between two changes.
+/// The numbers of the lines that an agent has written. The agent holds the lock while it changes
+/// the session, so a reader that holds it sees the session between two changes.
 pub(super) type Journal = Mutex<Vec<usize>>;
 
-/// The state that the agents and the harness share.
+/// The signals between the agents and the test.
 #[derive(Default)]
 pub(super) struct Signals {
-    /// Tells the agents to end.
+    /// Tells the agents to stop.
     pub(super) stop: AtomicBool,
-    /// The duration of the last try in milliseconds. Agents pause longer if tools take longer,
-    /// because otherwise no try would succeed on a busy machine.
+    /// How long the last attempt took, in milliseconds. Agents pause longer if the tools take
+    /// longer, because otherwise no attempt would succeed on a busy machine.
     pub(super) took: AtomicU32,
 }
 
@@ -53,12 +53,12 @@ const HALF_PAUSE: Duration = Duration::from_millis(20);
 const LONG_PAUSE: Duration = Duration::from_millis(250);
 
 impl Agent {
-    /// Returns the number of agents that write at once.
+    /// Returns the number of agents that write at the same time.
     pub(super) fn writers(self) -> usize {
         if self == Self::Two { 2 } else { 1 }
     }
 
-    /// Writes whole exchanges until the harness stops it.
+    /// Writes whole exchanges until the test stops the agent.
     pub(super) fn write(self, path: &Path, writer: usize, journal: &Journal, signals: &Signals) {
         let mut held: Option<File> = None;
         let mut exchange = 0;
@@ -99,7 +99,8 @@ impl Agent {
     fn write_line(self, path: &Path, number: usize, held: &mut Option<File>, journal: &Journal) {
         let line = numbered(number);
         let (start, end) = line.split_at(line.len() / 2);
-        // The file is read before the lock, so that others can change it in between.
+        // The file is read before the lock is taken, so that other processes can change it in
+        // between.
         let rewrites = matches!(self, Self::WritingOver | Self::Renaming);
         let new = if rewrites { with(path, &line) } else { Vec::new() };
         let mut journal = journal.lock().expect("no panic");
@@ -134,7 +135,7 @@ impl Agent {
                 }
             }
             Self::WritingOver | Self::Renaming | Self::Copying => std::thread::sleep(pause),
-            // Some tools only replace a session that has not changed for a while.
+            // Some tools replace a session only if it has not changed for a while.
             Self::Opening | Self::Two if exchange.is_multiple_of(16) => {
                 std::thread::sleep(2 * pause);
             }

@@ -1,10 +1,10 @@
-//! The lines that agents write, found again by their numbers.
+//! The numbered lines that agents write, and how to find them again.
 
-/// Lines of an exchange; an agent stops after a complete one.
+/// The number of lines in an exchange. An agent stops only after a complete exchange.
 pub const EXCHANGE: usize = 4;
 
 /// Returns the line with this number: a question, a call, its result and an answer in turn. Some
-/// results are so large that tools move them out.
+/// results are so large that tools offload them.
 pub fn numbered(number: usize) -> String {
     let words = "and some words more ".repeat(10);
     let id = number / EXCHANGE;
@@ -24,7 +24,7 @@ pub fn numbered(number: usize) -> String {
     format!("{{\"n\":{number},{record}}}\n")
 }
 
-/// Returns the lines of an agent that no file has.
+/// Returns the numbers of lines that an agent wrote but that are in none of the files.
 pub fn lost(told: &[usize], files: &[Vec<u8>]) -> Vec<usize> {
     let found: std::collections::HashSet<usize> =
         files.iter().flat_map(|file| numbers(file)).collect();
@@ -32,7 +32,7 @@ pub fn lost(told: &[usize], files: &[Vec<u8>]) -> Vec<usize> {
     all.filter(|number| !found.contains(number)).collect()
 }
 
-/// Returns the numbers of the complete lines in a file. Lines that no agent wrote have none.
+/// Returns the numbers of the complete lines in a file. Lines that no agent wrote are skipped.
 pub fn numbers(file: &[u8]) -> Vec<usize> {
     let text = String::from_utf8_lossy(file);
     let lines = text.split_inclusive('\n');

@@ -1,5 +1,5 @@
-//! Tests of replacement under fire: an agent writes numbered lines into a session that is replaced
-//! again and again. Then the lines are counted.
+//! Tests replacement while agents write: an agent appends numbered lines to a session that is
+//! replaced again and again. Afterwards the test counts the lines.
 
 mod agent;
 mod lines;
@@ -16,7 +16,8 @@ pub use agent::Agent;
 pub use lines::{EXCHANGE, lost, numbered, numbers};
 pub use order::Order;
 
-/// The maximum number of tries, far more than needed: a try fails only during a write of the agent.
+/// The maximum number of attempts. It is far larger than needed, because an attempt fails only
+/// while the agent writes.
 const TRIES: usize = 5_000;
 
 /// Lets an agent write until `replace` has succeeded `times` times. Returns the numbers of the
@@ -30,8 +31,8 @@ pub fn under_fire(
     under_watch(path, agent, times, replace, |_| {})
 }
 
-/// Like [`under_fire`]. After each try the agent pauses, and `look` gets the lines that it has
-/// written.
+/// Like [`under_fire`], but after each attempt the agent pauses, and `look` is called with the
+/// numbers of the lines that it has written.
 pub fn under_watch(
     path: &Path,
     agent: Agent,
@@ -73,7 +74,7 @@ pub fn under_watch(
     told.flatten().collect()
 }
 
-/// Stops the agent, even if the test fails.
+/// Stops the agent when it is dropped, even if the test fails.
 struct Stop<'a>(&'a Signals);
 
 impl Drop for Stop<'_> {
@@ -82,8 +83,8 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// A wrong replacement, as a control: writes what was just read into a new file, and renames that
-/// over the old one.
+/// A faulty replacement that the tests must detect: reads the file, writes the content into a new
+/// file, and renames that over the old one.
 pub fn replace_by_rename(path: &Path) -> bool {
     let old = fs::read(path).expect("reads");
     let new = path.with_extension("new");
@@ -93,7 +94,7 @@ pub fn replace_by_rename(path: &Path) -> bool {
     true
 }
 
-/// Another wrong replacement: overwrites the present content with what was just read.
+/// Another faulty replacement: reads the file, and then overwrites it with what it read.
 pub fn replace_in_place(path: &Path) -> bool {
     let old = fs::read(path).expect("reads");
     std::thread::sleep(Duration::from_millis(1));

@@ -5,15 +5,16 @@ use std::collections::{HashMap, HashSet};
 use super::agent::Agent;
 use super::lines::EXCHANGE;
 
-/// The errors in the order of the lines of one file.
+/// The lines of one file that are out of order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Lines that occur more than once.
+    /// The numbers of lines that occur more than once.
     pub twice: Vec<usize>,
-    /// Lines after a later one that was written through the same descriptor.
+    /// The numbers of lines that come after a line that was written later through the same
+    /// descriptor.
     pub torn: Vec<usize>,
-    /// Lines directly after a later one that the same writer wrote through another descriptor. A
-    /// tool cannot prevent these if the kernel has no leases.
+    /// The number of lines that directly follow a line that the same writer wrote later through
+    /// another descriptor. A tool cannot prevent this if the kernel has no file leases.
     pub misplaced: usize,
 }
 
@@ -43,7 +44,7 @@ impl Order {
 }
 
 impl Agent {
-    /// Returns the number of the descriptor, or of the copy, that an agent writes a line through.
+    /// Returns the number of the descriptor (or of the copy) through which an agent writes a line.
     fn descriptor(self, number: usize) -> usize {
         match self {
             Self::Holding(lines) => number / lines,
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(order(Agent::HoldingHalves, &[9, 0]), (vec![], vec![0], 0));
         assert_eq!(order(Agent::Opening, &[1, 0, 2]), (vec![], vec![], 1));
         assert_eq!(order(Agent::Opening, &[0, 1, 0]), (vec![0], vec![], 0));
-        // Each of two agents has its own order.
+        // Two agents each have an order of their own.
         assert_eq!(order(Agent::Two, &[4, 5, 0, 1]), sound);
         assert_eq!(order(Agent::Two, &[8, 0, 4]), (vec![], vec![], 1));
         assert_eq!(order(Agent::Two, &[1, 0]), (vec![], vec![0], 0));
