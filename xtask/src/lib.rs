@@ -1,7 +1,8 @@
-//! Chores of the repository: generates files from the table of tools, and makes the packages.
+//! Tasks of the repository: generates files from the table of tools, and makes the packages.
 //!
 //! The man pages and the completions are checked in, so that packagers and readers do not need to
-//! build. [`generated`] makes them in memory, [`stale`] compares them, [`write()`] updates them.
+//! build them. [`generated`] makes them in memory, [`stale`] compares them with the checked-in
+//! files, and [`write()`] updates these files.
 
 pub mod dist;
 mod man;
@@ -17,7 +18,7 @@ use ctx_tools::template::filled;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
-/// Maps paths in the repository to their content.
+/// Generated files: maps a path in the repository to the content of the file.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// The command that updates stale files.
@@ -26,7 +27,7 @@ pub const REPAIR: &str = "cargo run -p xtask -- gen";
 /// Folders in which every file is generated.
 const FOLDERS: [&str; 4] = ["man", "completions/bash", "completions/zsh", "completions/fish"];
 
-/// The repository this crate was built from.
+/// Returns the path of the repository from which this crate was built.
 pub fn root() -> PathBuf {
     let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.pop();
@@ -35,14 +36,14 @@ pub fn root() -> PathBuf {
 
 pub use ctx_all::tools;
 
-/// All generated files, made from [`tools`].
+/// Returns all generated files, made from [`tools`].
 pub fn generated() -> io::Result<Files> {
     let mut files = Files::new();
     let tools = tools();
     for tool in &tools {
         let name = tool.name;
         files.insert(format!("man/{name}.1").into(), man::page(tool)?);
-        // These are the names that the shells expect.
+        // The shells expect these file names.
         for (path, shell) in [
             (format!("completions/bash/{name}"), Shell::Bash),
             (format!("completions/zsh/_{name}"), Shell::Zsh),
@@ -56,7 +57,7 @@ pub fn generated() -> io::Result<Files> {
     Ok(files)
 }
 
-/// Returns `docs/exit-status.md`: the common table, and the additions of the tools.
+/// Returns `docs/exit-status.md`: the common table, and the more specific meanings in some tools.
 fn exit_status(tools: &[&Tool]) -> Vec<u8> {
     let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));
     let of_tool = |tool: &&Tool| (tool.name, tool.page().exit_status);
@@ -84,7 +85,7 @@ pub fn stale(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
     Ok(stale)
 }
 
-/// Writes the files under `root` and removes those that belong to no tool.
+/// Writes the files under `root`, and removes generated files that no longer belong to a tool.
 pub fn write(root: &Path, files: &Files) -> io::Result<()> {
     for path in leftovers(root, files)? {
         fs::remove_file(root.join(path))?;
@@ -92,7 +93,7 @@ pub fn write(root: &Path, files: &Files) -> io::Result<()> {
     put(root, files)
 }
 
-/// Writes the files under `root` without removing others.
+/// Writes the files under `root`, without removing other files.
 pub fn put(root: &Path, files: &Files) -> io::Result<()> {
     for (path, content) in files {
         let path = root.join(path);
@@ -170,7 +171,7 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        // There are also ctx.7 and the table of exit statuses.
+        // The two additional files are ctx.7 and the table of exit statuses.
         assert_eq!(files.len(), tools().len() * 4 + 2);
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask gen [--check]`, `cargo xtask dist`
+//! The program behind `cargo xtask gen [--check]`, `cargo xtask picture` and `cargo xtask dist`.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Parser;
 
-/// Chores of the repository
+/// Tasks of the repository
 #[derive(Parser)]
 enum Chore {
     /// Write man pages, completions and the generated pages of docs/
@@ -15,9 +15,9 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Draw the picture of the README with the tools in a folder
+    /// Draw the picture in the README with the tools in a folder
     Picture {
-        /// The folder, for instance target/release
+        /// The folder with the tools, for instance target/release
         bin: PathBuf,
     },
     /// Build the tools and pack them: a tarball and a Debian package, in target/packages

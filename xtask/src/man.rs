@@ -1,4 +1,5 @@
-//! Manual pages: clap's sections, and those that clap does not know.
+//! Generates the manual pages from the sections that clap generates and from the pages of the
+//! tools.
 
 use std::io;
 
@@ -10,7 +11,7 @@ use minijinja::value::{Serde, Value};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Returns the manual page `man/ctx-NAME.1`.
+/// Returns the manual page of a tool, `man/ctx-NAME.1`.
 pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     let man = Man::new(whole(tool.full_command()));
     let page = tool.page();
@@ -35,10 +36,10 @@ pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     Ok(filled(include_str!("man.1.in"), roff, values).into_bytes())
 }
 
-/// Defines `\*(Aq` as an apostrophe for every roff.
+/// The head of each section, which defines `\*(Aq` as an apostrophe for all versions of roff.
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
-/// Returns one of clap's sections, without the head that each of them repeats.
+/// Returns one of the sections that clap generates, without the head that each of them repeats.
 fn section_of(render: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<String> {
     let mut bytes = Vec::new();
     render(&mut bytes)?;
@@ -61,23 +62,24 @@ pub(crate) fn overview() -> Vec<u8> {
     filled(include_str!("ctx.7.in"), roff, values).into_bytes()
 }
 
-/// Shows the flags that `-h` hides, because `clap_mangen` would also hide their text.
+/// Unhides the flags that `-h` hides, because `clap_mangen` would leave out their texts.
 fn whole(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| arg.hide_short_help(false))
 }
 
-/// Returns the usage after the name, as `-h` shows it; `clap_mangen` would list every flag.
+/// Returns the usage lines that `-h` shows, without the name of the tool; `clap_mangen` would list
+/// every flag.
 fn usages(tool: &Tool) -> Vec<String> {
     let usage = tool.full_command().render_usage().to_string();
     let usages = usage.trim_start_matches("Usage:").lines();
     usages.map(|usage| usage.trim().trim_start_matches(tool.name).to_owned()).collect()
 }
 
-/// Returns each command of a tool that has several, with its description and its own options.
+/// Returns the subcommands of a tool, each with its description and its own options.
 fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
     let mut commands = Vec::new();
     for command in tool.full_command().get_subcommands() {
-        // The examples have their own section.
+        // Examples are printed in a section of their own.
         let command = command.clone().after_long_help("");
         let usage =
             command.clone().bin_name(command.get_name().to_owned()).render_usage().to_string();
@@ -90,8 +92,8 @@ fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
     Ok(commands)
 }
 
-/// Turns a section into a part of another one: removes its heading, and makes the headings of
-/// groups of options lines in bold.
+/// Turns a section into a part of another section: removes its heading, and turns the headings of
+/// groups of options into bold lines.
 fn unheaded(text: &str) -> String {
     with_headings(text, |heading| match heading {
         "DESCRIPTION" | "OPTIONS" => String::new(),
@@ -112,7 +114,7 @@ fn group_options(options: &str) -> String {
     })
 }
 
-/// Returns the page with each heading replaced by `heading`.
+/// Returns the page with each heading replaced by what `heading` returns for it.
 fn with_headings(page: &str, mut heading: impl FnMut(&str) -> String) -> String {
     let lines = page.lines().map(|line| match line.strip_prefix(".SH ") {
         Some(title) => heading(title.trim_matches('"')),
@@ -122,14 +124,14 @@ fn with_headings(page: &str, mut heading: impl FnMut(&str) -> String) -> String 
 }
 
 fn sentence_case(heading: &str) -> String {
-    // Headings are ASCII.
+    // Headings consist of ASCII letters.
     let lower = heading.to_lowercase();
     let (first, rest) = lower.split_at(lower.len().min(1));
     first.to_uppercase() + rest
 }
 
-/// Escapes characters that roff would interpret. Users copy commands out of manuals, so `-`, `'`,
-/// `` ` ``, `^` and `~` must stay ASCII characters.
+/// Escapes characters that roff would interpret. Users copy commands from manuals, so `-`, `'`, ``
+/// ` ``, `^` and `~` must be printed as ASCII characters.
 fn roff(text: &str) -> String {
     let mut escaped = text.replace('\\', "\\e");
     for (sign, name) in [("-", "-"), ("'", "(aq"), ("`", "(ga"), ("^", "(ha"), ("~", "(ti")] {

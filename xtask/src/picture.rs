@@ -1,7 +1,8 @@
-//! The picture of the README shows a real run of the tools on the example session, in a terminal.
+//! Draws the picture in the README, which shows a real run of the tools on the example session in a
+//! terminal.
 //!
-//! The tools run in a separate home, which has the example session as sessions of three agents. The
-//! same tools draw the same picture.
+//! The tools run in a home folder of their own, which contains the example session as sessions of
+//! three agents. The same tools always draw the same picture.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +16,7 @@ use crate::{Files, root};
 
 const COLUMNS: u16 = 100;
 
-/// The hidden preparation: three sessions that no agent is writing.
+/// Commands that the picture does not show: they create three sessions, each from another agent.
 const BEFORE: &str = "
 put() {
     mkdir -p \"$(dirname \"$2\")\"
@@ -29,7 +30,7 @@ put codex ~/.codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-11111111-2222
 put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '2 days ago'
 ";
 
-/// The commands to show, in the folder of the first session.
+/// The commands to show, which run in the folder of the first session.
 const SHOWN: [&str; 5] = [
     "ctx-ls --window 32k",
     "ctx-count --window 32k day.jsonl",
@@ -38,7 +39,7 @@ const SHOWN: [&str; 5] = [
     "ctx-rollback --undo day.jsonl   # every byte is back",
 ];
 
-/// Draws the picture with the tools in a folder, for light and dark pages.
+/// Draws the picture for light and for dark pages, with the tools in the folder `bin`.
 pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     let home = tempfile::tempdir().context("cannot make a folder")?;
     let home = home.path();
@@ -60,8 +61,9 @@ pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     Ok(Files::from(files))
 }
 
-/// Returns the output of a command as a terminal gets it. The command must succeed without output
-/// on stderr, which is not a terminal, because the progress of a slow run would change the picture.
+/// Returns the output of a command on a terminal. The command must succeed and print nothing on
+/// stderr. Stderr is not the terminal, because a progress line of a slow run would change the
+/// picture.
 fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<String> {
     let terminal = ctx_testkit::Terminal::new(COLUMNS);
     let path = std::env::var("PATH").unwrap_or_default();
@@ -87,17 +89,17 @@ fn run(bin: &Path, home: &Path, folder: &Path, command: &str) -> anyhow::Result<
     Ok(text)
 }
 
-/// The colours of background and text, and of each ECMA-48 code (select graphic rendition). Each
-/// colour has a contrast of at least 4.5 with the background (WCAG 2.2, 1.4.3).
+/// The colours of the background and the text, and a style for each ECMA-48 code (select graphic
+/// rendition). Each colour has a contrast of at least 4.5 with the background (WCAG 2.2, 1.4.3).
 const LIGHT: &str = include_str!("picture/light.css");
 const DARK: &str = include_str!("picture/dark.css");
 
-/// The width of a character in user units: 0.6 of the font size, 14.
+/// The width of a character in user units: 0.6 of the font size, which is 14.
 const COLUMN: f64 = 8.4;
 const ROW: f64 = 20.0;
 const MARGIN: f64 = 20.0;
 
-/// Draws the content of a terminal that is as wide as the longest line.
+/// Draws the content of a terminal. The picture is as wide as the longest line.
 fn draw(shown: &str, theme: &str) -> String {
     let mut style: Vec<String> = Vec::new();
     let (mut drawn, mut rows, mut columns) = (String::new(), 0.0, 0);
@@ -131,7 +133,7 @@ fn draw(shown: &str, theme: &str) -> String {
     )
 }
 
-/// Draws text in one style; its position and width do not depend on the font.
+/// Draws a text in one style. The position and the width of the text do not depend on the font.
 fn text(drawn: &mut String, run: &str, style: &str, (column, row): (usize, f64)) {
     let (x, y) = (MARGIN + COLUMN * column as f64, MARGIN + ROW * (row + 0.75));
     let length = COLUMN * run.width() as f64;

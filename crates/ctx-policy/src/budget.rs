@@ -4,11 +4,11 @@ use crate::policy::{Fallback, Method, Policy, Summary, Target};
 use crate::trigger::without_reserve;
 
 impl Target {
-    /// The largest size of the result in tokens, which is the smallest limit that is set. If none
-    /// is set, returns `None`, and the result must only be smaller than the session.
+    /// Returns the maximum size of the result in tokens, which is the smallest limit that is set;
+    /// `None` if no limit is set. The result must then only be smaller than the session.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
         let share = self.share.map(|share| share.of(window));
-        // The budget that pomelobot gives a history: a share of the window, but at most the window
+        // This is pomelobot's budget for the history: a share of the window, but at most the window
         // without the reserve.
         let history = self
             .max_history_share
@@ -18,15 +18,15 @@ impl Target {
 }
 
 impl Summary {
-    /// The requested length of the summary of `old` tokens.
+    /// Returns the length to request for a summary of `old` tokens; `None` if the policy sets none.
     pub fn length(&self, old: u64) -> Option<u64> {
         let share = self.max_share.map(|share| share.of(old).max(1));
         let all = [self.target_tokens, self.tokens, share];
         all.into_iter().flatten().min()
     }
 
-    /// The most tokens that a model may write if `length` tokens are requested; `None` without a
-    /// limit.
+    /// Returns the maximum number of tokens that a model may write if `length` tokens are
+    /// requested; `None` if there is no limit.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -38,7 +38,7 @@ impl Summary {
         said.or_else(|| self.tokens.map(|_| length))
     }
 
-    /// The method for a summary that no model writes.
+    /// Returns the method for a summary that no model writes.
     pub fn offline(&self) -> Method {
         match self.method {
             Method::Rule => Method::Rule,
@@ -47,14 +47,14 @@ impl Summary {
         }
     }
 
-    /// The fallback that the policy names if the model gives no usable answer.
+    /// Returns the fallback that the policy names for a model that gives no usable answer.
     pub fn named_fallback(&self) -> Option<Fallback> {
         let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
         let mut steps = self.fallback.iter();
         steps.find(|step| instead.contains(step)).copied()
     }
 
-    /// The fallback if the model gives no usable answer.
+    /// Returns the fallback for a model that gives no usable answer, even if the policy names none.
     pub fn on_failure(&self) -> Fallback {
         self.named_fallback().unwrap_or(match self.offline() {
             Method::Rule => Fallback::Rule,
@@ -64,8 +64,8 @@ impl Summary {
 }
 
 impl Policy {
-    /// The number of tokens for the recent part, given a window and the tokens of the system
-    /// messages.
+    /// Returns the number of tokens of recent messages to keep, for a window and the size of the
+    /// system messages in tokens.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
         let window = self.trigger.with_model(model_window).window();
         let max = self.target.max_tokens(window);
@@ -83,7 +83,8 @@ mod tests {
     use crate::presets::preset;
     use crate::share::Share;
 
-    /// The largest size of a history, and the part that `system` messages leave.
+    /// Returns the maximum size of a history, and what is left of it after `system` tokens of
+    /// system messages.
     fn history(window: u64, reserve: u64, system: u64, overhead: u64) -> (u64, u64) {
         let mut policy = preset("pomelobot").expect("a preset");
         policy.trigger.window = Some(window);
@@ -98,7 +99,7 @@ mod tests {
     fn a_history_has_its_share_or_what_the_reserve_leaves() {
         for (window, reserve, max) in [
             (128_000, 20_000, 64_000),
-            // Two are equal, and one differs.
+            // Both limits are equal at 40,000; one token more or less makes one of them smaller.
             (40_000, 20_000, 20_000),
             (39_999, 20_000, 19_999),
             (40_001, 20_000, 20_000),

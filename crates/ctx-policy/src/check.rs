@@ -1,4 +1,4 @@
-//! Checks whether the settings of a policy fit together, which no single setting can show.
+//! Checks whether the settings of a policy are consistent with each other.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use crate::layer::{built_in, find};
 use crate::policy::{Method, Policy};
 use crate::share::Share;
 
-/// How many times the requested length a model may write.
+/// The range of `summary.max_output_factor`: how many times the requested length a model may write.
 const OUTPUT_FACTORS: std::ops::RangeInclusive<f64> = 1.0..=10.0;
 
 impl Policy {
-    /// Checks whether the settings fit together, after all layers are merged.
+    /// Checks whether the settings are consistent, after all layers are merged.
     pub fn check(&self) -> Result<(), ConfigError> {
         let values = self.to_json();
         let wrong = |key: &str, wanted: &dyn fmt::Display| {
@@ -42,7 +42,7 @@ impl Policy {
             return wrong("summary.max_output_factor", &"a number from 1 to 10");
         }
         let tail = self.prune.tail_share;
-        // With a million characters, each share is a whole number.
+        // Of a million characters, every share is a whole number.
         let left = 1_000_000 - self.prune.head_share.of(1_000_000);
         if tail.of(1_000_000) > left {
             let wanted = match u32::try_from(left).map(Share::of_millionths) {

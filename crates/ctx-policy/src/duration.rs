@@ -1,6 +1,6 @@
-//! Lengths of time as people write them: `90s`, `5m`, `1h30min`, `14d`, `1y6mo`.
+//! Parses lengths of time as people write them: `90s`, `5m`, `1h30min`, `14d`, `1y6mo`.
 //!
-//! One parser serves all flags and settings, so that a text means the same everywhere. A text with
+//! All flags and settings use this parser, so that a text means the same everywhere. A text with
 //! two possible meanings is refused.
 
 use std::fmt;
@@ -17,7 +17,7 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// The units, each in months and in milliseconds.
+/// The units, each with its length as a number of months and of milliseconds.
 const UNITS: [(&str, u64, u64); 9] = [
     ("y", 12, 0),
     ("mo", 1, 0),
@@ -38,7 +38,7 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a constant pattern")
 });
 
-/// A length of time that does not depend on the day, so without months and years. `m` means
+/// A length of time that does not depend on the calendar, so it has no months or years. `m` means
 /// minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedSpan(pub Duration);
@@ -47,16 +47,16 @@ pub struct FixedSpan(pub Duration);
 /// number of days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CalendarSpan {
-    /// Whole months; a year is twelve of them.
+    /// Whole months; a year counts as twelve.
     pub months: u32,
     /// Time in addition to the months.
     pub time: Duration,
 }
 
-/// The text is not a duration, or not of the required kind.
+/// The reason why a text is not accepted as a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// The text is not numbers with units.
+    /// The text does not consist of numbers with units.
     #[error(
         "expected numbers with units, the largest first, such as 90s, 5m, 1h30min, 14d or 1y6mo"
     )]
@@ -67,7 +67,7 @@ pub enum DurationError {
     /// A month or a year was given where a fixed length is needed.
     #[error("a month or a year has no fixed length here; write days, for example 30d")]
     NotFixed,
-    /// `m` was given where both minutes and months are likely.
+    /// `m` was given where both minutes and months are plausible.
     #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
     Ambiguous,
 }
@@ -88,7 +88,7 @@ impl FromStr for FixedSpan {
     }
 }
 
-/// Prints it in the largest unit that gives a whole number.
+/// Formats the duration in the largest unit that gives a whole number.
 impl fmt::Display for FixedSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
@@ -126,7 +126,7 @@ pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
     sum(&parts)
 }
 
-/// The numbers, by the names of their units.
+/// Returns the numbers in the text, named by their units.
 fn parts(text: &str) -> Result<Captures<'_>, DurationError> {
     SPAN.captures(text).filter(|_| !text.is_empty()).ok_or(DurationError::Malformed)
 }

@@ -1,5 +1,6 @@
-//! Settings outside of files: `CTX_…` variables for all settings, the variables of other systems
-//! that a preset maps to settings, and `trigger.turns=40` on the command line.
+//! Reads settings that are not in files: from `CTX_…` variables, which exist for all settings, from
+//! variables of other systems that a preset maps to settings, and from assignments such as
+//! `trigger.turns=40` on the command line.
 
 use serde_json::Value;
 
@@ -8,8 +9,8 @@ use crate::layer::{Layer, settings};
 use crate::parse_count;
 use crate::policy::Policy;
 
-/// Reads the layer of the environment, which is above the layers in `below`. `variable` looks up a
-/// name; an empty value counts as unset.
+/// Reads the layer of the environment, which overrides the settings in `below`. `variable` looks up
+/// an environment variable; an empty value counts as unset.
 pub fn environment(
     below: &Policy,
     variable: impl Fn(&str) -> Option<String>,
@@ -20,7 +21,7 @@ pub fn environment(
     };
     let mut layer = Layer::default();
     for key in settings() {
-        // Our own variable is preferred, because it was set for this program.
+        // Our own variable takes precedence, because it was set for this program.
         let theirs = below.environment.iter().filter(|(_, of)| **of == key);
         let theirs = theirs.map(|(name, _)| name.clone());
         if let Some((name, text)) = variable_of(&key).into_iter().chain(theirs).find_map(set) {
@@ -31,18 +32,18 @@ pub fn environment(
     Ok(layer)
 }
 
-/// The variable for a setting.
+/// Returns the name of the environment variable for a setting; `None` for `name`.
 pub fn variable_of(key: &str) -> Option<String> {
     Some(match key {
         // The name identifies the policy and is not a setting.
         "name" => return None,
-        // One variable names the model for all tools.
+        // All tools use the same variable for the name of the model.
         "summary.model" => "CTX_LLM_MODEL".to_owned(),
         key => format!("CTX_{}", key.replace('.', "_")).to_ascii_uppercase(),
     })
 }
 
-/// Reads the text of a variable in the first way that fits the setting.
+/// Sets a setting from the text of a variable, read as the first type that fits the setting.
 pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
     let items = text.split(',').map(str::trim);
     let list: Value = items.filter(|item| !item.is_empty()).collect();
@@ -64,7 +65,7 @@ pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), Strin
     Err(wanted)
 }
 
-/// The layer of the assignments `KEY=VALUE`. The last assignment of a key wins.
+/// Returns the layer of the assignments `KEY=VALUE`. The last assignment to a key wins.
 pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer, ConfigError> {
     let mut layer = Layer::default();
     for assignment in assignments {
@@ -72,7 +73,7 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
             return Err(ConfigError::NoValue(assignment.to_owned()));
         };
         let key = key.trim();
-        // The name identifies a policy; it does not change what it does.
+        // The name only identifies a policy, so it cannot be set.
         if key == "name" || !settings().iter().any(|known| known == key) {
             return Err(unknown(key));
         }
@@ -82,8 +83,8 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
     Ok(layer)
 }
 
-/// The error for an unknown setting. It suggests settings with the same last part or similar
-/// spelling.
+/// Returns the error for an unknown setting. It suggests settings with the same last part or a
+/// similar spelling.
 fn unknown(key: &str) -> ConfigError {
     let settings = settings().into_iter().filter(|known| known != "name");
     let last = |key: &str| key.rsplit('.').next().map(|last| last.replace('-', "_"));
@@ -234,7 +235,7 @@ mod assigned_tests {
         policy.map_err(|error| error.to_string())
     }
 
-    /// One flag can change every setting, like the file and the environment.
+    /// `--set` can change every setting, as the file and the environment can.
     #[test]
     fn each_kind_of_value_is_understood() {
         let policy = of(&[
@@ -264,11 +265,11 @@ mod assigned_tests {
             ("trigger.turn=3", "there is no setting trigger.turn; did you mean trigger.turns?"),
             (
                 "colour=red",
-                "there is no setting colour; ctx-compact --show-preset built-in lists them",
+                "there is no setting colour; ctx-compact --show-preset built-in lists all settings",
             ),
             (
                 "name=mine",
-                "there is no setting name; ctx-compact --show-preset built-in lists them",
+                "there is no setting name; ctx-compact --show-preset built-in lists all settings",
             ),
             (
                 "trigger.turns=many",

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Why a configuration cannot be used.
+/// The reason why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The text is not valid TOML or JSON5.
@@ -10,47 +10,47 @@ pub enum ConfigError {
     Syntax {
         /// `TOML` or `JSON5`.
         format: &'static str,
-        /// The line in the text, from 1, if known.
+        /// The number of the line in the text, from 1, if known.
         line: Option<u64>,
-        /// The parser's message.
+        /// The message of the parser.
         why: String,
     },
     /// A value is of the wrong type or out of range.
     #[error("{key}: expected {wanted}, found {found}")]
     Wrong {
-        /// The key with its tables, or the environment variable.
+        /// The full path of the key, or the name of the environment variable.
         key: String,
         /// The expected value.
         wanted: String,
         /// The value that was found.
         found: String,
     },
-    /// Several systems have such tables, and no key shows which one it is.
-    #[error("this may belong to several systems; name one with --preset: {0}")]
+    /// Several systems have such tables, and no key shows which system the file belongs to.
+    #[error("this file may belong to several systems; name one with --preset: {0}")]
     Ambiguous(String),
-    /// The file must have settings of a compaction, and has none.
+    /// The file contains no settings of a compaction.
     #[error(
         "no settings of a compaction; expected a table of ctx-tools such as [trigger], \
          or compaction, agent.compaction, agents.defaults.compaction or contextPruning"
     )]
     NoSettings,
-    /// An assignment without a value.
+    /// An assignment on the command line has no value.
     #[error("{0:?} is not KEY=VALUE")]
     NoValue(String),
-    /// An assignment to a setting that does not exist.
+    /// An assignment on the command line names a setting that does not exist.
     #[error("there is no setting {key}; {}", instead(near))]
     NoSetting {
         /// The key as typed.
         key: String,
-        /// Similar keys.
+        /// Existing keys that are similar.
         near: Vec<String>,
     },
 }
 
-/// Suggests similar settings, or says where all are listed.
+/// Suggests similar settings, or else the command that lists all settings.
 fn instead(near: &[String]) -> String {
     match near {
-        [] => "ctx-compact --show-preset built-in lists them".to_owned(),
+        [] => "ctx-compact --show-preset built-in lists all settings".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     }
 }
@@ -61,7 +61,7 @@ impl ConfigError {
     }
 }
 
-/// Whether the value is a word or two.
+/// Returns true if the value is a short text.
 fn is_short(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.len() <= 40)
 }
@@ -81,13 +81,13 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// Something in a configuration that has no effect.
+/// A warning about something in a configuration that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// The key does not exist.
     #[error("unknown key {0}")]
     Unknown(String),
-    /// A key of the other system that no setting corresponds to.
+    /// A key of the other system to which no setting corresponds.
     #[error("{0} is not used here")]
     NotUsed(String),
     /// The file also has settings of a second system.

@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A pattern for names: `*` matches any text, `?` any character; case is ignored.
+/// A pattern for names. `*` matches any text, and `?` any character; case is ignored.
 #[derive(Clone, Debug)]
 pub struct Glob {
     text: String,
@@ -31,7 +31,7 @@ impl FromStr for Glob {
         const SHOWN_CHARS: usize = 40;
         let pattern = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
         let regex = RegexBuilder::new(&format!("^(?s:{pattern})$")).case_insensitive(true).build();
-        // Everything with a special meaning is escaped, so only the size can be wrong.
+        // All characters with a special meaning are escaped, so a pattern can only be too long.
         let regex = regex.map_err(|_| NotAGlob(text.chars().take(SHOWN_CHARS).collect()))?;
         let text = text.to_owned();
         Ok(Self { text, regex })
@@ -55,14 +55,15 @@ impl Serialize for Glob {
 /// The tools whose results may be changed.
 #[derive(Clone, Debug, Default)]
 pub struct ToolFilter {
-    /// If not empty, only these tools are allowed.
+    /// If this list is not empty, only results of matching tools may be changed.
     pub allow: Vec<Glob>,
-    /// These tools are never allowed.
+    /// Results of matching tools must not be changed, even if `allow` matches as well.
     pub deny: Vec<Glob>,
 }
 
 impl ToolFilter {
-    /// Whether the results of a tool may be changed. An unknown tool does not match an allowed one.
+    /// Returns true if the results of a tool may be changed. A tool whose name is unknown matches
+    /// no pattern.
     pub fn allows(&self, tool: Option<&str>) -> bool {
         let any = |globs: &[Glob]| {
             tool.is_some_and(|tool| globs.iter().any(|glob| glob.regex.is_match(tool)))

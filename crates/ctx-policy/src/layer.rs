@@ -1,5 +1,6 @@
-//! A layer of settings: a preset, a file, the environment or the flags. It has the structure of a
-//! configuration file and is read from TOML or JSON5. Layers are merged in order.
+//! Layers of settings. A layer comes from a preset, a file, the environment or the flags; it has
+//! the structure of a configuration file and is read from TOML or JSON5. Layers are merged in
+//! order.
 
 use std::sync::LazyLock;
 
@@ -8,10 +9,10 @@ use serde_json::Value;
 use crate::error::ConfigError;
 use crate::policy::Policy;
 
-/// Every setting with its default, and a comment that explains it.
+/// The file with every setting, its default value, and a comment that explains it.
 pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 
-/// Tables whose keys are not settings. A preset may have any keys in them.
+/// Tables whose keys are not settings; a preset may have any keys in these tables.
 const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
 /// Some settings with valid values; all others are null.
@@ -24,7 +25,7 @@ impl Layer {
         find(&self.0, key)
     }
 
-    /// Sets a value. The error says which values would fit.
+    /// Sets the value of a setting. The error describes the values that would be valid.
     pub(crate) fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
         let mut tree = built_in().clone();
         put(&mut tree, key, value.clone());
@@ -33,7 +34,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Reads our own tables, and returns the unknown keys as well.
+    /// Reads our own tables. Returns the layer and the unknown keys.
     pub(crate) fn read(root: &Value) -> Result<(Self, Vec<String>), ConfigError> {
         let (mut layer, mut unknown) = (Self::default(), Vec::new());
         for (key, value) in said(root) {
@@ -45,7 +46,7 @@ impl Layer {
             }
         }
         if Policy::of(&layer).is_err() {
-            // The error names the first setting whose value does not fit.
+            // Find the first setting whose value is not valid, for the error.
             for (key, value) in said(&layer.0) {
                 let set = Self::default().set(&key, value);
                 set.map_err(|wanted| ConfigError::wrong(&key, wanted, value))?;
@@ -63,19 +64,19 @@ impl Layer {
 }
 
 impl Default for Policy {
-    /// The built-in policy.
+    /// Returns the built-in policy.
     fn default() -> Self {
         Self::read(built_in()).expect("what is built in is whole: a test reads it")
     }
 }
 
 impl Policy {
-    /// The built-in policy with the settings of `over` on top.
+    /// Returns the built-in policy with the settings of `over` on top.
     pub(crate) fn of(over: &Layer) -> Result<Self, String> {
         over.lay_on(built_in().clone())
     }
 
-    /// The policy with the settings of `over` on top.
+    /// Returns the policy with the settings of `over` on top.
     #[must_use]
     pub fn layer(&self, over: &Layer) -> Self {
         if over.0.is_null() {
@@ -84,8 +85,8 @@ impl Policy {
         over.lay_on(self.to_json()).expect("a layer holds only what fits")
     }
 
-    /// All settings with their values, as in a configuration file; `false` means that a setting is
-    /// off.
+    /// Returns all settings with their values, as in a configuration file; `false` means that a
+    /// setting is off.
     pub fn to_json(&self) -> Value {
         let values = serde_json::to_value(self).expect("tables of plain values");
         let mut shown = values.clone();
@@ -96,27 +97,27 @@ impl Policy {
     }
 }
 
-/// The built-in policy as data.
+/// Returns the built-in policy as a tree of values.
 pub(crate) fn built_in() -> &'static Value {
     static TREE: LazyLock<Value> = LazyLock::new(|| embedded(BUILT_IN));
     &TREE
 }
 
-/// Reads settings that are part of the program. Comments are left out: the parser would spend a
-/// third of its time on them.
+/// Parses settings that are embedded in the program. Comments are removed first, because the parser
+/// would spend a third of its time on them.
 pub(crate) fn embedded(text: &str) -> Value {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings = lines.collect::<Vec<_>>().join("\n");
     parse_toml(&settings).expect("TOML: a test reads each")
 }
 
-/// The keys of all settings. Those outside of tables come first.
+/// Returns the keys of all settings. Keys outside of tables come first.
 pub fn settings() -> Vec<String> {
     let known = leaves(built_in()).into_iter();
     known.map(|(key, _)| key).collect()
 }
 
-/// The value at `key` or `table.key`.
+/// Returns the value at `key` or `table.key`.
 pub(crate) fn find<'v>(tree: &'v Value, key: &str) -> Option<&'v Value> {
     tree.pointer(&format!("/{}", key.replacen('.', "/", 1)))
 }
@@ -128,13 +129,13 @@ fn put(tree: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// All values that are set, with their keys.
+/// Returns all values that are set, with their keys.
 fn said(tree: &Value) -> impl Iterator<Item = (String, &Value)> {
     let leaves = leaves(tree).into_iter();
     leaves.filter(|(_, value)| !value.is_null())
 }
 
-/// All values with their keys. Those outside of tables come first.
+/// Returns all values with their keys. Values outside of tables come first.
 fn leaves(tree: &Value) -> Vec<(String, &Value)> {
     let members = || tree.as_object().into_iter().flatten();
     let at_the_top = members().filter(|(_, value)| !value.is_object());
@@ -158,7 +159,7 @@ pub(crate) fn parse_toml(text: &str) -> Result<Value, ConfigError> {
     })
 }
 
-/// Whether a text is JSON5. If the text does not show it, the file's `name` decides.
+/// Returns true if a text is JSON5, as its beginning or else the extension of the file shows.
 pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
     let text = text.trim_start();
     let extension = name.and_then(|name| name.rsplit_once('.'));
@@ -168,8 +169,8 @@ pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
     text.starts_with(['{', '/']) || says_json
 }
 
-/// The largest depth of a configuration. The JSON5 parser has no limit of its own and would
-/// overflow the stack.
+/// The largest depth of nesting in a configuration. The JSON5 parser has no limit of its own, so it
+/// would overflow the stack.
 const MAX_DEPTH: usize = 100;
 
 pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
@@ -189,8 +190,8 @@ pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
     Err(ConfigError::wrong("the file", "an object", &value))
 }
 
-/// Whether a text is nested too deeply. Counts brackets in strings and comments, too, because no
-/// real configuration has a hundred open ones there.
+/// Returns true if a text is nested too deeply. Brackets in strings and comments are counted as
+/// well; no real configuration has a hundred unclosed brackets there.
 fn is_too_deep(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
@@ -208,7 +209,7 @@ mod tests {
     use super::built_in;
     use crate::policy::Policy;
 
-    /// The file that documents the settings matches the types that read them.
+    /// The file that documents the settings matches the types into which they are read.
     #[test]
     fn what_is_built_in_has_every_setting_and_no_other() {
         assert_eq!(&Policy::default().to_json(), built_in());

@@ -1,11 +1,12 @@
 //! Compaction policies as data.
 //!
-//! A [`Policy`] says when a session is compacted, what is kept, and how the summary is made. It is
-//! merged from layers, each with only the settings that it changes: the built-in policy, a preset
-//! ([`preset`]), a configuration file ([`read_config`]), the environment, and flags. The last layer
-//! that has a setting wins.
+//! A [`Policy`] determines when a session is compacted, what is kept, and how the summary is made.
+//! It is merged from layers, each of which contains only the settings that it changes: the built-in
+//! policy, a preset ([`preset`]), a configuration file ([`read_config`]), the environment, and
+//! flags. If several layers have a setting, the last one wins.
 //!
-//! The crate takes text and returns data. It opens no file and reads no environment.
+//! The functions of this crate take texts and return data; they open no files and read no
+//! environment variables.
 
 mod budget;
 mod check;

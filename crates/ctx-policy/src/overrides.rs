@@ -6,7 +6,7 @@ use crate::parse_count;
 use crate::policy::Keep;
 use crate::policy::{Method, Policy};
 
-/// Settings that flags give. All others come from the policy.
+/// The settings that flags can change. All other settings come from the policy.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Overrides {
     /// How much is kept.
@@ -16,7 +16,7 @@ pub struct Overrides {
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
 
-    /// How to summarize [default: the policy's]
+    /// Method for the summary [default: the policy's]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Summary")]
     pub method: Option<Method>,
     /// Length of the summary in tokens [default: the policy's, else 2000]
@@ -25,7 +25,7 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Applies these settings to a policy.
+    /// Changes the settings of a policy to those that the flags give.
     pub fn lay_on(&self, policy: &mut Policy) {
         if self.keep.is_some() {
             policy.keep = self.keep;

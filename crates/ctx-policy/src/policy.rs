@@ -1,7 +1,7 @@
-//! A policy as plain data: when a session is compacted, and how.
+//! A policy as plain data: the settings for when a session is compacted, and how.
 //!
-//! `presets/built-in.toml` explains each setting. The fields here have the same names, and the
-//! types that the values must have.
+//! `presets/built-in.toml` explains each setting. The fields here have the same names as the
+//! settings, and the types of their values.
 
 #![allow(missing_docs, reason = "presets/built-in.toml documents each setting")]
 
@@ -19,7 +19,7 @@ use crate::share::{Bounds, Share};
 use crate::trigger::Triggers;
 use crate::value::Reader;
 
-/// When a session is compacted, and how. Every setting has a value.
+/// A complete policy, in which every setting has a value.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Policy {
     pub name: String,
@@ -107,22 +107,22 @@ pub struct Retention {
 }
 
 impl Policy {
-    /// Reads all settings. The error says which value a setting should have.
+    /// Reads all settings. The error describes the value that a setting should have.
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)
     }
 }
 
-/// What a compaction may prune.
+/// Whether a compaction summarizes, prunes, or does both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum Mode {
-    /// Summarize older messages, and prune nothing
+    /// Summarize older messages, but prune nothing
     SummaryOnly,
     /// Summarize older messages, and prune as `prune.when` says
     SummaryPlusPrune,
-    /// Prune, and summarize nothing
+    /// Prune, but summarize nothing
     PruneOnly,
 }
 
@@ -132,23 +132,23 @@ pub enum Mode {
 pub enum When {
     /// Never.
     Never,
-    /// Before the history is split, so that the summary covers the rest.
+    /// Before the session is split, so that the summary covers only what pruning left.
     Before,
     /// If the summary failed, or the result is still over its target.
     Fallback,
-    /// Only in the request on stdout, never in a stored session.
+    /// Only in a request that is printed on stdout, never in a stored session.
     Sent,
 }
 
-/// Whether old tool results are replaced by a fixed text.
+/// Whether old tool results are replaced with a fixed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clear {
-    /// Never replaced, only trimmed.
+    /// Old results are never replaced, only trimmed.
     Never,
-    /// If the context is still over its limit after trimming.
+    /// Old results are replaced if the context exceeds its limit even after trimming.
     IfNeeded,
-    /// All results that are not protected.
+    /// All results that are not protected are replaced.
     Always,
 }
 
@@ -160,27 +160,27 @@ pub enum Clear {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
-    /// Quotes what is most likely to be needed, offline
+    /// Quotes what is most likely to be needed; asks no model
     Extractive,
-    /// Counts and quotes, offline
+    /// Counts messages and tool calls, and quotes topics; asks no model
     Rule,
     /// Asks a language model
     Llm,
-    /// Leaves it out without a summary
+    /// Removes the older messages without a summary
     #[cfg_attr(feature = "clap", value(skip))]
     #[default]
     None,
 }
 
 impl Method {
-    /// The word for it in policies and reports.
+    /// Returns the name of the method in policies and reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// What to try if the summary failed or the result is too large. The flag only accepts methods that
-/// can replace a model's answer.
+/// What to try if the summary failed or the result is too large. The flag accepts only fallbacks
+/// that can replace a model's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -188,46 +188,46 @@ pub enum Fallback {
     /// Make the same summary half as long.
     #[cfg_attr(feature = "clap", value(skip))]
     Smaller,
-    /// Take the extractive summary, and say so
+    /// Use the extractive summary, with a warning
     Extractive,
-    /// Take the rule summary, and say so
+    /// Use the rule summary, with a warning
     Rule,
-    /// Prune what is kept.
+    /// Prune the messages that are kept.
     #[cfg_attr(feature = "clap", value(skip))]
     Prune,
     /// Fail, and write nothing
     Fail,
 }
 
-/// How much of the end is kept at least. If several are set, everything that one of them keeps is
-/// kept. If none is set, only pins and the latest user message are kept.
+/// How much of the end of a session is kept. If several fields are set, everything that any of them
+/// keeps is kept. If none is set, only pinned records and the latest user message are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]
 pub struct Keep {
     /// Keep the last N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "keep_messages", long = "keep-messages", value_name = "N", value_parser = crate::parse_count))]
     pub messages: Option<u64>,
-    /// Keep the last N turns (each: a user message and all up to the next)
+    /// Keep the last N turns (a user message and all up to the next one)
     #[cfg_attr(feature = "clap", arg(id = "keep_turns", long = "keep-turns", value_name = "N", value_parser = crate::parse_count))]
     pub turns: Option<u64>,
-    /// Keep the last messages that hold N tokens or more
+    /// Keep the last messages, with N tokens or more in total
     #[cfg_attr(feature = "clap", arg(id = "keep_tokens", long = "keep-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
-    /// Keep the last messages that fill this share of what the target leaves to the messages
+    /// Keep the last messages that fill this share of what the target leaves for messages
     #[cfg_attr(feature = "clap", arg(skip))]
     pub recent_share: Option<Share>,
 }
 
 impl Keep {
-    /// Whether any of them is set.
+    /// Returns true if any of the fields is set.
     pub fn is_some(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// The rules, by their names in policies, flags and reports. Rules that need a number or a text are
-/// enabled by that value and not by name. Policies also skip rules for lines of an agent's own
-/// file, because a compaction only appends lines.
+/// The rules of pruning, by their names in policies, flags and reports. A rule that needs a number
+/// or a text is enabled by that value and not by its name. A policy cannot name rules about lines
+/// of an agent's own file, because a compaction only appends lines.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, IntoStaticStr,
 )]
@@ -235,11 +235,11 @@ impl Keep {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Rule {
-    /// Long results are trimmed
+    /// Trims long results
     #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Trim,
-    /// Old results are cleared
+    /// Clears old results
     #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Clear,
@@ -251,13 +251,13 @@ pub enum Rule {
     Noise,
     /// Reasoning before the latest turn, and messages that are empty without it
     Reasoning,
-    /// Long strings inside call arguments are shortened
+    /// Shortens long strings in call arguments
     #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Arguments,
-    /// Replies that say nothing and call nothing
+    /// Replies with neither text nor tool calls
     Empty,
-    /// Records before a window of messages are removed
+    /// Removes records before the last messages
     #[serde(skip_deserializing)]
     #[cfg_attr(feature = "clap", value(skip))]
     Window,
@@ -276,21 +276,21 @@ pub enum Rule {
     /// Lines of an agent's own file that show the progress of a tool
     #[serde(skip_deserializing)]
     Progress,
-    /// Lines from which the agent could restore files, and no longer can
+    /// Lines with file versions, from which the agent then cannot restore files
     #[serde(skip_deserializing)]
     FileHistory,
-    /// Copies of results that an agent's own file keeps for its screen
+    /// Copies of results that an agent's own file keeps for display
     #[serde(skip_deserializing)]
     Copies,
 }
 
 impl Rule {
-    /// The name in reports.
+    /// Returns the name of the rule in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// What it does to a session.
+    /// Returns what the rule does to a session.
     pub fn effect(self) -> RuleEffect {
         match self {
             Self::Clear | Self::Superseded | Self::Duplicates => RuleEffect::ReplacesResults,
@@ -311,15 +311,15 @@ impl Rule {
 /// What a rule does to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleEffect {
-    /// Notes with handles replace results.
+    /// Results are replaced with notes that contain handles.
     ReplacesResults,
     /// Results become shorter and end with handles.
     ShortensResults,
     /// Call arguments become shorter.
     ShortensArguments,
-    /// Messages go, whole or in part.
+    /// Messages are removed, as a whole or in part.
     DropsMessages,
-    /// What the agent does not send goes from its file.
+    /// Content that the agent would not send is removed from its file.
     DropsUnsent,
 }
 

@@ -16,18 +16,18 @@ macro_rules! sources {
 const SOURCES: [(&str, &str); 7] =
     sources!["default", "openclaw", "pomelobot", "sanbot", "synapse", "turns", "xopcbot",];
 
-/// The names of the presets.
+/// Returns the names of the presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SOURCES.iter().map(|(name, _)| *name)
 }
 
-/// The text of a preset, with its comments.
+/// Returns the text of a preset, including its comments.
 pub fn source(name: &str) -> Option<&'static str> {
     let (_, text) = SOURCES.iter().find(|(known, _)| *known == name)?;
     Some(text)
 }
 
-/// The settings of a preset.
+/// Returns the settings of a preset as a layer.
 pub fn layer(name: &str) -> Option<Layer> {
     // A test reads all presets, so the settings are valid.
     Some(Layer(tree(name)?))
@@ -37,10 +37,10 @@ pub(crate) fn tree(name: &str) -> Option<Value> {
     Some(embedded(source(name)?))
 }
 
-/// The headers of the summaries that presets make.
+/// Returns the headers of the summaries that presets make.
 ///
-/// Every tool that recognizes summaries needs them when it starts. Only their lines are read,
-/// because parsing the presets would take longer than the rest of the start.
+/// Every tool that recognizes summaries needs the headers when it starts. Only the header lines are
+/// parsed, because parsing the whole presets would take longer than everything else at the start.
 pub fn headers() -> &'static [String] {
     static HEADERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let texts = SOURCES.iter().map(|(_, text)| *text);
@@ -56,13 +56,13 @@ fn header(preset: &str) -> Option<String> {
 }
 
 impl Policy {
-    /// The preset that the policy is or builds on, if its name is that of a preset.
+    /// Returns the preset on which the policy is based; `None` if its name is not that of a preset.
     pub fn preset(&self) -> Option<&'static str> {
         names().find(|name| *name == self.name)
     }
 }
 
-/// A preset on top of the built-in policy.
+/// Returns the policy of a preset, on top of the built-in policy.
 pub fn preset(name: &str) -> Option<Policy> {
     Some(Policy::of(&layer(name)?).expect("a layer holds only what fits"))
 }
@@ -77,7 +77,7 @@ mod tests {
         for name in names() {
             let (read, unknown) = Layer::read(&tree(name).expect(name)).expect(name);
             assert_eq!(Some(read), layer(name), "{name}");
-            // A preset does not name another preset: it is complete by itself.
+            // A preset has no unknown keys, and it does not name another preset.
             assert_eq!(unknown, [""; 0], "{name}");
             assert_eq!(preset(name).expect(name).name, name);
         }

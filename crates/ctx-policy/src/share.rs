@@ -1,4 +1,4 @@
-//! A share of a whole, in exact decimal arithmetic, so that `0.8` means 0.8.
+//! Shares of a whole in exact decimal arithmetic, so that `0.8` means exactly 0.8.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,7 +25,7 @@ impl Share {
     /// The whole.
     pub const WHOLE: Self = Self(ONE);
 
-    /// The share of this many millionths.
+    /// Returns the share of this many millionths.
     pub const fn of_millionths(millionths: u32) -> Result<Self, NotAShare> {
         if millionths == 0 || millionths > ONE {
             return Err(NotAShare);
@@ -33,20 +33,20 @@ impl Share {
         Ok(Self(millionths))
     }
 
-    /// The share of 1 to 100 percent, for constants.
+    /// Returns a share of 1 to 100 percent, for constants.
     pub const fn of_percent(percent: u8) -> Self {
         assert!(percent > 0 && percent <= 100, "a share is 1 to 100 percent");
         Self(percent as u32 * (ONE / 100))
     }
 
-    /// This share of `whole`, rounded down. A whole number exceeds the exact product if and only if
-    /// it exceeds this result.
+    /// Returns this share of `whole`, rounded down. A whole number exceeds the exact product if and
+    /// only if it exceeds the rounded one.
     pub fn of(self, whole: u64) -> u64 {
         let product = u128::from(whole) * u128::from(self.0) / u128::from(ONE);
         u64::try_from(product).expect("a share is not more than the whole")
     }
 
-    /// Whether a value is at least this share of `whole`.
+    /// Returns true if a value is at least this share of `whole`.
     pub fn is_reached(self, value: u64, whole: u64) -> bool {
         u128::from(value) * u128::from(ONE) >= u128::from(whole) * u128::from(self.0)
     }
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match Value::deserialize(deserializer)? {
             Value::String(text) => Some(text),
-            // Do not use the JSON form, in which a millionth is 1e-6.
+            // Do not use the JSON notation of the number, which is 1e-6 for a millionth.
             other => other.as_f64().map(|number| number.to_string()),
         };
         let share = text.and_then(|text| text.parse().ok());
@@ -106,8 +106,8 @@ impl fmt::Display for Share {
 pub struct Bounds(Share, Share);
 
 impl Bounds {
-    /// Whether a value is within the bounds. A value that is not a share is accepted here and
-    /// refused elsewhere.
+    /// Returns true if a value is within the bounds. A value that is not a share is accepted here,
+    /// because it is refused elsewhere.
     pub(crate) fn admit(self, value: &Value) -> bool {
         Share::deserialize(value).map_or(true, |share| (self.0..=self.1).contains(&share))
     }

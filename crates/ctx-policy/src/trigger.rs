@@ -1,8 +1,8 @@
-//! Decides whether a session needs a compaction: measures the session and compares it with limits.
+//! Decides whether a session needs a compaction by comparing its size with limits.
 //!
-//! Every limit is the last value that is still allowed: a trigger fires if the value exceeds it.
-//! "80 messages" fires at the 81st message, "0.8 of a window of 128,000" at 102,401 tokens. With
-//! [`Triggers::at_limit`], it fires one earlier.
+//! A limit is the last value that is still allowed: a trigger fires if the value exceeds its limit.
+//! "80 messages" fires at the 81st message, and "0.8 of a window of 128,000" at 102,401 tokens.
+//! With [`Triggers::at_limit`], a trigger fires as soon as the value reaches its limit.
 
 use ctx_format::Outline;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use strum::IntoStaticStr;
 
 use crate::share::Share;
 
-/// The window to use if no model shows one.
+/// The window in tokens to use if neither a setting nor a model determines it.
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
 /// The share of the window to use if no trigger is given.
@@ -19,20 +19,20 @@ pub const DEFAULT_SHARE: Share = Share::of_percent(80);
 /// The size of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// Messages, without system messages.
+    /// The number of messages, not counting system messages.
     pub messages: u64,
-    /// User messages that start a turn.
+    /// The number of user messages that start a turn.
     pub turns: u64,
-    /// Counted tokens of all messages, including system messages.
+    /// The counted tokens of all messages, including system messages.
     pub tokens: u64,
-    /// The likely tokens of the whole context, including system prompt and tools, if recorded usage
-    /// shows them.
+    /// The estimated tokens of the whole context, including the system prompt and the tools; `None`
+    /// if the session has no recorded usage.
     #[serde(rename = "calibrated_tokens", skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<u64>,
-    /// The tokens of the window, if the session or its model shows them.
+    /// The size of the window in tokens, if the session or its model shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// Bytes of the text of all tool results.
+    /// The size of the text of all tool results in bytes.
     pub tool_bytes: u64,
     /// Whether the model refused the session because its window was full.
     #[serde(skip)]
@@ -40,19 +40,19 @@ pub struct Size {
 }
 
 impl Size {
-    /// The tokens that are compared with limits.
+    /// Returns the number of tokens that is compared with limits.
     pub fn context(&self) -> u64 {
         self.calibrated.unwrap_or(self.tokens)
     }
 
-    /// Adds a message, or another fragment of one.
+    /// Adds a message, or another fragment of a message, to the counts.
     pub fn add_outline(&mut self, outline: &Outline<'_>) {
         self.messages += u64::from(!outline.role.is_system() && outline.begins_message());
         self.turns += u64::from(outline.begins_turn);
     }
 }
 
-/// When a session needs a compaction: if any of these triggers fires. Flags and policies share this
+/// The triggers of a compaction: it is due if any of them fires. Flags and policies share this
 /// type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Policy"))]
@@ -75,22 +75,22 @@ pub struct Triggers {
     /// Trigger above N turns
     #[cfg_attr(feature = "clap", arg(skip))]
     pub turns: Option<u64>,
-    /// Trigger when fewer than N tokens of the window are free. For a small window, N counts as at
-    /// most half of it.
+    /// Trigger when fewer than N tokens of the window are free. N is at most half of the window.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub reserve: Option<u64>,
     /// Tokens of the window [default: the model's, the file's own, or 128k]
     ///
-    /// If no model is named, an agent's own file shows its window, or else its model does.
+    /// If no model is named, the window comes from an agent's own file, or else from the model that
+    /// the file names.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub window: Option<u64>,
     /// With fewer than N messages, only an overflow triggers a compaction
     #[cfg_attr(feature = "clap", arg(skip))]
     pub min_messages: Option<u64>,
-    /// Above this share of a limit, a flush is needed, which saves what may be lost
+    /// Above this share of a limit, a flush is due, which saves what a compaction could lose
     #[cfg_attr(feature = "clap", arg(skip))]
     pub flush_share: Option<Share>,
-    /// Whether a limit that is reached counts as exceeded
+    /// Whether reaching a limit counts as exceeding it
     #[cfg_attr(feature = "clap", arg(skip))]
     pub at_limit: bool,
     /// Whether an overflow that the model reported is a trigger
@@ -120,7 +120,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// The name in reports.
+    /// Returns the name of the trigger in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -136,56 +136,57 @@ pub enum Step {
     /// Nothing to do.
     #[default]
     None,
-    /// Save what is worth keeping. The session does not change.
+    /// Save important items to the memory. The session does not change.
     Flush,
     /// Compact the session.
     Compact,
 }
 
 impl Step {
-    /// The name in reports.
+    /// Returns the name of the step in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// One trigger, compared with a session. The keys of its JSON are a contract.
+/// The result of comparing one trigger with a session. No key of its JSON is ever removed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reading {
     /// The trigger.
     pub trigger: Trigger,
-    /// The value of the session. For [`Trigger::Overflow`] it is 1 or 0.
+    /// The measured value. For [`Trigger::Overflow`], it is 1 or 0.
     pub value: u64,
-    /// The last value that is still allowed.
+    /// The largest value that is still allowed.
     pub limit: u64,
     /// The fraction of the limit that is reached, `value / limit`; `None` if the limit is 0.
     pub reached: Option<f64>,
-    /// Whether it fired. A flush does not count.
+    /// Whether the trigger fired; false if it only requires a flush.
     pub fired: bool,
     /// The step that the trigger requires.
     pub step: Step,
 }
 
-/// The result of comparing a session with the triggers.
+/// The result of comparing all triggers with a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Due {
-    /// All given triggers, in the order of [`Trigger`].
+    /// The readings of all triggers that are set, in the order of [`Trigger`].
     pub readings: Vec<Reading>,
-    /// [`Triggers::min_messages`], if there are fewer messages. Then only an overflow can fire.
+    /// The value of [`Triggers::min_messages`] if the session has fewer messages. Only an overflow
+    /// can then fire.
     pub held_back: Option<u64>,
     /// The largest step that any trigger requires.
     pub step: Step,
 }
 
 impl Due {
-    /// The triggers that fired.
+    /// Returns the triggers that fired.
     pub fn fired(&self) -> impl Iterator<Item = &Reading> {
         self.readings.iter().filter(|reading| reading.fired)
     }
 }
 
 impl Triggers {
-    /// Puts the triggers of flags on top of those of a policy.
+    /// Returns these triggers, which flags set, on top of the triggers of a policy.
     #[must_use]
     pub fn over(self, policy: Self) -> Self {
         Self {
@@ -197,24 +198,24 @@ impl Triggers {
         }
     }
 
-    /// The window for `share` and `reserve`.
+    /// Returns the window to which `share` and `reserve` refer.
     pub fn window(&self) -> u64 {
         self.window.unwrap_or(DEFAULT_WINDOW)
     }
 
-    /// The triggers with the window of a model if they have none.
+    /// Returns the triggers with the window of a model, unless they set a window themselves.
     #[must_use]
     pub fn with_model(self, window: Option<u64>) -> Self {
         Self { window: self.window.or(window), ..self }
     }
 
-    /// Whether no trigger is given.
+    /// Returns true if no trigger is set.
     pub fn is_empty(&self) -> bool {
         let limits = self.limits(&Size::default());
         limits.iter().all(|(_, _, limit)| limit.is_none())
     }
 
-    /// Compares all given triggers with `size`.
+    /// Compares all triggers that are set with `size`.
     pub fn check(&self, size: &Size) -> Due {
         let held_back = self.min_messages.filter(|least| size.messages < *least);
         let readings: Vec<Reading> = self
@@ -236,7 +237,7 @@ impl Triggers {
         }
     }
 
-    /// All triggers with the measured value and the limit.
+    /// Returns all triggers, each with the measured value and the limit, if one is set.
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
         let window = self.with_model(size.window).window();
         let share = self.share.map(|share| share.of(window));
@@ -265,8 +266,8 @@ impl Triggers {
     }
 }
 
-/// The window without the reserve, but at least half of the window. Otherwise a reserve for larger
-/// windows would make every small session need a compaction, or leave nothing.
+/// Returns the window without the reserve, but at least half of the window. Without this minimum, a
+/// reserve meant for larger windows would leave too little of a small window, or nothing.
 pub fn without_reserve(window: u64, reserve: u64) -> u64 {
     window - reserve.min(window / 2)
 }

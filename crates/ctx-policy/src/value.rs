@@ -1,5 +1,5 @@
 //! Reads the value of a setting with serde. Errors tell the user what is expected, and `false`
-//! turns off what can be turned off.
+//! turns a setting off if it can be turned off.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use serde_json::{Number, Value};
 #[derive(Debug, thiserror::Error)]
 #[error("{wanted}")]
 pub(crate) struct Unfit {
-    /// The expected form, to follow "expected".
+    /// The expected form of the value, phrased to follow the word "expected".
     pub(crate) wanted: String,
 }
 
@@ -26,7 +26,7 @@ impl Error for Unfit {
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        // Replace serde's names of Rust types by words for users.
+        // Replace serde's names of Rust types with words for users.
         Self::custom(match expected.to_string().as_str() {
             "a boolean" => "true or false",
             "a string" => "a text",
@@ -118,7 +118,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 }
 
-/// A whole number, 0 or more. JSON has only one kind of number, so 8000.0 is 8000.
+/// Returns a number that is whole and not negative. JSON has only one kind of number, so 8000.0 is
+/// 8000.
 fn whole(number: &Number) -> Option<u64> {
     const EXACT: f64 = 9e15;
     number.as_u64().or_else(|| {

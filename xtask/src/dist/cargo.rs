@@ -1,4 +1,4 @@
-//! The metadata from cargo, and the build.
+//! Reads the metadata of the packages from cargo, and builds the program.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,24 +9,24 @@ use serde::Deserialize;
 
 use super::{output, run};
 
-/// The package of the program that contains all tools.
+/// The package with the program that contains all tools.
 pub(super) const PACKAGE: &str = "ctx-all";
 
-/// The part of `cargo metadata` that is needed here.
+/// The needed part of the output of `cargo metadata`.
 #[derive(Deserialize)]
 pub(super) struct Metadata {
     packages: Vec<Package>,
     pub(super) target_directory: PathBuf,
 }
 
-/// A package, ours or another's.
+/// A package, our own or a dependency.
 #[derive(Deserialize)]
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) version: String,
     pub(super) license: Option<String>,
     pub(super) manifest_path: PathBuf,
-    /// The registry that the package was downloaded from; `None` for our own packages.
+    /// The registry from which the package was downloaded; `None` for our own packages.
     pub(super) source: Option<String>,
 }
 
@@ -37,14 +37,14 @@ impl Metadata {
         serde_json::from_str(&output(&mut cargo)?).context("cannot read what cargo metadata prints")
     }
 
-    /// Returns other authors' packages that are built into the program, or that generate built-in
-    /// data (the vocabularies), sorted by name and version.
+    /// Returns the dependencies that are built into the program or that generate data in it (the
+    /// vocabularies), sorted by name and version.
     pub(super) fn of_others(&self, root: &Path, triple: &str) -> anyhow::Result<Vec<&Package>> {
         let mut cargo = command();
         cargo.args(["tree", "--locked", "--package", PACKAGE, "--target", triple]);
         cargo.args(["--edges=normal,build", "--prefix=none"]).current_dir(root);
         let tree = output(&mut cargo)?;
-        // `serde v1.0.0 (proc-macro) (*)`
+        // A line looks like `serde v1.0.0 (proc-macro) (*)`.
         let built_in: BTreeSet<(&str, &str)> = tree
             .lines()
             .filter_map(|line| line.split_once(" v"))
@@ -60,21 +60,21 @@ impl Metadata {
     }
 }
 
-/// Returns the cargo that runs this program, or else the one in PATH. The cargo that built this
-/// program is not used, because without rustup each package could choose its own compiler.
+/// Returns the cargo that runs this program, or else the cargo in PATH. A cargo recorded when this
+/// program was built is not used, because rustup may select another one.
 pub(super) fn command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Returns the platform of this machine, as rustc names it.
+/// Returns the target triple of this machine, as rustc reports it.
 pub(super) fn host() -> anyhow::Result<String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
-/// Builds the program. Paths of this machine, which panic messages contain, are replaced, so that
-/// another machine builds the same bytes.
+/// Builds the program. The paths of this machine, which would end up in panic messages, are
+/// replaced, so that another machine builds the same bytes.
 pub(super) fn build(root: &Path, target: Option<&str>) -> anyhow::Result<()> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));

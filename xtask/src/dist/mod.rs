@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: makes the packages of a release, a tarball and a Debian package.
 //!
-//! The packages do not depend on the machine: they have no local paths and no owner, the time of
-//! the last commit, and files sorted by name.
+//! The packages do not depend on the machine: they contain no local paths and no owner, all times
+//! are that of the last commit, and files are sorted by name.
 
 mod cargo;
 mod stage;
@@ -18,7 +18,7 @@ use cargo::{Metadata, Package};
 /// The options of `cargo xtask dist`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Dist {
-    /// Build for this platform, as rustc names it [default: that of this machine]
+    /// Build for this target triple [default: that of this machine]
     #[arg(long, value_name = "TRIPLE")]
     pub target: Option<String>,
     /// Make only the tarball, which does not need cargo-deb
@@ -26,20 +26,20 @@ pub struct Dist {
     pub no_deb: bool,
 }
 
-/// The folders and the time that are used while packages are made.
+/// The folders and the time for making packages.
 struct Places<'r> {
     root: &'r Path,
     triple: &'r str,
-    /// The folder of cargo's output.
+    /// The folder with cargo's output.
     built: PathBuf,
     /// The folder for the packages.
     packages: PathBuf,
-    /// The time of all packed files, in seconds since 1970.
+    /// The time stamp of all packed files, in seconds since 1970.
     epoch: i64,
 }
 
 impl Dist {
-    /// Builds the tools and packs them; returns the paths of the packages.
+    /// Builds the tools and packs them. Returns the paths of the packages.
     pub fn run(&self, root: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let host = cargo::host()?;
         let triple = self.target.as_deref().unwrap_or(&host);
@@ -71,7 +71,8 @@ impl Dist {
     }
 }
 
-/// Returns the time of all packed files: `$SOURCE_DATE_EPOCH`, or else that of the last commit.
+/// Returns the time stamp for all packed files: `$SOURCE_DATE_EPOCH`, or else the time of the last
+/// commit.
 fn epoch(root: &Path) -> anyhow::Result<i64> {
     if let Ok(epoch) = std::env::var("SOURCE_DATE_EPOCH") {
         return epoch.parse().context("SOURCE_DATE_EPOCH is not a number");
@@ -108,8 +109,8 @@ fn shown(command: &Command) -> String {
 }
 
 const HEAD: &str = "\
-The tools contain, or contain tables made from, the packages below. Each is followed by the licence
-that its authors chose, then come the texts that are in these packages, each once.
+The tools contain the packages below, or tables made from them. Each name is followed by the
+licence that its authors chose. The licence texts in these packages follow the list, each only once.
 
 ";
 
@@ -126,7 +127,7 @@ fn licence_texts(packages: &[&Package]) -> String {
             texts.entry(text).or_default().push(format!("{name} {version}"));
         }
     }
-    // The text that most packages share comes first.
+    // The text that is in most packages comes first.
     let mut texts: Vec<_> = texts.into_iter().collect();
     texts.sort_by_key(|(_, of)| (std::cmp::Reverse(of.len()), of.clone()));
     for (text, of) in texts {
@@ -148,6 +149,6 @@ fn licence_files(folder: &Path) -> Vec<String> {
             .any(|begin| name.starts_with(begin))
     };
     let texts = paths.iter().filter(is_licence).filter_map(|path| fs::read_to_string(path).ok());
-    // Copies of the same text have different line ends.
+    // Copies of the same text may differ in their line ends.
     texts.map(|text| text.replace("\r\n", "\n").trim().to_owned()).collect()
 }

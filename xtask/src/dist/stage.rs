@@ -1,4 +1,4 @@
-//! Prepares the folders of a package, which are unpacked into `~/.local`, `/usr/local` or `/usr`,
+//! Prepares the folders of a package, which users unpack into `~/.local`, `/usr/local` or `/usr`,
 //! and makes packages from them.
 
 use std::fs;
@@ -11,13 +11,13 @@ use chrono::DateTime;
 
 use super::{Places, cargo, output, run};
 
-/// The path of the program; the tools are links to it.
+/// The path of the program in a package; the tools are links to it.
 const PROGRAM: &str = "lib/ctx-tools/ctx-tools";
 
-/// The folder for documents.
+/// The folder for documentation in a package.
 const DOC: &str = "share/doc/ctx-tools";
 
-/// Creates an empty folder.
+/// Creates an empty folder, replacing an existing one.
 fn recreate(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -25,7 +25,7 @@ fn recreate(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())
 }
 
-/// Creates the link of each tool.
+/// Creates a link to the program for each tool.
 fn links(bin: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(bin)?;
     for tool in crate::tools() {
@@ -34,7 +34,7 @@ fn links(bin: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files that do not depend on the machine, with the names that man and the shells expect.
+/// The files that do not depend on the machine, each with the path that man or the shells expect.
 const SHARED: [(&str, &str); 6] = [
     ("completions/bash", "bash-completion/completions"),
     ("completions/zsh", "zsh/site-functions"),
@@ -55,7 +55,7 @@ fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Copies the documents.
+/// Copies the documentation and writes the licences.
 fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "docs", "examples"] {
         put(&root.join(name), &doc.join(name))?;
@@ -63,7 +63,7 @@ fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     write(&doc.join("THIRD-PARTY-LICENSES.txt"), licences.as_bytes())
 }
 
-/// Copies a file, or a folder with all that is in it. tar and cargo-deb set the modes.
+/// Copies a file, or a folder with everything in it. tar and cargo-deb set the file modes.
 fn put(from: &Path, to: &Path) -> anyhow::Result<()> {
     if from.is_dir() {
         for entry in fs::read_dir(from)? {
@@ -83,10 +83,12 @@ fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The maintainer, in the format of Debian's changelog; also in `crates/ctx-all/Cargo.toml`.
+/// The maintainer, in the format of Debian changelogs; must be the same as in
+/// `crates/ctx-all/Cargo.toml`.
 const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 
-/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. It uses gzip, because every machine can unpack it.
+/// Makes `ctx-tools-VERSION-TRIPLE.tar.gz`. The format is gzip, because every machine can unpack
+/// it.
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");
@@ -125,7 +127,7 @@ pub(super) fn deb(
     recreate(&stage)?;
     links(&stage.join("bin"))?;
     shared(&stage.join("share"), places.root)?;
-    // In a Debian package, the licences are in the file copyright, which cargo-deb writes.
+    // In a Debian package, our own licences are in the file `copyright`, which cargo-deb writes.
     documents(&stage.join(DOC), places.root, licences)?;
     let changes = stage.join(DOC).join("changelog.Debian");
     write(&changes, changelog(places.epoch)?.as_bytes())?;
@@ -152,7 +154,7 @@ fn changelog(epoch: i64) -> anyhow::Result<String> {
     ))
 }
 
-/// Writes `SHA256SUMS` of all packages, for `sha256sum --check`.
+/// Writes the checksums of all packages into `SHA256SUMS`, for `sha256sum --check`.
 pub(super) fn checksums(places: &Places<'_>) -> anyhow::Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(&places.packages)? {

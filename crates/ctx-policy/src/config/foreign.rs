@@ -1,5 +1,5 @@
-//! The configuration files of other systems. The preset of a system says in its table
-//! `[configuration]` which setting each key of such a file means.
+//! Reads the configuration files of other systems. The table `[configuration]` in the preset of a
+//! system maps each key of such a file to a setting.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::layer::Layer;
 use crate::presets::preset;
 use crate::share::Bounds;
 
-/// The table of a preset for the configuration file of its system.
+/// The table `[configuration]` of a preset, which describes the configuration file of its system.
 #[derive(Debug, Deserialize)]
 pub(super) struct Foreign {
     /// The preset that imitates the system.
     #[serde(skip)]
     pub(super) name: &'static str,
-    /// Every such file has one of these tables or keys.
+    /// The tables or keys by which a file of this system is recognized; the file has at least one.
     when: Vec<String>,
-    /// Paths at which the tables may be. Each table is read at the first path that has it.
+    /// The paths at which the tables may be. A table is read from the first path where it exists.
     roots: Vec<String>,
-    /// Known keys of the system that no setting corresponds to.
+    /// Known keys of the system to which no setting corresponds.
     #[serde(default)]
     not_used: Vec<String>,
-    /// The keys of each table, with their meaning.
+    /// The keys of each table with their meanings.
     tables: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Foreign {
 enum Entry {
     /// The setting with the same value.
     Setting(String),
-    /// A setting with a different word for each of these values.
+    /// A setting for which each of these values is another word.
     Words { to: String, words: Vec<(Value, Value)> },
-    /// A time whose unit may be missing; then it is `unit`.
+    /// A time whose unit may be missing, in which case it is `unit`.
     Time { to: String, unit: String },
     /// A part of the number under the key `of`, converted to a share. If that key is missing, the
     /// number is `otherwise`.
@@ -46,14 +46,14 @@ enum Entry {
 }
 
 impl Foreign {
-    /// A key of the file that only this system has.
+    /// Returns the path of a key in the file that only this system has.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
         let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;
         Some(sign)
     }
 
-    /// A table of this system that the file has.
+    /// Returns the name of a table of this system that the file has.
     pub(super) fn table_in<'s>(&'s self, root: &Value) -> Option<&'s str> {
         Some(self.tables.keys().find(|table| self.find(table, root).is_some())?)
     }
@@ -67,19 +67,19 @@ impl Foreign {
         })
     }
 
-    /// The depth of the system's tables.
+    /// Returns the depth at which the tables of the system are nested.
     pub(super) fn depth(&self) -> usize {
         self.roots[0].split_terminator('.').count()
     }
 
-    /// Whether one of its tables is at this path.
+    /// Returns true if one of the system's tables may be at this path.
     pub(super) fn reads(&self, path: &str) -> bool {
         let tables = self.tables.keys();
         let mut paths = tables.flat_map(|table| self.roots.iter().map(|root| join(root, table)));
         paths.any(|known| known == path)
     }
 
-    /// The settings that its keys correspond to.
+    /// Returns the settings to which the keys of the system correspond.
     #[cfg(test)]
     pub(super) fn settings(&self) -> impl Iterator<Item = &str> {
         let entries = self.tables.values().flat_map(BTreeMap::values);
@@ -118,7 +118,7 @@ impl Foreign {
     }
 }
 
-/// A table of the file, with the meaning of its keys.
+/// A table in the file, with the meanings of its keys.
 struct ForeignTable<'a> {
     found: &'a Map<String, Value>,
     entries: &'a BTreeMap<String, Entry>,
@@ -126,7 +126,7 @@ struct ForeignTable<'a> {
 }
 
 impl Entry {
-    /// Translates the value into our settings. The error is the expected form.
+    /// Translates a value into our settings. The error describes the expected value.
     fn say(
         &self,
         value: &Value,

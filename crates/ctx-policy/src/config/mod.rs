@@ -1,4 +1,4 @@
-//! Configuration files: our own, and those of the systems that the presets imitate.
+//! Reads configuration files: our own, and those of the systems that the presets imitate.
 
 mod foreign;
 #[cfg(test)]
@@ -12,25 +12,25 @@ use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, is_json, parse_json5, parse_toml, settings};
 use crate::presets::{names, tree};
 
-/// The key with the name of the preset that a file builds on.
+/// The key for the name of the preset on which a file builds.
 const PRESET: &str = "preset";
 
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The preset that the file builds on: the one that it names, or the preset of its system.
+    /// The preset on which the file builds: the one that it names, or the preset of its system.
     pub preset: Option<String>,
     /// The settings in the file.
     pub layer: Layer,
-    /// Settings without effect.
+    /// Warnings about keys without effect.
     pub warnings: Vec<Warning>,
 }
 
 /// Reads a configuration file of any format.
 ///
-/// The start of the text decides between TOML and JSON5 (which includes JSON and JSON with
-/// comments). If it does not, the file's `name` does. Keys that only one system has decide the
-/// system; without such keys, `preset` does, if given.
+/// The beginning of the text, or else the `name` of the file, shows whether the text is TOML or
+/// JSON5 (which includes JSON and JSON with comments). The system is recognized by keys that no
+/// other system has; without such keys, `preset` names it, if given.
 pub fn read_config(
     text: &str,
     name: Option<&str>,
@@ -48,7 +48,7 @@ pub fn read_config(
     if signs.is_empty() && !is_own {
         signs.extend(by_tables(&known, &root, preset)?);
     }
-    // If several systems fit, choose the one whose tables are nearest to the root.
+    // If several systems match, choose the one whose tables are nearest to the root.
     signs.sort_by_key(|(_, system)| system.depth());
     let mut config = match signs.first() {
         _ if is_own => read_own(root.clone())?,
@@ -66,10 +66,11 @@ pub fn read_config(
     Ok(config)
 }
 
-/// A system, and the key that identifies it.
+/// A system, and the path of the key that identifies it.
 type Signed<'s> = (&'s str, &'s Foreign);
 
-/// The only system with such tables, or among several the one with the given name.
+/// Returns the only system whose tables the file has; if there are several, the one that `preset`
+/// names.
 fn by_tables<'s>(
     known: &'s [Foreign],
     root: &Value,
@@ -93,7 +94,7 @@ fn by_tables<'s>(
     }
 }
 
-/// The systems whose configuration files can be read.
+/// Returns the systems whose configuration files can be read.
 fn systems() -> Vec<Foreign> {
     let of = |name| {
         let foreign = Foreign::deserialize(tree(name)?.get("configuration")?);
@@ -104,7 +105,7 @@ fn systems() -> Vec<Foreign> {
     names().filter_map(of).collect()
 }
 
-/// Whether the file has one of our keys.
+/// Returns true if the file has one of our own keys.
 fn is_own(root: &Value) -> bool {
     let known = settings();
     let is_ours = |key: &String| {
@@ -114,7 +115,7 @@ fn is_own(root: &Value) -> bool {
     root.as_object().is_some_and(|root| root.keys().any(is_ours))
 }
 
-/// Reads the tables of a policy, or some of them.
+/// Reads our own configuration, which may have any of the tables of a policy.
 fn read_own(mut root: Value) -> Result<Config, ConfigError> {
     let preset = root.as_object_mut().and_then(|root| root.remove(PRESET));
     let preset = match preset {

@@ -19,7 +19,7 @@ fn error(text: &str) -> String {
     read_config(text, None, None).expect_err(text).to_string()
 }
 
-/// The policy of the file on top of its preset.
+/// Returns the settings of the file on top of its preset.
 fn policy(config: &Config) -> Policy {
     let name = config.preset.as_deref().expect("a shape with a preset");
     preset(name).expect(name).layer(&config.layer)
@@ -405,7 +405,7 @@ fn a_bare_block_is_of_the_system_whose_keys_it_has() {
     let shared = r#"{"compaction": {"enabled": false, "keepRecentMessages": 7}}"#;
     assert_eq!(
         error(shared),
-        "this may belong to several systems; name one with --preset: openclaw, sanbot"
+        "this file may belong to several systems; name one with --preset: openclaw, sanbot"
     );
     for preset in ["openclaw", "sanbot"] {
         let config = read_config(shared, None, Some(preset)).expect("it is named");

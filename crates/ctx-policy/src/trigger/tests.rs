@@ -5,7 +5,7 @@ fn nothing() -> Triggers {
     Triggers::default()
 }
 
-/// Values below, at and above the limit of the only trigger.
+/// Checks values just below, at and just above the limit of the only trigger.
 fn assert_limit(triggers: Triggers, trigger: Trigger, limit: u64, size: impl Fn(u64) -> Size) {
     let cases = [(limit - 1, Step::None), (limit, Step::None), (limit + 1, Step::Compact)];
     for (value, step) in cases {
@@ -52,7 +52,7 @@ fn a_reserve_fires_when_it_is_touched() {
     assert_limit(triggers, Trigger::Reserve, 120_000, of_tokens);
 }
 
-/// A reserve takes at most half of a small window, so a small session needs no compaction.
+/// A reserve takes up at most half of a small window, so a small session needs no compaction.
 #[test]
 fn a_reserve_larger_than_the_window_leaves_half_of_it() {
     let triggers = Triggers { reserve: Some(20_000), window: Some(8_000), ..nothing() };

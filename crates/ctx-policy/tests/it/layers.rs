@@ -1,9 +1,9 @@
-//! Later layers win, for each setting separately. The environment can change every setting.
+//! Later layers win for each setting separately, and the environment can change every setting.
 
 use ctx_policy::{Layer, Policy, environment, read_config, settings, variable_of};
 use serde_json::Value;
 
-/// Two complete sets of values that differ in every setting.
+/// A complete set of values, one for every setting.
 const ONE: &str = r#"
 name = "one"
 enabled = true
@@ -81,7 +81,7 @@ keep_days = 1
 pack_after_days = 1
 "#;
 
-/// The lines of [`ONE`], each with another value.
+/// Returns the lines of [`ONE`], each with a different value.
 fn two() -> String {
     let mut text = ONE.to_owned();
     for (one, two) in [
@@ -120,7 +120,7 @@ fn at<'v>(shown: &'v Value, key: &str) -> &'v Value {
     key.split('.').fold(shown, |value, key| &value[key])
 }
 
-/// TOML with one setting.
+/// Returns TOML with only this setting.
 fn only(key: &str, value: &Value) -> String {
     match key.split_once('.') {
         Some((table, key)) => format!("[{table}]\n{key} = {value}\n"),

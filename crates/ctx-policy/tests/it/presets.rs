@@ -25,7 +25,7 @@ fn at<'v>(shown: &'v Value, key: &str) -> &'v Value {
     key.split('.').fold(shown, |value, key| &value[key])
 }
 
-/// A preset equals the built-in settings, except for `rows`.
+/// Checks that a preset equals the built-in policy except for the settings in `rows`.
 fn check(name: &str, rows: &[(&str, Value)]) {
     let shown = preset(name).expect(name).to_json();
     let built_in = Policy::default().to_json();
@@ -297,7 +297,7 @@ fn the_prompt_of_a_preset_asks_for_its_sections() {
         let (system, _) = template.fill(&ctx_summary::Filling::default());
         let headings: Vec<&str> =
             system.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        // A summary without a model has fixed headings.
+        // A summary that is made without a model has fixed headings.
         if summary.method == Method::Llm {
             assert_eq!(headings, summary.sections, "{name}");
         }
@@ -312,7 +312,7 @@ fn the_summaries_of_all_presets_are_recognized() {
         let header = preset(name).expect(name).summary.header;
         let own = Recognizer::new(header.as_deref(), headers());
         let text = own.compose("it was");
-        // The record as another tool would have written it: only the header marks it.
+        // In a record that another tool wrote, only the header marks the summary.
         let record = json!({"role": "user", "content": text}).to_string();
         let object = Object::parse(&record).expect("an object");
         let message = chat.message(&object).expect("a message");
