@@ -1,4 +1,4 @@
-//! Shell completion of the values of flags. A flag has the same values in all tools.
+//! Shell completion for the values of flags and operands. A flag has the same values in all tools.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ pub fn of(command: Command, typed: &ArgMatches) -> Command {
 }
 
 fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
-    // Clap itself offers the values that it knows.
+    // Clap itself completes flags that have a fixed list of values.
     let line = typed.clone();
     let is_text = matches!(typed.try_get_one("text"), Ok(Some(true)));
     match arg.get_id().as_str() {
@@ -37,7 +37,7 @@ fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
         "show" | "hold" | "release" if tool == "ctx-snapshot" => {
             offered(arg, move |_| snapshots(&line))
         }
-        // Snapshots and files.
+        // These arguments take a snapshot or a file.
         "operands" | "diff" if matches!(tool, "ctx-rollback" | "ctx-snapshot") => {
             offered(arg, move |word| {
                 let mut values = snapshots(&line);
@@ -50,12 +50,12 @@ fn with_values(arg: Arg, tool: &str, typed: &ArgMatches) -> Arg {
     }
 }
 
-/// Returns true if the argument takes any file.
+/// Returns true if the value of the argument is a path.
 fn takes_files(arg: &Arg) -> bool {
     arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()
 }
 
-/// Adds to an argument the `values` that begin with the typed word.
+/// Makes completion of the argument offer those `values` that begin with the typed word.
 fn offered(
     arg: Arg,
     values: impl Fn(&OsStr) -> Vec<CompletionCandidate> + Send + Sync + 'static,
@@ -68,7 +68,7 @@ fn offered(
     }))
 }
 
-/// Returns session files that match the word, and the folders that may lead to them.
+/// Returns the session files that match the word, and the folders that may contain some.
 fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     let is_session = |path: &Path| {
         let extension = path.extension().and_then(OsStr::to_str);
@@ -76,7 +76,7 @@ fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
     };
     let mut found = PathCompleter::any().filter(is_session).complete(word);
     let is_folder = |it: &CompletionCandidate| it.get_value().as_encoded_bytes().ends_with(b"/");
-    // If no session file matches, the session may be in any file.
+    // If no session file matches, the session may be in a file with any name.
     if found.iter().all(is_folder) {
         found = any_file(word);
     }
@@ -97,7 +97,7 @@ fn presets() -> Vec<CompletionCandidate> {
     ctx_policy::names().map(preset).collect()
 }
 
-/// Returns the first clause of a preset's first comment, after the name.
+/// Returns the description of a preset: the first clause of its first comment, without the name.
 fn head(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("# "));
     let text = lines.collect::<Vec<_>>().join(" ");
@@ -126,7 +126,7 @@ fn snapshots(line: &ArgMatches) -> Vec<CompletionCandidate> {
         ids.retain(|id| id.session == *session);
     }
     ids.sort_by_key(|id| std::cmp::Reverse(id.stamp));
-    let what = "the newest one that was not taken for an undo";
+    let what = "the newest snapshot that was not taken for an undo";
     let latest = CompletionCandidate::new("latest").help(Some(what.into()));
     let latest = ids.first().map(|_| latest);
     let snapshot = |id: &SnapshotId| {
@@ -182,7 +182,7 @@ fn of_home(path: &Path) -> PathBuf {
 mod tests {
     use super::{head, models, presets};
 
-    /// The description of a preset is the first thing that it does.
+    /// The description of a preset is the first clause of its comment, which says what it does.
     #[test]
     fn presets_say_what_they_do() {
         assert_eq!(head("# x: this\n# and that; more\n#\n# else\n"), "this and that");
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Each completed model can be used.
+    /// Every model name that completion offers is known to the tools.
     #[test]
     fn models_can_be_named() {
         let models = models();

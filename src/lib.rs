@@ -1,7 +1,7 @@
 //! The tools: one module each, and the table that lists them.
 //!
-//! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
-//! binary names its own tool instead, so that it links only what it uses.
+//! Man pages, completions and the tests of conventions cover all [`TOOLS`]. Each binary names only
+//! its own tool, so that it links only the code it uses.
 
 pub mod completing;
 pub mod in_place;
@@ -12,7 +12,7 @@ pub mod session;
 pub mod store;
 pub mod template;
 
-/// Flags that several tools share, and the options they turn into.
+/// Flags that several tools share, and the options that they resolve to.
 pub mod args {
     pub mod counting;
     pub mod llm;
@@ -43,7 +43,7 @@ use std::process::ExitCode;
 
 use ctx_cli::{Binary, Tool};
 
-/// The entry of each binary: runs `tool`, whose manual page is `manual`.
+/// The entry point of each binary: runs `tool`, whose manual page is `manual`.
 pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
     let answered = args::model::list_models;
     ctx_cli::main(&Binary { tool, manual, answered, completed: completing::of })

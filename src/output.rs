@@ -1,5 +1,5 @@
-//! The output of a tool: stdout, or a file that appears completely or not at all. The file that it
-//! replaces is checked before anything is read.
+//! The output of a tool: stdout, or a file that appears completely or not at all. A file that the
+//! output would replace is checked before any input is read.
 //!
 //! An existing session file is a user's work, and an agent may be appending to it. It is
 //! therefore replaced as in `ctx-compact`: locked, refused if a process has it open for
@@ -28,11 +28,12 @@ pub struct OutputArgs {
     /// The tool writes FILE at the end, and only if everything succeeded. An existing session,
     /// including the input, is replaced as in ctx-compact: its bytes are saved in the store first,
     /// a file that is open for writing is refused, and lines that an agent appends meanwhile are
-    /// kept. ctx-rollback --undo FILE brings it back. A report never replaces a session. If another
-    /// program creates or changes FILE meanwhile, that file stays (exit status 4).
+    /// kept. ctx-rollback --undo FILE restores it. A report never replaces a session. If another
+    /// program creates or changes FILE during the run, the tool does not touch that file (exit
+    /// status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// The idle time that the replaced session must have.
+    /// How long the replaced session must have been unchanged.
     #[command(flatten)]
     pub idle: IdleArgs,
 }
@@ -42,13 +43,14 @@ pub struct OutputArgs {
 pub struct ReportOutputArgs {
     /// Write to FILE instead of stdout
     ///
-    /// The file is written at the end, and only if everything succeeded. A session is never
-    /// overwritten. A file that another program creates or changes meanwhile stays (exit status 4).
+    /// The tool writes FILE at the end, and only if everything succeeded. It never overwrites a
+    /// session. If another program creates or changes FILE during the run, the tool does not touch
+    /// that file (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
 
-/// The flag of filters that may change a session file itself.
+/// The flag of filters that can change a session file in place.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct InPlaceArgs {
     /// Change FILE itself: the same as -o FILE
@@ -56,7 +58,7 @@ pub struct InPlaceArgs {
     in_place: bool,
 }
 
-/// The flag of filters that can report to programs.
+/// The flag of filters that can report what they did as JSON.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ReportArgs {
     /// Print what was done as a JSON object
@@ -67,7 +69,7 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Refuses a report on stdout if the records go there; `dry_run` writes no records.
+    /// Refuses a report on stdout if the records go there, too. A dry run writes no records.
     pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<()> {
         if self.json && !dry_run && output.is_stdout() {
             return Err(Failure::new("--json needs stdout, and so do the records")
@@ -97,7 +99,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns true if an input will be replaced, so that the store has its bytes.
+    /// Returns true if the store has the bytes of an input, because that input will be replaced.
     pub fn is_saved(&self) -> bool {
         self.copied.is_some()
     }
@@ -112,7 +114,7 @@ impl Source {
 }
 
 impl InPlaceArgs {
-    /// Returns the destination, which is the input with `--in-place`.
+    /// Returns the flags with the input as the destination if `--in-place` is given.
     pub fn of(self, output: OutputArgs, file: Option<&PathBuf>) -> OutputArgs {
         if self.in_place { OutputArgs { output: file.cloned(), ..output } } else { output }
     }
@@ -126,9 +128,9 @@ impl ReportOutputArgs {
 }
 
 impl OutputArgs {
-    /// Returns source and destination of a tool that makes a session from its inputs. The snapshot
-    /// of the replaced session belongs to `named` if the session is an input, otherwise to the
-    /// file's own id. A dry run makes the same checks, but claims nothing.
+    /// Returns the source and the destination of a tool that makes a session from its inputs. The
+    /// snapshot of the replaced session is filed under `named` if that session is an input, and
+    /// otherwise under the file's own id. A dry run makes the same checks, but claims nothing.
     pub fn session<'s>(
         &self,
         dry_run: bool,
@@ -148,7 +150,8 @@ impl OutputArgs {
             let succession = succession.map_err(store::failure)?;
             return Ok((Source::default(), Target::Session(self.name(), succession)));
         };
-        // The end of the output is the end of only the last input.
+        // The output ends with the last input, so lines that are appended to another input cannot
+        // follow it.
         let growth = if inputs.len() > 1 { Growth::Stops } else { growth };
         let session = session_of(named, &path)?;
         let succession = store.replace_input(&path, &session, self.idle.get(), growth);
@@ -161,7 +164,7 @@ impl OutputArgs {
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
         match self.occupant(inputs)? {
             Occupant::Free(target) => Ok(target),
-            Occupant::Session { .. } => Err(Failure::new("is a session, and this output is not")
+            Occupant::Session { .. } => Err(Failure::new("is a session and cannot be overwritten")
                 .at(self.name(), None)
                 .hint("name another file with -o")),
         }
@@ -181,7 +184,8 @@ impl OutputArgs {
             Some(path) if !is_stdin(path) => path,
             _ => return Ok(Occupant::Free(Target::Stdout)),
         };
-        // Stdin can be replaced only if it is a file; a device may be input and output of a filter.
+        // Stdin can be replaced only if it is a file. A device may be both the input and the output
+        // of a filter.
         let is_named = |input: &Path, meta: &Metadata| meta.is_file() || !is_stdin(input);
         let meta = |input: &PathBuf| metadata(input).ok().filter(|meta| is_named(input, meta));
         let inputs: Vec<_> = inputs.iter().map(meta).collect();
@@ -198,7 +202,7 @@ impl OutputArgs {
 enum Occupant {
     /// Nothing, or a file that is not a session.
     Free(Target<'static>),
-    /// A session, and the index of the input that it is.
+    /// A session, and the index of the input if it is one of the inputs.
     Session { path: PathBuf, input: Option<usize> },
 }
 
@@ -207,15 +211,15 @@ enum Occupant {
 pub struct IdleArgs {
     /// Refuse files changed within DURATION [default: 10m for agents' files]
     ///
-    /// An agent keeps its history in memory while it runs, and does not see changes in its file.
-    /// If a ctx tool wrote the file last, that change does not count. The units are w, d, h, min (or m),
-    /// s and ms.
+    /// An agent keeps its history in memory while it runs, and does not notice changes to its file.
+    /// If a ctx tool wrote the file last, that change does not count. The units are w, d, h, min
+    /// (or m), s and ms.
     #[arg(long, value_name = "DURATION", help_heading = "Store")]
     min_idle: Option<FixedSpan>,
 }
 
 impl IdleArgs {
-    /// The idle time that the flags set.
+    /// Returns the idle time that the flag sets, if any.
     pub fn get(self) -> MinIdle {
         MinIdle(self.min_idle.map(|FixedSpan(asked)| asked))
     }
@@ -229,7 +233,7 @@ pub enum Output<'a> {
     File(Box<AtomicFile>),
     /// A device or a pipe: there is nothing to replace.
     Stream(BufWriter<File>),
-    /// A session, whose new version waits in a temporary file.
+    /// A session, whose new version is collected in a temporary file.
     Session(Box<SessionOutput<'a>>),
 }
 
@@ -273,7 +277,7 @@ impl Target<'_> {
         })
     }
 
-    /// Writes the whole output.
+    /// Writes `bytes` as the whole output.
     pub fn write(self, bytes: &[u8], io: &mut Io) -> Result<()> {
         let mut output = self.open(io)?;
         output.write_all(bytes).map_err(failure)?;
@@ -289,7 +293,7 @@ impl Output<'_> {
         }
     }
 
-    /// Makes the file appear. Must be called only if everything succeeded.
+    /// Completes the output; a file appears only now. Must be called only if everything succeeded.
     pub fn finish(self) -> Result<()> {
         match self {
             Self::Stdout(io) => io.flush(),
@@ -299,8 +303,9 @@ impl Output<'_> {
         }
     }
 
-    /// Writes the output. `first` writes the parts of the store that readers of the output need. It
-    /// runs after the snapshot of the replaced session, and before the output is visible.
+    /// Writes the output. `first` stores whatever a reader of the output needs from the store. It
+    /// runs after the snapshot of the replaced session is taken, and before the output becomes
+    /// visible.
     pub fn deliver(
         mut self,
         write: impl FnOnce(&mut Self) -> Result<()>,
@@ -318,7 +323,7 @@ impl Output<'_> {
         }
     }
 
-    /// Runs `write`. The error of a file includes its name.
+    /// Runs `write` on the output. An error for a file includes the file's name.
     fn with<T>(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         match self {
             Self::Stdout(io) => write(io.out()),
@@ -326,7 +331,7 @@ impl Output<'_> {
             Self::File(file) => write(file.as_mut()).map_err(|error| {
                 let failure = Failure::new(format_args!("cannot write: {error}"))
                     .at(file.target().display().to_string(), None);
-                io::Error::other(failure.hint("the file is as it was"))
+                io::Error::other(failure.hint("the file is unchanged"))
             }),
             Self::Session(session) => {
                 write(&mut session.temp).map_err(|error| io::Error::other(no_temporary(&error)))
@@ -362,7 +367,7 @@ impl SessionOutput<'_> {
 
 fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
     let ReplaceOutcome::New { before, late_bytes, retained } = replaced else {
-        return io.note(format_args!("{name} has these bytes already"));
+        return io.note(format_args!("{name} already has these bytes"));
     };
     io.note(format_args!("{name} is replaced; the previous content is snapshot {}", before.id));
     if *late_bytes > 0 {
@@ -378,7 +383,7 @@ fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut
     }
 }
 
-/// Returns the failure for an error of a temporary file.
+/// Returns the failure for an error with a temporary file.
 pub fn no_temporary(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot write a temporary file: {error}"))
         .hint("set TMPDIR to another folder")

@@ -1,4 +1,4 @@
-//! The notes and failures of passes, as the user sees them.
+//! Shows the user the notes and the failures of the engine's passes over a session.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -51,33 +51,33 @@ fn within(name: &str, lines: &[u64]) -> String {
     lines.iter().fold(name.to_owned(), |name, line| format!("{name}:{line}"))
 }
 
-/// Returns advice for the user.
+/// Returns a hint for the user, if there is one for this kind of error.
 fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match kind {
         ErrorKind::Temporary(_) => "set TMPDIR to another folder",
         ErrorKind::BadLine(_) => "--invalid keep keeps such lines, --invalid drop leaves them out",
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
-            "--dialect names it"
+            "name it with --dialect"
         }
         ErrorKind::Foreign { foreign, .. } | ErrorKind::Unread { foreign: Some(foreign), .. } => {
             foreign.remedy
         }
         ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
-            "only the API that wrote it reads it; ctx-prune shortens results and keeps it"
+            "only the API that wrote it can read it; ctx-prune shortens results and keeps it"
         }
         ErrorKind::Unread { foreign: None, .. } => {
-            "what cannot be read may belong to what would be removed; ctx-check --all lists it"
+            "it may belong to a message that would be removed; ctx-check --all lists such parts"
         }
-        ErrorKind::NoMessageOf(_) => "leave --dialect out: the session shows its format",
+        ErrorKind::NoMessageOf(_) => "leave --dialect out: the tool detects the format",
         ErrorKind::LogDocument { dialect, .. } => {
-            let lines = "makes a file of lines, which its agent can resume";
+            let lines = "writes a file of lines, which its agent can resume";
             return Some(format!("ctx-convert --to {dialect} -o FILE {lines}").into());
         }
         ErrorKind::ChangedContext => {
             "use fewer --drop rules: ctx-prune -n shows what each would remove"
         }
         ErrorKind::Linked { .. } => {
-            "ctx-compact compacts it as it is; ctx-convert makes messages of it, which this tool can read"
+            "ctx-compact compacts it as it is; ctx-convert turns it into messages, which this tool can read"
         }
         ErrorKind::TwoFormats { .. } => {
             "no API accepts both: put each format into a file of its own"
@@ -88,8 +88,8 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
         ErrorKind::OtherBeginning => {
             "FULL is the session that BEFORE was cut from, before any compaction"
         }
-        ErrorKind::NoMessage { batch: true } => "--dialect or --batch says how to read it",
-        ErrorKind::NoMessage { batch: false } => "--dialect says how to read it",
+        ErrorKind::NoMessage { batch: true } => "give --dialect or --batch to say how to read it",
+        ErrorKind::NoMessage { batch: false } => "give --dialect to say how to read it",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
         ErrorKind::NoRepair(_) => "ctx-tools cannot write their records",
         ErrorKind::Unloadable(_) => "nothing was written",
@@ -112,13 +112,13 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
             "--on-failure extractive writes a summary that needs no model"
         }
         ErrorKind::Words(CompactionError::NoHeader) => {
-            "ctx-check --repair writes a copy that has one, if the lines show enough"
+            "ctx-check --repair writes a copy with a header, if the lines contain enough"
         }
         ErrorKind::Words(_) | ErrorKind::OtherContext => {
-            "ctx-convert writes what its agent would send as another session"
+            "ctx-convert makes a new session of what its agent would send"
         }
         ErrorKind::NoSuchLine(_) => {
-            "both must have the same lines, as ctx-compact --batch leaves them"
+            "both files must have the same lines; ctx-compact --batch keeps them"
         }
         ErrorKind::Read(_)
         | ErrorKind::NoConversation(_)
@@ -129,7 +129,7 @@ fn hint(kind: &ErrorKind) -> Option<Cow<'static, str>> {
     }))
 }
 
-/// Shows the progress of the engine on the terminal line.
+/// Shows the progress of the engine in the progress line on the terminal.
 struct Shown(Progress);
 
 impl Observer for Shown {
@@ -150,7 +150,7 @@ impl Observer for Shown {
     }
 }
 
-/// Returns a watch that shows progress on the terminal, if any is shown.
+/// Returns a watch that shows progress on the terminal, or does nothing if progress is hidden.
 fn watch() -> Watch {
     let progress = Progress::current();
     if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }

@@ -1,4 +1,4 @@
-//! Reading sessions: the shared flags, and records whose failures name the file.
+//! Reads sessions: the flags that the tools share, and a session whose failures name its file.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub struct ReadArgs {
     /// Read each line as a conversation: {"messages":[…]}
     #[arg(long)]
     pub batch: bool,
-    /// If a line is not a JSON object
+    /// How to treat lines without a JSON object
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub invalid: Invalid,
 }
@@ -70,17 +70,17 @@ impl Session {
         }
     }
 
-    /// The dialect; `None` if the format is unknown.
+    /// Returns the dialect; `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.inner.dialect()
     }
 
-    /// Hands each record that is not left out to a pass, to the end of the input.
+    /// Calls `handle` for each record until the input ends, except for records that are left out.
     pub fn pass(&mut self, handle: impl FnMut(&Record<'_>) -> Result<(), PassError>) -> Result<()> {
         self.read(|session| session.each(handle))
     }
 
-    /// Hands the session to a function that reads its records.
+    /// Passes the session to a function that reads its records.
     pub fn read<T>(
         &mut self,
         read: impl FnOnce(&mut ctx_engine::Session) -> Result<T, PassError>,
@@ -113,12 +113,12 @@ impl Session {
         passes::telling(&self.name, io, pass)
     }
 
-    /// The bad lines so far.
+    /// Returns the bad lines read so far.
     pub fn bad(&self) -> &BadLines {
         self.inner.bad()
     }
 
-    /// Warns about members of a document other than its messages.
+    /// Warns about members of a JSON document other than its messages.
     pub fn note_document(&self, io: &mut Io) {
         self.telling(io, |notes| self.inner.tell_of_document(notes));
     }

@@ -26,14 +26,15 @@ use ctx_store::{
 pub struct StoreArgs {
     /// Keep snapshots and memory in DIR [default: ~/.local/state/ctx]
     ///
-    /// The audit log is there, too. If `XDG_STATE_HOME` is set, the default is
+    /// The audit log is kept there as well. If `XDG_STATE_HOME` is set, the default is
     /// `$XDG_STATE_HOME/ctx`.
     #[arg(long, value_name = "DIR", env = "CTX_HOME", hide_env_values = true)]
     pub store: Option<PathBuf>,
 }
 
 impl StoreArgs {
-    /// Opens the store for `tool`. The audit log gets the names of the flags.
+    /// Opens the store for `tool`. The audit log records the names of the flags that the user
+    /// typed.
     pub fn open(&self, tool: &Tool, matches: &ArgMatches) -> Result<Store> {
         let actor = Actor { tool: tool.name.to_owned(), flags: flags(tool, matches) };
         Store::open(&self.root()?, actor, Box::new(chrono::Utc::now)).map_err(failure)
@@ -44,8 +45,8 @@ impl StoreArgs {
         LazyStore { args: self, tool, matches, opened: OnceCell::new() }
     }
 
-    /// Returns what handles promise about the original. Readers of a handle search the default
-    /// store, not one that a flag names.
+    /// Returns whether handles may promise that the original is saved. If a flag names the store,
+    /// they may not, because a reader of the handle searches the default store.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
         Saved::from(is_saved && !named)
@@ -60,7 +61,7 @@ impl StoreArgs {
     fn root(&self) -> Result<PathBuf> {
         let usual = || Store::usual_root(|name| std::env::var_os(name));
         self.store.clone().or_else(usual).ok_or_else(|| {
-            Failure::new("no place for the store: HOME is not set").hint("name it with --store")
+            Failure::new("no place for the store: HOME is not set").hint("name one with --store")
         })
     }
 }
@@ -100,7 +101,7 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
 /// The default of `ctx-gc --grace-days`; lists of the trash also assume it.
 pub const GRACE_DAYS: u32 = 7;
 
-/// Prints the list of the trash, the most recently removed item first.
+/// Prints the items in the trash, the most recently removed item first.
 pub fn list_trash(
     store: &Store,
     trashed: &[Trashed],
@@ -147,7 +148,7 @@ pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (now - time).to_std().unwrap_or_default()
 }
 
-/// Parses the date or the time that a flag has.
+/// Parses the date or time that is the value of `flag`.
 pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     let when = When::parse(text, store.now());
     when.map_err(|error| {
@@ -155,7 +156,8 @@ pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     })
 }
 
-/// Returns the named session, or else the one in the file, or else one made from its name and path.
+/// Returns the session that the user named, or else the id in the file, or else an id made from the
+/// name and path of the file.
 pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     match named {
         Some(session) => Ok(session.clone()),
@@ -166,7 +168,7 @@ pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     }
 }
 
-/// Returns an error of the store as the user sees it.
+/// Returns the failure that shows the user an error of the store.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: StoreError) -> Failure {
     let failure = match &error {
@@ -190,13 +192,13 @@ pub fn failure(error: StoreError) -> Failure {
             source,
             ..
         } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
-        StoreError::Insecure { .. } => failure.hint("only its owner may write there: chmod 700"),
+        StoreError::Insecure { .. } => failure.hint("let only its owner write there: chmod 700"),
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
         StoreError::OtherFile { path, id, .. } => {
             failure.hint(other_file_hint(&id, &path))
         }
         StoreError::InStore { .. } => {
-            failure.hint("name another path; only the tools change a store")
+            failure.hint("name another path; only ctx tools may change a store")
         }
         StoreError::NoSnapshot(missing) => failure.hint(snapshot_hint(&missing)),
         StoreError::NoSession {
@@ -214,22 +216,22 @@ pub fn failure(error: StoreError) -> Failure {
             FixedSpan(min_idle)
         )),
         StoreError::ClockJumped { .. } => failure
-            .hint("if the clock is right, use --trust-clock, or run it again in an hour or later"),
-        StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
+            .hint("if the clock is right, use --trust-clock, or try again after an hour"),
+        StoreError::Held(_) => failure.hint("ctx-snapshot --release releases it"),
         StoreError::UndoDamaged { .. } => {
-            failure.hint("--snapshot ID restores another; ctx-snapshot --list shows all snapshots")
+            failure.hint("--snapshot ID restores another one; ctx-snapshot --list shows all snapshots")
         }
         StoreError::Unread { .. } => {
             failure.hint("check the disk and the permissions of the store, then try again")
         }
         StoreError::Damaged { .. } => {
-            failure.hint("ctx-snapshot --verify --read-data checks the others")
+            failure.hint("ctx-snapshot --verify --read-data checks the other snapshots")
         }
         _ => failure,
     }
 }
 
-/// Returns an error of the store before the session was changed.
+/// Like [`failure`], but for an error that occurred before the session was changed.
 pub fn unchanged(error: StoreError) -> Failure {
     leaves_session(failure(error))
 }
@@ -238,43 +240,43 @@ pub fn unchanged(error: StoreError) -> Failure {
 pub fn leaves_session(failure: Failure) -> Failure {
     match failure.exit_status() {
         ExitStatus::Uncertain => {
-            failure.status(ExitStatus::Failed).hint("the session is as it was")
+            failure.status(ExitStatus::Failed).hint("the session is unchanged")
         }
         ExitStatus::Partial => failure.status(ExitStatus::Failed),
         _ => failure,
     }
 }
 
-/// Returns the error of a merge into memory files as the user sees it.
+/// Returns the failure that shows the user an error of a merge into memory files.
 pub fn merge_failure(error: MergeError) -> Failure {
     let failure = failure(error.source);
     if error.is_partial {
-        failure.status(ExitStatus::Partial).hint("other memory files are merged; run it again")
+        failure.status(ExitStatus::Partial).hint("the other memory files are merged; try again")
     } else {
         failure
     }
 }
 
-/// Warns of a replaced file that another process may still have open.
+/// Warns that another process may still have the replaced file open.
 pub fn warn_retained(retained: &Path, io: &mut Io) {
     io.warn(format_args!(
-        "another process may still write to the replaced file; it stays as {} until ctx-gc finds it quiet",
+        "another process may still write to the replaced file; it is kept as {} until ctx-gc finds it unused",
         retained.display()
     ));
 }
 
-/// Warns of versions of memory files that people edited and a killed run moved away.
+/// Warns about edited versions of memory files that a killed run had moved away.
 pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     for edit in edits {
         io.warn(format_args!(
-            "{} is an edit that a killed run moved out of its file; merge what is missing, then remove it",
+            "{} is an edited memory file that a killed run moved away; merge what is missing, then remove it",
             edit.display()
         ));
     }
 }
 
-/// Writes the bytes of a snapshot to stdout in large pieces, because a session may have a hundred
-/// megabytes.
+/// Writes the bytes of a snapshot to stdout in large pieces, because a session may be a hundred
+/// megabytes long.
 pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<()> {
     let mut buffer = vec![0; 256 * 1024];
     loop {
@@ -291,7 +293,7 @@ pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<()> {
 
 const LIST_HINT: &str = "ctx-snapshot --list shows all snapshots";
 
-/// Returns where the snapshot is instead, or the nearest snapshots.
+/// Returns the hint for a missing snapshot: where it is instead, or which snapshots are nearest.
 fn snapshot_hint(missing: &MissingSnapshot) -> String {
     match &missing.reason {
         MissingReason::DayInDigits(day) => format!("to name a day, write {day}"),
@@ -325,7 +327,7 @@ fn nearest(near: &[String]) -> String {
     }
 }
 
-/// Suggests names that the user may have meant.
+/// Suggests session names that the user may have meant.
 fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
     if in_trash {
         return format!("its snapshots are in the trash: ctx-snapshot --list --trash -s {session}");
@@ -336,7 +338,7 @@ fn session_hint(session: &str, near: &[String], in_trash: bool) -> String {
     }
 }
 
-/// Suggests the command that restores a snapshot to another path than its own.
+/// Suggests the command that restores a snapshot to a path other than its own.
 fn other_file_hint(id: &str, path: &Path) -> String {
     let path = shell_word(&path.display().to_string());
     let Some(id) = SnapshotId::parse(id) else {
@@ -354,7 +356,7 @@ mod tests {
 
     use super::{other_file_hint, session_hint, snapshot_hint};
 
-    /// Each reason has its own advice.
+    /// Each reason why a snapshot is missing has a hint of its own.
     #[test]
     fn what_to_do_depends_on_where_it_is() {
         let id = |n: u32| format!("other-20261121T234307.123456Z-000{n}");

@@ -1,11 +1,11 @@
-//! Templates for the output of the tools: a page, metrics, formats of other programs.
+//! Renders templates for output such as the HTML page, metrics, and formats of other programs.
 
 use ctx_cli::{Listing, aligned, labelled, percent, short_bytes};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
-/// Fills the template. `escape` escapes values, which may contain foreign text.
+/// Renders the template. `escape` is applied to the values, which may contain text from outside.
 pub fn filled(template: &str, escape: fn(&str) -> String, values: Value) -> String {
     let filled = environment(escape).and_then(|it| it.render_str(template, values));
     filled.expect("tests fill every part of a template")
@@ -22,7 +22,7 @@ fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(move |out, _, value| {
         let shown = match f64::try_from(value.clone()) {
-            // Whole numbers have no decimal point.
+            // Whole numbers are printed without a decimal point.
             Ok(number) if value.is_number() => number.to_string(),
             _ if value.is_safe() => value.to_string(),
             _ => escape(&value.to_string()),
@@ -50,13 +50,13 @@ fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error
     Ok(environment)
 }
 
-/// Splits each line into its cells at `|`; the last cell may contain more of them.
+/// Splits each line into cells at `|`. The last cell may itself contain a `|`.
 fn rows(text: &str) -> impl Iterator<Item = Vec<String>> {
     let columns = text.lines().next().map_or(0, |line| line.split('|').count());
     text.lines().map(move |line| line.splitn(columns, '|').map(str::to_owned).collect())
 }
 
-/// `30,282`
+/// Formats a number with thousands separators, such as `30,282`.
 fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -69,7 +69,7 @@ fn number(number: u64) -> String {
     grouped
 }
 
-/// `1 token`, `30,282 tokens`
+/// Formats a number of things, such as `1 token` or `30,282 tokens`.
 fn counted(count: u64, one: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {one}{plural}", number(count))

@@ -1,4 +1,4 @@
-//! Flags about tokens: their encoding, and the limits of a compaction.
+//! Flags that choose how tokens are counted and when a compaction is due.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -43,7 +43,7 @@ impl CountingArgs {
         self.resolve_under(None)
     }
 
-    /// Resolves the flags; the policy replaces absent ones.
+    /// Resolves the flags; the policy supplies the encoding if no flag does.
     pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting> {
         let model = self.models.resolve("for another model, give --encoding NAME")?;
         let of_policy = policy.and_then(|policy| policy.encoding);
@@ -60,12 +60,12 @@ impl Counting {
         self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
     }
 
-    /// Reports which model a short name stands for.
+    /// Reports the full name of the model if the user typed a short one.
     pub fn report_name(&self, io: &mut Io) {
         if let Some(full) = self.full_name {
             let day = Model::listed_on();
             io.note(format_args!(
-                "the model is {full}, the newest of that name in the list of {day}"
+                "the model is {full}, the newest of that name in the list as of {day}"
             ));
         }
     }
@@ -78,7 +78,7 @@ impl Counting {
         {
             let why = if model.open { "built in" } else { "published" };
             io.warn(format_args!(
-                "the tokenizer of {}… is not {why}: counts by {} are estimates",
+                "the tokenizer of {}… is not {why}: counts with {} are estimates",
                 model.prefix,
                 self.counter.encoding()
             ));
@@ -89,10 +89,10 @@ impl Counting {
 /// Flags of every tool that decides whether a compaction is due.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct TriggerArgs {
-    /// The limits.
+    /// The limits above which a compaction is due.
     #[command(flatten)]
     pub triggers: Triggers,
-    /// Treat the session as due: the model refused it as too long
+    /// Treat the session as due because the model refused it as too long
     #[arg(long, help_heading = "Policy")]
     pub overflow: bool,
 }
@@ -103,8 +103,8 @@ impl TriggerArgs {
         *self != Self::default()
     }
 
-    /// Resolves the flags; the policy replaces absent ones. Without any limit, the trigger is a
-    /// share of the window.
+    /// Resolves the flags; the policy supplies the limits that no flag sets. Without a policy and
+    /// without any limit, the trigger is the default share of the window.
     pub fn resolve(&self, policy: Option<&Policy>, counting: &Counting) -> Triggers {
         if policy.is_some_and(|policy| !policy.enabled) {
             return Triggers::default();
@@ -115,7 +115,7 @@ impl TriggerArgs {
         if policy.is_none() && triggers.is_empty() {
             triggers.share = Some(DEFAULT_SHARE);
         }
-        // Without a refused request there is no overflow.
+        // The overflow trigger needs a request that the model refused.
         triggers.on_overflow =
             self.overflow && policy.is_none_or(|policy| policy.trigger.on_overflow);
         triggers

@@ -1,4 +1,5 @@
-//! Flags and environment of the method `llm`, the same in every tool that asks a model.
+//! The flags and environment variables of the summary method `llm`, the same in every tool that
+//! asks a model.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,27 +20,29 @@ use ctx_engine::summarize::{Model, ModelSource, Window, Writer};
 /// The length of a summary in tokens if neither a flag nor the user's template sets one.
 const SUMMARY_TOKENS: u64 = 500;
 
-/// Limits the wait for a connection; `--llm-timeout` limits the wait for the answer.
+/// The longest wait for a connection to the server. `--llm-timeout` limits the wait for the answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Language model")]
 pub struct LlmArgs {
-    /// Ask the model at URL; without it nothing is sent anywhere
+    /// Ask the model at URL; without a URL, nothing is sent anywhere
     ///
-    /// A URL that ends in /chat/completions or /messages is used as it is. Any other URL gets
-    /// /v1, unless it has a version, and the API's path.
+    /// A URL that ends in /chat/completions or /messages is used unchanged. To any other URL the
+    /// tool appends the path of the API, preceded by /v1 unless the URL contains a version.
     #[arg(long, value_name = "URL", env = "CTX_LLM_URL", hide_env_values = true)]
     llm_url: Option<String>,
-    /// API of the server [default: by the URL]
+    /// API of the server [default: depends on the URL]
     ///
-    /// It is anthropic if the host or the path of the URL contains that word, else openai.
+    /// By default, the API is anthropic if the host or the path of the URL contains that word, and
+    /// openai otherwise.
     #[arg(long, value_enum, value_name = "API")]
     llm_api: Option<Api>,
     /// Allow sending the key unencrypted, over http:// to another machine
     ///
-    /// Anyone on the network path can read it. Without this flag, sending it is an error.
+    /// Anyone on the network path can read the key. Without this flag, sending it unencrypted is an
+    /// error.
     #[arg(long)]
     llm_key_in_clear: bool,
     /// Name of the model
@@ -47,9 +50,9 @@ pub struct LlmArgs {
     llm_model: Option<String>,
     /// Window of the model [default: as listed, or the server's, or 32000]
     ///
-    /// A longer input is cut, or summarized in parts. The tool asks the server for the window
-    /// (GET /v1/models) only if the input is longer than 4096 tokens and the list does not
-    /// have the model or its weights are public.
+    /// An input that does not fit is cut, or summarized in parts. The tool asks the server for the
+    /// window (GET /v1/models) only if the input is longer than 4096 tokens and the model is not in
+    /// the list of --list-models or has public weights.
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
     /// Wait up to SECONDS for an answer
@@ -57,13 +60,13 @@ pub struct LlmArgs {
     llm_timeout: u64,
     /// Ask up to N times [default: 3, or the policy's]
     ///
-    /// The model is asked again if it gives no answer, or no usable one.
+    /// The model is asked again if it gives no usable answer.
     #[arg(long, value_name = "N", value_parser = parse_tries)]
     llm_tries: Option<u64>,
     /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
-    /// The n-th wait is n times as long. If the server says when to retry, the tool waits that
-    /// long. No wait is longer than a minute.
+    /// The n-th wait is n times as long. If the server says when to retry, the tool waits until
+    /// then. No wait is longer than a minute.
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
     /// Save questions and answers in DIR, without the key
@@ -71,24 +74,26 @@ pub struct LlmArgs {
     record: Option<PathBuf>,
     /// Use the answers recorded in DIR instead of a server
     ///
-    /// Fails if a question was not recorded: session, flags, model and template
-    /// must be the same as in the recording.
+    /// The tool fails if a question was not recorded: session, flags, model and template must be
+    /// the same as in the recording.
     #[arg(long, value_name = "DIR")]
     replay: Option<PathBuf>,
     /// Prompt: default, synapse, sanbot, or a file
     ///
-    /// The prompt synapse has eight sections, sanbot four. The headings of default are in the
-    /// language of the user's messages. A file must contain {{transcript}}, and may contain
-    /// {{earlier}}, {{instructions}} and {{target}}. A first line <!-- target: 500 --> sets the
-    /// length in tokens if no flag does [default: default, or the policy's]
+    /// The prompt synapse asks for eight sections, sanbot for four. The summary that default asks
+    /// for has headings in the language of the user's messages. A file must contain {{transcript}},
+    /// and may contain {{earlier}}, {{instructions}} and {{target}}. A first line <!-- target: 500
+    /// --> sets the length of the summary in tokens if no flag does [default: default, or the
+    /// policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
     /// What the summary should stress
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
-    /// If no model answers [default: the policy's]
+    /// What to do if no model answers
     ///
-    /// If --method llm is given as a flag and the policy names no other summary, it is fail.
+    /// The default comes from the policy. It is fail if --method llm is given as a flag and the
+    /// policy names no other summary.
     #[arg(long, value_enum, value_name = "HOW")]
     pub on_failure: Option<Fallback>,
 }
@@ -136,7 +141,7 @@ impl LlmArgs {
         })
     }
 
-    /// The number of attempts and the time between them.
+    /// Returns the number of attempts and the time between them.
     fn retry(&self) -> RetryPolicy {
         let usual = ctx_policy::Policy::default().summary;
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
@@ -146,7 +151,7 @@ impl LlmArgs {
         }
     }
 
-    /// Completes the flags and the environment with the policy.
+    /// Takes from the policy what neither a flag nor the environment sets.
     #[must_use]
     pub fn under(&self, summary: &Summary) -> Self {
         let mut llm = self.clone();
@@ -171,7 +176,7 @@ impl LlmArgs {
         })
     }
 
-    /// Returns the writer for these flags; without a server, one that uses no model.
+    /// Returns the summary writer for these flags; without a server, a writer that uses no model.
     pub fn writer(&self, target: Option<u64>, mut warn: impl FnMut(String)) -> Result<Writer> {
         // A mistake in the template is reported even if the template is not used.
         let template = self.template()?;
@@ -230,7 +235,7 @@ impl LlmArgs {
 
 fn parse_tries(text: &str) -> Result<u64, String> {
     match parse_count(text) {
-        Ok(0) => Err("at least 1".to_owned()),
+        Ok(0) => Err("expected at least 1".to_owned()),
         other => other,
     }
 }

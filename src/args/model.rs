@@ -5,12 +5,12 @@ use ctx_cli::{Failure, Io, Listing, Result, json_line, question};
 use ctx_tokens::Model;
 use serde::Serialize;
 
-/// The flags of the model.
+/// The flags that name the model and list the known ones.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
-    /// Count with this model's encoding, against its window
+    /// Count with the encoding and the window of this model
     ///
-    /// Short names are understood: sonnet is the newest Sonnet in the list of --list-models.
+    /// Short names work, too: sonnet is the newest Sonnet in the list that --list-models prints.
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub model: Option<String>,
     /// Print the known models with their windows, and exit
@@ -19,19 +19,19 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// Returns the table entry of the named model. If the table has none, the error gives the
-    /// advice `otherwise`.
+    /// Returns the table entry of the named model. If the model is not in the table, the error
+    /// includes the hint `otherwise`.
     pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>> {
         let known = |name| ctx_tokens::model(name).ok_or_else(|| unknown(name, otherwise));
         self.name().map(known).transpose()
     }
 
-    /// The full name of the model.
+    /// Returns the full name of the model.
     pub fn name(&self) -> Option<&str> {
         self.full_name().or(self.model.as_deref())
     }
 
-    /// The full name, if the user gave a short one.
+    /// Returns the full name of the model if the user gave a short one.
     pub fn full_name(&self) -> Option<&'static str> {
         self.model.as_deref().and_then(ctx_tokens::full_name)
     }
@@ -54,10 +54,10 @@ fn unknown(name: &str, otherwise: &str) -> Failure {
         .hint(format!("{near}--list-models prints the known models; {otherwise}"))
 }
 
-/// The number of suggestions.
+/// The largest number of suggestions for an unknown model.
 const PROPOSED: usize = 3;
 
-/// Known names that the user may have meant, the most similar first.
+/// Returns known model names that the user may have meant, the most similar first.
 fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let shorts = Model::short_names().iter().map(|(short, _)| *short);
@@ -79,7 +79,7 @@ fn similar(name: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// A model of the list, for programs.
+/// A model as `--list-models --json` prints it.
 #[derive(Serialize)]
 struct ModelRow {
     model: &'static str,
@@ -108,7 +108,8 @@ fn rows() -> impl Iterator<Item = ModelRow> {
     })
 }
 
-/// The two columns that every row has come first, so that awk and sort can use them.
+/// Formats the list as a table. The only column that may be empty comes last, so that awk and sort
+/// can use the others.
 fn table() -> String {
     let mut listing = Listing::new("MODEL|>WINDOW|ENCODING|COUNT|SHORT NAME");
     for model in rows() {
@@ -124,8 +125,8 @@ fn table() -> String {
     let day = Model::listed_on();
     listing.text(None)
         + &format!(
-            "\nAs documented by the vendors on {day}. A model matches the longest name here that its own name begins with.\n\
-             --encoding NAME counts for a model that is not listed.\n"
+            "\nAs documented by the vendors on {day}. A model belongs to the longest name in this list that its own name begins with.\n\
+             Give --encoding NAME for a model that is not listed.\n"
         )
 }
 
@@ -133,7 +134,7 @@ fn table() -> String {
 mod tests {
     use super::similar;
 
-    /// Typing errors, other spellings and names without their beginning get suggestions.
+    /// Typing errors, other spellings and incomplete names get suggestions.
     #[test]
     fn near_models_are_proposed() {
         for (name, first) in [

@@ -1,5 +1,6 @@
-//! The policy that applies. Built-in values come first, then a preset, a configuration file and
-//! the environment; the later one wins. Each tool applies its own flags last.
+//! Determines the policy of a run. A preset overrides the built-in values, a configuration file
+//! overrides the preset, and the environment overrides the file. Each tool applies its own flags
+//! last.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +45,8 @@ impl PolicyArgs {
         Ok(policy.layer(&environment).layer(&self.assigned()?))
     }
 
-    /// Returns the policy for a tool that does not need one, if a flag or a variable names one.
-    /// If only single settings are given, the policy has nothing else.
+    /// Returns the policy for a tool that can do without one; `None` unless a flag or a variable
+    /// names a policy. If only `--set` is given, the policy has no other settings than these.
     pub fn named(&self, io: &mut Io) -> Result<Option<Policy>> {
         let policy = if self.preset().is_some() || self.config().is_some() {
             self.policy(io)?
@@ -90,9 +91,9 @@ fn read(path: &Path, preset: Option<&str>, io: &mut Io) -> Result<Config> {
     Ok(config)
 }
 
-/// The failure for an unknown preset.
+/// Returns the failure for an unknown preset.
 pub fn unknown(name: &str) -> Failure {
     let known: Vec<&str> = names().collect();
     Failure::new(format_args!("unknown preset {name:?}"))
-        .hint(format!("one of {}", known.join(", ")))
+        .hint(format!("use one of {}", known.join(", ")))
 }

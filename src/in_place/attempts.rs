@@ -1,8 +1,8 @@
-//! Attempts that did not make a session smaller. The session's newest snapshot records them, so
-//! that a nightly job does not repeat them.
+//! Counts the attempts that did not make a session smaller. The session's newest snapshot records
+//! the count, so that a nightly job does not repeat hopeless attempts.
 //!
 //! An attempt is a whole run with all fallbacks of its policy. A run that failed because a model
-//! gave no answer or the disk was full says nothing about the session, and is not counted.
+//! gave no answer or the disk was full says nothing about the session, so it is not counted.
 
 use ctx_cli::Result;
 use ctx_engine::compact::{Attention, Compaction, Outcome, Source};
@@ -13,30 +13,31 @@ use serde_json::{Value, json};
 use super::{OPERATION, SessionFile, figures};
 use crate::store::unchanged;
 
-/// The attempts, as stored in `meta.json`.
+/// The failed attempts of a session, as stored in `meta.json` of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct FailedAttempts {
     count: u64,
-    /// Tokens of the session at the last attempt.
+    /// The size of the session in tokens at the last attempt.
     tokens: u64,
-    /// The target of the last attempt.
+    /// The target of the last attempt in tokens; `None` if it had no target.
     #[serde(default)]
     target: Option<u64>,
 }
 
 impl FailedAttempts {
-    /// Reads the attempts. An unreadable value counts as no attempt.
+    /// Reads the stored attempts. An unreadable value counts as no attempt.
     fn of(value: Option<Value>) -> Self {
         value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
 
-    /// Returns true if the target is easier to reach than the last one, or is gone.
+    /// Returns true if `target` is easier to reach than that of the last attempt, or if there is no
+    /// target any more.
     fn is_easier(self, target: Option<u64>) -> bool {
         self.target.is_some_and(|then| target.is_none_or(|now| now > then))
     }
 
-    /// Adds an attempt. A session that has grown is tried again, but only an easier target resets
-    /// the count, so that it is not reported again.
+    /// Adds an attempt. Only an easier target resets the count. A session that has grown is tried
+    /// again but keeps its count, so that the failure is not reported again.
     fn and_one(self, tokens: u64, target: Option<u64>) -> Self {
         let count = if self.is_easier(target) { 1 } else { self.count + 1 };
         Self { count, tokens, target }
@@ -44,8 +45,8 @@ impl FailedAttempts {
 }
 
 impl SessionFile<'_> {
-    /// Returns true if the attempts that the policy allows have failed in a row, and the session
-    /// has not grown since.
+    /// Returns true if as many attempts as the policy allows have failed in a row, and since then
+    /// neither the session has grown nor the target has become easier.
     pub(super) fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
         if self.options.force {
             return false;
@@ -56,7 +57,7 @@ impl SessionFile<'_> {
         attempts.count >= self.options.policy.target.max_attempts && !has_changed
     }
 
-    /// Records an attempt without a result in the audit log, and counts it.
+    /// Records an attempt that had no result in the audit log, and counts it.
     pub(super) fn record_failure(
         &self,
         compaction: &mut Compaction<'_>,
@@ -87,7 +88,7 @@ impl SessionFile<'_> {
         if count == self.options.policy.target.max_attempts {
             report.attention = Attention::LastTime;
         } else if self.options.only_if_due {
-            // A job that runs every night reports it once, the last time.
+            // A nightly job reports the failure only once, at the last attempt.
             report.attention = Attention::None;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Compacts a file of batch records in place: all lines change at once.
+//! Compacts a batch file in place. Each line is a conversation; the file is replaced as a whole.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -14,7 +14,7 @@ use super::{FileReport, OPERATION, SessionFile, daily_entry, figures};
 use crate::store::{self, unchanged};
 
 impl SessionFile<'_> {
-    /// Compacts the conversation in each line, `jobs` at a time, or previews the result.
+    /// Compacts the conversation in each line, `jobs` lines at a time, or previews the result.
     pub fn run_batch(
         &self,
         jobs: NonZeroUsize,

@@ -1,4 +1,4 @@
-//! Compacts a session file in place, safely: claims it, saves its bytes, and replaces it
+//! Compacts a session file in place: claims the file, saves its bytes in the store, and replaces it
 //! atomically. This module connects the engine with the store.
 
 mod attempts;
@@ -45,7 +45,7 @@ const OPERATION: &str = "compact";
 pub struct SessionFile<'a> {
     /// The user's options.
     pub options: &'a Options,
-    /// The resources that the compaction uses.
+    /// The token counter, the model and other resources that the compaction uses.
     pub environment: &'a Environment,
     /// The store for the snapshots.
     pub store: &'a Store,
@@ -55,9 +55,9 @@ pub struct SessionFile<'a> {
     pub path: &'a Path,
     /// The dialect, if the user named one.
     pub dialect: Option<&'static dyn Dialect>,
-    /// The treatment of bad lines.
+    /// What to do with bad lines.
     pub invalid: Invalid,
-    /// The time of the file's last change, if that shows when the model was called.
+    /// The time of the file's last change, if it shows when the model was last called.
     pub last_change: Option<Time>,
     /// How long the file must have been unchanged.
     pub min_idle: MinIdle,
@@ -72,13 +72,13 @@ pub struct FileReport {
     pub retained: Option<PathBuf>,
     /// Versions of memory files that people edited and a killed run moved away.
     pub edits: Vec<PathBuf>,
-    /// Why the summary is missing in the store, or the compaction in the log of the day.
+    /// The error that kept the summary out of the store, or the compaction out of the daily log.
     pub late_error: Option<StoreError>,
-    /// Why a real run would refuse the file for now; only in a preview.
+    /// In a preview, the reason why a real run would refuse the file for now.
     pub refused: Option<StoreError>,
-    /// Why unreferenced files could not be deleted.
+    /// The errors for unreferenced files that could not be deleted.
     pub not_deleted: Vec<StoreError>,
-    /// The entries added to the memory files, for the log of the day.
+    /// The entries that were added to the memory files, which the daily log lists.
     entries: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl SessionFile<'_> {
         if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {
             let path = summary_path(self.store, self.session);
             done.report.summary_file = Some(path.display().to_string());
-            // The record of the compaction contains the figures.
+            // The audit record of the compaction already contains the figures.
             let (messages, text) = (summary.messages, &summary.text);
             let figures = Figures::default();
             let appended = append_summary(self.store, self.session, messages, text, figures);
@@ -188,7 +188,7 @@ impl SessionFile<'_> {
         Ok(done)
     }
 
-    /// Finishes without a change if the session is not compacted.
+    /// Ends a run that does not compact the session, which stays unchanged.
     fn leave(
         &self,
         step: Step,
@@ -202,7 +202,8 @@ impl SessionFile<'_> {
                 compaction.read_all(&mut reader).map_err(|error| self.failure(error))?;
                 self.remember(&reader.finish(), done).map_err(merge_failure)?;
                 compaction.report.end(Outcome::Flushed);
-                // A flush repeats on each run until the limit is reached.
+                // Every run flushes until the limit is reached, so only runs with new entries are
+                // logged.
                 if !done.entries.is_empty() {
                     let entry = daily_entry(self.session, &compaction.report, &done.entries);
                     done.late_error = entry.log(self.store).err();
@@ -244,7 +245,7 @@ impl SessionFile<'_> {
             NewFile::Whole(lines) => {
                 let failure = |error| self.failure(error);
                 let document = source.as_document(&lines).map_err(failure)?;
-                // Nothing may follow a document.
+                // Appended lines would make the JSON document invalid.
                 let replacement = match &document {
                     Some(_) => replacement.unless_it_grows(),
                     None => replacement,
@@ -267,7 +268,7 @@ impl SessionFile<'_> {
             done.report.snapshot = Some(before.id.to_string());
             done.report.late_bytes = late_bytes;
             done.retained = retained;
-            // A failure here does not undo the compaction.
+            // A failure to log does not undo the compaction.
             let entry = daily_entry(self.session, &done.report, &done.entries);
             done.late_error = entry.log(self.store).err();
         }
@@ -289,7 +290,7 @@ impl SessionFile<'_> {
         Source::open(self.options, self.environment, content, notes)
     }
 
-    /// Merges items into the memory of the store.
+    /// Merges items into the memory files of the store.
     fn remember(
         &self,
         items: &[MemoryItem],
@@ -310,7 +311,7 @@ impl SessionFile<'_> {
     }
 }
 
-/// Returns the entry of a compaction for the log of the day.
+/// Returns the entry of a compaction for the daily log.
 fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> DailyEntry {
     let mut what = if report.outcome == Outcome::Flushed {
         "written into the memory files, session unchanged".to_owned()
@@ -370,15 +371,16 @@ pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     }
 }
 
-/// Extracts items from the messages of a session, in its own thread if the system can start one.
+/// Extracts memory items from the messages of a session, in a thread of its own if the system can
+/// start one.
 enum ItemReader {
     Threaded(ExtractionThread),
     Alone(Items),
 }
 
-/// A thread that extracts. It gets several messages at a time, because waking it takes as long as
-/// many short ones. It gives them back, because a thread that frees the memory of another has to wait
-/// for its allocator.
+/// A thread that extracts memory items. It receives several messages at a time, because waking it
+/// takes as long as reading many short messages. It sends the messages back, because a thread that
+/// frees memory of another thread has to wait for that thread's allocator.
 struct ExtractionThread {
     sender: SyncSender<Vec<Entry>>,
     finished: Receiver<Vec<Entry>>,
@@ -388,19 +390,21 @@ struct ExtractionThread {
 
 type Entry = (Message<'static>, u64, Option<NaiveDate>);
 
-/// The number of messages that the thread gets at a time, and how many times as many may wait.
+/// The number of messages that the extraction thread receives at a time.
 const PORTION: usize = 16;
+/// The number of such portions that may wait for the thread.
 const WAITING: usize = 4;
 
-/// The number of different items of one session that are remembered. Beyond it the oldest half is
-/// forgotten, calls and errors of tools before what was said.
+/// The largest number of distinct items that are kept for one session. If there are more, half of
+/// them are dropped: first the oldest items about tool calls and errors, then the oldest of all
+/// others.
 const MOST_ITEMS: usize = 1 << 15;
 
 struct Items {
     extractor: Extractor,
     list: Vec<MemoryItem>,
-    /// The hashes of the items. A memory file has each text once, and a long session repeats most
-    /// of its calls.
+    /// The hashes of the listed items. A memory file contains each text only once, but a long
+    /// session repeats most of its calls.
     known: HashSet<u64>,
 }
 
@@ -448,7 +452,7 @@ impl ItemReader {
                 for (message, line, date) in &entries {
                     items.read(message, *line, *date);
                 }
-                // Nobody waits for the last messages.
+                // Sending fails only if the messages are no longer needed.
                 let _ = done.send(entries);
             }
             items
@@ -462,7 +466,7 @@ impl ItemReader {
         }
     }
 
-    /// Returns the items of all messages.
+    /// Returns the items from all messages read.
     fn finish(self) -> Vec<MemoryItem> {
         let items = match self {
             Self::Threaded(thread) => thread.finish(),

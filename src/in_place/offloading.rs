@@ -1,4 +1,4 @@
-//! Moves large results into files of the store before a session is compacted.
+//! Moves large tool results into files of the store before a session is compacted.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,8 @@ use super::{FileReport, SessionFile};
 use crate::offload::{Offloader, Plan, Restorer};
 use crate::store::{failure, unchanged};
 
-/// A session whose large results moved into files. The files become durable when it is replaced.
+/// A session whose large results have been moved into files. The files are made durable just before
+/// the session is replaced.
 pub(super) struct Offloading<'a> {
     left: Option<(Content, bool)>,
     originals: Option<StoredOriginals<'a>>,
@@ -23,7 +24,7 @@ pub(super) struct Offloading<'a> {
     offloader: RefCell<Offloader<'a>>,
 }
 
-/// Replaces references by their results.
+/// Replaces references to offloaded files with the results in these files.
 struct StoredOriginals<'a> {
     reading: Reading,
     restorer: RefCell<Restorer<'a>>,
@@ -46,7 +47,7 @@ impl Originals for StoredOriginals<'_> {
 }
 
 impl<'a> Offloading<'a> {
-    /// Moves large results out; `None` if the policy does not want that.
+    /// Moves large results into files; `None` if the policy does not ask for it.
     pub(super) fn of(file: &SessionFile<'a>, content: &Content) -> Result<Option<Self>, PassError> {
         let policy = &file.options.policy.offload;
         let Some(min_tokens) = policy.min_tokens else { return Ok(None) };
@@ -81,7 +82,7 @@ impl<'a> Offloading<'a> {
         }))
     }
 
-    /// Returns what the compaction needs to know.
+    /// Returns what the compaction needs to know about the moved results.
     pub(super) fn offloaded(&self) -> Offloaded<'_> {
         Offloaded {
             left: self.left.as_ref().map(|(left, is_enough)| (left, *is_enough)),
@@ -93,15 +94,15 @@ impl<'a> Offloading<'a> {
     /// Makes the files durable, and records which results they replace. Must be called before the
     /// session at `path` names the files.
     pub(super) fn finish(&self, path: &Path) -> Result<()> {
-        // gc finds the session by its real path.
+        // `ctx-gc` looks for the session at its real path.
         let live = real_path(path).ok();
         self.offloader.borrow_mut().finish(&[live]).map_err(unchanged)
     }
 }
 
 impl SessionFile<'_> {
-    /// Moves offloaded files that no transcript of the session names into the trash: the summary
-    /// covers their content, and the snapshot has the results themselves.
+    /// Moves offloaded files into the trash if no transcript of the session names them: the summary
+    /// covers their content, and the snapshot contains the results themselves.
     pub(super) fn delete_unreferenced(
         &self,
         offloaded: Option<Offloaded<'_>>,

@@ -1,4 +1,5 @@
-//! Tool results in files of the store: moved out of a session, put back, and found by their hashes.
+//! Moves tool results out of a session into files of the store, puts them back, and finds them by
+//! their hashes.
 
 mod original;
 #[cfg(test)]
@@ -29,11 +30,11 @@ pub const MIN_TOKENS: u64 = 2000;
 pub struct Plan {
     /// Results with at least this many tokens are moved out.
     pub min_tokens: u64,
-    /// The number of freed tokens after which no more are moved.
+    /// The number of freed tokens after which no more results are moved; `None` for no limit.
     pub enough_tokens: Option<u64>,
     /// The text that replaces a result.
     pub template: Template,
-    /// Counts tokens.
+    /// Counts the tokens of results.
     pub counter: MessageCounter,
     /// True if nothing is written.
     pub dry_run: bool,
@@ -49,13 +50,13 @@ pub struct Offloader<'a> {
     calls: Option<CallNames>,
     /// The results that were moved out.
     pub results: Vec<OffloadedResult>,
-    /// The number of tokens that the session is shorter.
+    /// The number of tokens by which the session became shorter.
     pub freed: u64,
 }
 
-/// Returns the real paths of the files that name the offloaded results, before anything is
-/// written: the output, and the input, which the output often replaces. An output without a path
-/// is `None`, because a pipe cannot be searched.
+/// Returns the real paths of the files that will name the offloaded results: the output, and the
+/// input, which the output often replaces. Called before anything is written. For an output without
+/// a path, such as a pipe, the entry is `None`, because it cannot be searched later.
 pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {
     let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
     let input = input.and_then(real).map(Some);
@@ -65,9 +66,9 @@ pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<Pa
 /// A result that was or would be moved out. The keys are those of `--json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OffloadedResult {
-    /// The line of the record.
+    /// The line of the record with the result.
     pub line: u64,
-    /// The tokens of the result.
+    /// The size of the result in tokens.
     pub tokens: u64,
     /// The size of the file in bytes.
     pub bytes: u64,
@@ -91,7 +92,7 @@ impl<'a> Offloader<'a> {
         })
     }
 
-    /// Makes the files durable. Must be called before anything names them.
+    /// Makes the files durable. Must be called before a session that names them is written.
     /// `transcripts` are the known files that will name them.
     pub fn finish(&mut self, transcripts: &[Option<PathBuf>]) -> Result<(), StoreError> {
         let transcripts: Vec<Option<&Path>> = transcripts.iter().map(Option::as_deref).collect();
@@ -119,7 +120,7 @@ impl Change for Offloader<'_> {
         raw: &str,
     ) -> Result<Option<Substitute>, PassError> {
         let Plan { min_tokens, template, counter, .. } = &self.plan;
-        // No text has more tokens than bytes, so most texts need not be counted.
+        // No text has more tokens than bytes, so the tokens of most texts need not be counted.
         let is_short = raw.starts_with('"') && (raw.len() as u64) < *min_tokens;
         let is_enough = self.plan.enough_tokens.is_some_and(|enough| self.freed >= enough);
         if is_short || is_enough || self.is_reference(result) {
@@ -161,25 +162,25 @@ impl Change for Offloader<'_> {
     }
 }
 
-/// Puts results back, each in its own place and only as often as it was moved out. A reference
-/// whose file cannot be read stays, because the file may be available later.
+/// Puts results back in place of their references, each only as often as it was moved out. A
+/// reference whose file cannot be read stays, because the file may be available later.
 pub struct Restorer<'a> {
     store: &'a Store,
-    /// The folder of the files.
+    /// The folder with the offloaded files of the session.
     pub folder: OffloadFolder,
     template: Template,
     taken: TakenResults,
-    /// The text that replaces an unreadable result if the output only goes into a summary;
-    /// `{path}` is its file.
+    /// The text that replaces an unreadable result if the output is only used for a summary;
+    /// `{path}` in this text becomes the path of the result's file.
     pub unavailable: Option<String>,
     /// The restored results.
     pub restored: Vec<Reference>,
     /// The references that could not be restored, and why.
     pub missing: Vec<(Reference, StoreError)>,
-    /// References to files outside the folder; they stay as they are.
+    /// References to files outside the folder, which are left unchanged.
     pub elsewhere: Vec<Reference>,
-    /// Texts that only look like references: nothing was moved out of these results, or not as
-    /// often. They stay as they are.
+    /// Texts that only look like references, because nothing was moved out of these results, or not
+    /// this often. They are left unchanged.
     pub foreign: Foreign,
 }
 
@@ -188,7 +189,7 @@ pub struct Restorer<'a> {
 pub struct Foreign {
     /// The number of texts.
     pub count: u64,
-    /// The first of them.
+    /// The first of these texts.
     pub first: Option<Reference>,
 }
 
@@ -197,7 +198,7 @@ pub struct Foreign {
 pub struct Reference {
     /// The line of the record.
     pub line: u64,
-    /// The path that the text names.
+    /// The path of the file that the text names.
     pub path: String,
 }
 
@@ -235,11 +236,11 @@ impl<'a> Restorer<'a> {
         self.taken.begin();
     }
 
-    /// Warns of texts that look like references and stay.
+    /// Warns about texts that look like references but are left unchanged.
     pub fn tell(&self, notes: &mut Notes) {
         let folder = self.folder.path();
         for Reference { line, path } in &self.elsewhere {
-            let text = format_args!("{path} is not a file in {folder}; left as it is");
+            let text = format_args!("{path} is not a file in {folder}; left unchanged");
             notes.warn_at(*line, text);
         }
         let Foreign { count, first } = &self.foreign;
@@ -248,7 +249,7 @@ impl<'a> Restorer<'a> {
             notes.warn_at(
                 *line,
                 format_args!(
-                    "{texts} left that ctx-offload did not write, or not as often; \
+                    "{texts} left unchanged that ctx-offload did not write, or not this often; \
                      the first names {path}: ctx-offload --show prints such a file"
                 ),
             );
@@ -289,7 +290,7 @@ impl Change for Restorer<'_> {
     }
 }
 
-/// A run of the tool.
+/// The facts about a run that both reports contain.
 #[derive(Clone, Copy, Serialize)]
 pub struct Run<'a> {
     /// The session as the user named it; `None` for stdin.
@@ -298,11 +299,11 @@ pub struct Run<'a> {
     pub session: &'a str,
     /// The output file.
     pub output: Option<&'a str>,
-    /// True if nothing was done.
+    /// True if nothing was written.
     pub dry_run: bool,
 }
 
-/// The results that were moved out, for programs. The keys are a contract: none is ever removed.
+/// The JSON report on the results that were moved out. No key is ever removed.
 #[derive(Serialize)]
 pub struct OffloadReport<'a> {
     /// The run.
@@ -310,11 +311,12 @@ pub struct OffloadReport<'a> {
     pub run: Run<'a>,
     /// The results.
     pub offloaded: &'a [OffloadedResult],
-    /// The number of tokens that the session is shorter.
+    /// The number of tokens by which the session became shorter.
     pub freed_tokens: u64,
 }
 
-/// The restored results, and those that could not be restored. The keys are a contract, too.
+/// The JSON report on the results that were restored, and on those that could not be. No key is
+/// ever removed.
 #[derive(Serialize)]
 pub struct RestoreReport<'a> {
     /// The run.
@@ -330,12 +332,12 @@ pub struct RestoreReport<'a> {
     pub foreign: u64,
 }
 
-/// A reference that stays.
+/// A reference whose result could not be restored.
 #[derive(Serialize)]
 pub struct MissingReference<'a> {
     /// The reference.
     #[serde(flatten)]
     pub reference: &'a Reference,
-    /// Why it stays.
+    /// The reason why the result could not be restored.
     pub error: String,
 }

@@ -12,7 +12,7 @@ use ctx_store::{Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_summary::ledger::is_observation;
 use ctx_summary::ledger::score::After;
 
-/// The original that the user wants.
+/// How the user identifies the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OriginalQuery {
     /// The path of an offloaded file.
@@ -30,8 +30,8 @@ pub enum OriginalError {
     /// The session that was named cannot be read.
     #[error("cannot read: {0}")]
     Session(#[source] io::Error),
-    /// The path is not one of an offloaded file.
-    #[error("it is not an offloaded file of this store")]
+    /// The path is not that of an offloaded file.
+    #[error("this is not an offloaded file of this store")]
     NoFile,
     /// No text has a hash that begins with these digits.
     #[error("nothing with sha256 {0}… was kept")]
@@ -39,18 +39,19 @@ pub enum OriginalError {
     /// Several texts have hashes that begin with these digits.
     #[error("{wanted} is ambiguous: {matches}")]
     Ambiguous {
-        /// The first digits of their hashes.
+        /// The first digits of a hash, as the user gave them.
         wanted: String,
-        /// The first matches.
+        /// The first of the matching hashes, separated by commas.
         matches: String,
     },
 }
 
-/// The fewest digits of a hash that name a text. With all digits of a handle, the search
-/// ends at the first snapshot that has such a text.
+/// The smallest number of digits with which a user can identify a text. With all digits of a
+/// handle, the search ends at the first snapshot that contains a match.
 const FEWEST: usize = 4;
 const HANDLE: usize = ShortHash::DIGITS;
-/// Shorter strings in arguments, in bytes, are never removed, because a handle would be longer.
+/// The smallest size in bytes of a removed string in arguments. A handle would be longer than any
+/// shorter string.
 const SHORTEST: usize = 40;
 /// The number of matches that the error about an ambiguous hash names.
 const SHOWN: usize = 10;
@@ -77,8 +78,8 @@ impl FromStr for OriginalQuery {
     }
 }
 
-/// Returns the requested text, from one session or from all; `transcript` is a session that may
-/// have it.
+/// Returns the requested text from one session of the store, or from any session. `transcript` is a
+/// session file that may contain the text.
 pub fn original(
     store: &Store,
     session: Option<&SessionId>,
@@ -167,7 +168,7 @@ fn in_snapshots(
     for entry in catalog.entries.iter().rev() {
         let (file, _) = match store.open_verified(entry) {
             Ok(opened) => opened,
-            // A damaged snapshot does not hide the others.
+            // Other snapshots may contain the text even if one is damaged.
             Err(StoreError::Damaged { .. }) => continue,
             Err(error) => return Err(error),
         };
@@ -233,11 +234,12 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
 pub struct Referred {
     /// The texts.
     pub texts: Vec<String>,
-    /// The errors of unreadable texts, which are lost.
+    /// The errors of texts that could not be read; these texts count as lost.
     pub failed: Vec<StoreError>,
 }
 
-/// Returns the offloaded files, of one session or of all, that `after` names.
+/// Returns the texts of the offloaded files that `after` names. The files belong to `session`, or
+/// to any session if it is `None`.
 pub fn referred(
     store: &Store,
     session: Option<&SessionId>,
@@ -313,7 +315,7 @@ mod tests {
         offload(&store, "other", Form::TEXT, "one");
         assert_eq!(show(&store, None, &path).as_deref(), Ok("one"));
         assert_eq!(show(&store, Some("demo"), &sha256("one")[..12]).as_deref(), Ok("one"));
-        let no_file = Err("it is not an offloaded file of this store".to_owned());
+        let no_file = Err("this is not an offloaded file of this store".to_owned());
         assert_eq!(show(&store, Some("other"), &path), no_file);
         assert_eq!(show(&store, None, "/etc/passwd"), no_file);
         std::fs::write(&path, "two").expect("written");
@@ -387,7 +389,7 @@ mod tests {
     fn a_hash_that_several_texts_have_is_ambiguous() {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir);
-        // There are so many that two hashes begin with the same four digits.
+        // There are so many texts that the hashes of two begin with the same four digits.
         let texts: Vec<String> = (0..700).map(|number| format!("text {number}")).collect();
         let mut hashes: Vec<String> = texts.iter().map(|text| sha256(text)).collect();
         hashes.sort();

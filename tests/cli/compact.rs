@@ -227,7 +227,7 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     let done = compact(&before)
         .args(args)
         .code(1)
-        .stderr("ctx-compact: warning: s.jsonl: the target of 20 tokens is out of reach: 2679 tokens would be 377; unchanged; raise it, keep and pin less, or leave --strict-target out\n")
+        .stderr("ctx-compact: warning: s.jsonl: the target of 20 tokens is out of reach: 2679 tokens would be 377; unchanged; raise the target, keep and pin less, or leave --strict-target out\n")
         .run();
     let out_of_reach = |code: i32, words: &str| {
         within(&done).args(args).code(code).stderr_has(words).run();
@@ -416,7 +416,7 @@ fn what_cannot_be_read_is_named_and_left_alone() {
     compact("{\"a\":1}\n")
         .args(["s.jsonl"])
         .code(2)
-        .stderr("ctx-compact: s.jsonl: the format is not known, so nothing can be compacted; --dialect names it\n")
+        .stderr("ctx-compact: s.jsonl: the format is not known, so nothing can be compacted; name it with --dialect\n")
         .run();
     compact(&session(30))
         .args(["--preset", "sanbot", "s.jsonl", "missing.jsonl"])
@@ -427,7 +427,7 @@ fn what_cannot_be_read_is_named_and_left_alone() {
     Case::new(CTX_COMPACT)
         .args(["--preset", "nope", "s.jsonl"])
         .code(2)
-        .stderr_has("unknown preset \"nope\"; one of ")
+        .stderr_has("unknown preset \"nope\"; use one of ")
         .run();
 }
 

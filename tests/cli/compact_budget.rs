@@ -225,7 +225,7 @@ fn an_edit_of_the_memory_that_a_killed_run_took_out_is_told_of() {
         .args(preset)
         .stdout_any()
         .stderr_has(
-            "decisions.md.ctx-old-1-2-3-99 is an edit that a killed run moved out of its file",
+            "decisions.md.ctx-old-1-2-3-99 is an edited memory file that a killed run moved away",
         )
         .run();
     assert_eq!(fs::read(&edit).expect("it stays"), b"edited\n");
@@ -299,6 +299,6 @@ fn flags_that_do_not_go_together() {
         .args(["--config", "policy.toml", "s.jsonl"])
         .file("policy.toml", "[summary]\nmethod = \"none\"\n")
         .code(2)
-        .stderr("ctx-compact: --budget needs a summary, and the policy makes none; --method extractive makes one\n")
+        .stderr("ctx-compact: --budget needs a summary, but the policy makes none; --method extractive makes one\n")
         .run();
 }

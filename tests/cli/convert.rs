@@ -182,11 +182,11 @@ fn what_cannot_be_converted_is_refused() {
     let cases = [
         (
             vec!["--to=chat"],
-            "<stdin>: the format is not known, so nothing can be converted; --dialect names it",
+            "<stdin>: the format is not known, so nothing can be converted; name it with --dialect",
         ),
         (
             vec!["--to=chat", "--batch"],
-            "conversations of a batch are not converted; convert them one by one",
+            "--batch files cannot be converted; convert their conversations one by one",
         ),
         (
             vec!["--to=chat", "--json"],

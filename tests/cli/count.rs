@@ -117,13 +117,13 @@ fn a_model_brings_its_window_and_says_when_it_is_an_estimate() {
         .args(["--model", "claude-sonnet-4-5"])
         .stdin(CHAT)
         .stdout("5 58 406 0.0%\n")
-        .stderr("ctx-count: warning: the tokenizer of claude… is not published: counts by o200k_base are estimates\n")
+        .stderr("ctx-count: warning: the tokenizer of claude… is not published: counts with o200k_base are estimates\n")
         .run();
     count()
         .args(["--model", "Qwen/Qwen3-32B"])
         .stdin(CHAT)
         .stdout("5 58 406 0.1%\n")
-        .stderr("ctx-count: warning: the tokenizer of qwen3… is not built in: counts by o200k_base are estimates\n")
+        .stderr("ctx-count: warning: the tokenizer of qwen3… is not built in: counts with o200k_base are estimates\n")
         .run();
     count()
         .args(["--model", "parrot"])
@@ -153,8 +153,8 @@ fn a_short_name_is_the_newest_model_of_its_family() {
             .stdin(CHAT)
             .stdout_has(&format!(r#""model":"{full}","window":{window},"#))
             .stderr(&format!(
-                "ctx-count: the model is {full}, the newest of that name in the list of {day}\n\
-                 ctx-count: warning: the tokenizer of {full}… is not {why}: counts by o200k_base are estimates\n"
+                "ctx-count: the model is {full}, the newest of that name in the list as of {day}\n\
+                 ctx-count: warning: the tokenizer of {full}… is not {why}: counts with o200k_base are estimates\n"
             ))
             .run();
     }

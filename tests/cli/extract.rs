@@ -176,7 +176,7 @@ fn a_second_merge_changes_nothing_and_keeps_what_people_wrote() {
     demo(&["--into", "m", "-v"])
         .within(first.dir())
         .stdout(CHAT)
-        .stderr("ctx-extract: 1 secret removed\nctx-extract: 7 items found\nctx-extract: 0 new items in m/extracted, 7 known\n")
+        .stderr("ctx-extract: 1 secret removed\nctx-extract: 7 items found\nctx-extract: 0 new items in m/extracted, 7 already known\n")
         .run();
     assert_eq!(fs::read_to_string(&path).expect("a file"), edited);
 }
@@ -187,8 +187,8 @@ fn a_second_merge_changes_nothing_and_keeps_what_people_wrote() {
 fn an_edit_that_a_killed_run_took_out_is_told_of() {
     let edit = "m/extracted/.decisions.md.ctx-old-1-2-3-99";
     let said = format!(
-        "ctx-extract: warning: {edit} is an edit that a killed run moved out of its file; merge what is missing, then remove it\n\
-         ctx-extract: 7 new items in m/extracted, 0 known\n"
+        "ctx-extract: warning: {edit} is an edited memory file that a killed run moved away; merge what is missing, then remove it\n\
+         ctx-extract: 7 new items in m/extracted, 0 already known\n"
     );
     let done = demo(&["--into", "m", "-v"])
         .file("m/extracted/decisions.md", "mine\n")
@@ -270,7 +270,7 @@ fn records_of_an_unknown_format_are_refused() {
     extract()
         .stdin("{\"type\":\"x\",\"uuid\":1}\n")
         .code(2)
-        .stderr("ctx-extract: <stdin>:1: the format is not known, so nothing can be extracted; --dialect names it\n")
+        .stderr("ctx-extract: <stdin>:1: the format is not known, so nothing can be extracted; name it with --dialect\n")
         .run();
 }
 

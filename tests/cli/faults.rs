@@ -429,7 +429,7 @@ fn a_compaction_that_only_offloaded_is_no_success() {
         assert_eq!(status, Some(if is_new { 5 } else { 2 }), "{nth}: {said}");
         assert!(said.contains("Input/output error"), "{nth}: {said}");
         if said.contains("offload is done") {
-            assert!(said.ends_with("; the session is as it was\n"), "{said}");
+            assert!(said.ends_with("; the session is unchanged\n"), "{said}");
             statuses.push("offloaded");
         } else {
             statuses.push(if is_new { "compacted" } else { "as it was" });

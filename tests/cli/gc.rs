@@ -166,7 +166,7 @@ fn held_ones_and_the_newest_stay() {
         .args(["--forget", "-s", "demo"])
         .code(2)
         .stderr(&format!(
-            "ctx-gc: snapshot {} is held; ctx-snapshot --release lets it go\n",
+            "ctx-gc: snapshot {} is held; ctx-snapshot --release releases it\n",
             ids[0]
         ))
         .run();
@@ -272,7 +272,7 @@ fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
         gc(dir.path())
             .args(args.to_vec())
             .code(4)
-            .stderr_has(", 30 days after the last time that the store recorded; nothing was removed; if the clock is right, use --trust-clock, or run it again in an hour or later\n")
+            .stderr_has(", 30 days after the last time that the store recorded; nothing was removed; if the clock is right, use --trust-clock, or try again after an hour\n")
             .run();
     }
     assert_eq!(listed(dir.path()), ids);

@@ -95,7 +95,7 @@ fn a_format_that_is_known_by_name_is_named() {
     let named = "this is a list of LangChain messages, so it cannot be compacted; LangChain's convert_to_openai_messages converts it to chat messages";
     refused_by_all(human, named);
     let unknown = "{\"what\":1}\n";
-    let why = ": the format is not known, so nothing can be compacted; --dialect names it";
+    let why = ": the format is not known, so nothing can be compacted; name it with --dialect";
     refuses("ctx-compact", &[], unknown, why);
 }
 
@@ -118,7 +118,7 @@ fn a_wrong_dialect_is_found_out() {
     }
     for dialect in ["codex", "gemini", "pi", "responses"] {
         let why =
-            format!(": no message of {dialect}; leave --dialect out: the session shows its format");
+            format!(": no message of {dialect}; leave --dialect out: the tool detects the format");
         let flags = ["--min-idle", "0s", "--dialect", dialect];
         refuses("ctx-compact", &flags, &log, &why);
     }
@@ -138,7 +138,7 @@ fn an_unknown_item_is_not_compacted() {
         "ctx-compact",
         &["--budget", "60"],
         &session,
-        ":21: the dialect responses has no record of the type \"dream_call\", so nothing can be compacted; what cannot be read may belong to what would be removed; ctx-check --all lists it",
+        ":21: the dialect responses has no record of the type \"dream_call\", so nothing can be compacted; it may belong to a message that would be removed; ctx-check --all lists such parts",
     );
 }
 
@@ -160,7 +160,7 @@ fn messages_of_bedrock_are_no_chat() {
     tool("ctx-offload")
         .args(["-s", "demo"])
         .stdin("{\"what\":1}\n")
-        .stderr("ctx-offload: <stdin>:1: the format is not known, so nothing can be changed; --dialect names it\n")
+        .stderr("ctx-offload: <stdin>:1: the format is not known, so nothing can be changed; name it with --dialect\n")
         .code(2)
         .run();
     // Empty input is not a session of another format.
@@ -170,7 +170,7 @@ fn messages_of_bedrock_are_no_chat() {
             "ctx-offload" => &["-s", "demo"],
             _ => &[],
         };
-        let unknown = (name == "ctx-convert").then_some("ctx-convert: <stdin>: the format is not known, so nothing can be converted; --dialect names it\n");
+        let unknown = (name == "ctx-convert").then_some("ctx-convert: <stdin>: the format is not known, so nothing can be converted; name it with --dialect\n");
         tool(name)
             .args(args.iter().copied())
             .stdin("")

@@ -356,7 +356,7 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
             .stdout(input)
             .code(1)
             .stderr_has(&format!(
-                "ctx-offload: warning: <stdin>:2: {path} is not a file in {folder}; left as it is\n\
+                "ctx-offload: warning: <stdin>:2: {path} is not a file in {folder}; left unchanged\n\
                  ctx-offload: warning: <stdin>: nothing was restored; its references lead outside the folder of this session; "
             ))
             .run();
@@ -469,7 +469,7 @@ fn a_handle_a_path_and_a_hash_show_the_original() {
     offload(place.dir())
         .args(["--show", "/etc/passwd"])
         .code(2)
-        .stderr("ctx-offload: /etc/passwd: it is not an offloaded file of this store; name the store with --store\n")
+        .stderr("ctx-offload: /etc/passwd: this is not an offloaded file of this store; name the store with --store\n")
         .run();
     offload(place.dir())
         .args(["--show", "123456789abc"])
@@ -661,7 +661,7 @@ fn gc_leaves_all_where_a_transcript_is_not_known() {
     age(&path);
     gc(place.dir())
         .args(["-v"])
-        .stderr("ctx-gc: the offloaded files of demo stay: not every transcript that may name them can be looked into: one transcript went into a pipe\n")
+        .stderr("ctx-gc: the offloaded files of demo are kept: not every transcript that may name them can be searched: one transcript went into a pipe\n")
         .run();
     assert!(path.exists());
 }
@@ -707,7 +707,7 @@ fn a_planted_reference_multiplies_nothing() {
         .code(3)
         .stdout_any()
         .stderr(&format!(
-            "ctx-offload: warning: <stdin>:7: 201 texts left that ctx-offload did not write, or not as often; \
+            "ctx-offload: warning: <stdin>:7: 201 texts left unchanged that ctx-offload did not write, or not this often; \
              the first names {}: ctx-offload --show prints such a file\n\
              ctx-offload: <stdin>: 2 results restored, 201 left as they are\n",
             place.file(&large).display()

@@ -188,7 +188,7 @@ fn a_warm_cache_is_left_alone() {
         .args(args("2999-01-01T00:00:00Z"))
         .stdin(input.clone())
         .stdout(input.clone())
-        .stderr("ctx-prune: <stdin>: the last call is not older than --cache-ttl: nothing was changed\n")
+        .stderr("ctx-prune: <stdin>: the last call is not older than --cache-ttl, so nothing was changed\n")
         .run();
     let out = pruned(&args("2001-01-01T00:00:00Z"), input.clone());
     assert!(out.contains(CLEARED));
@@ -199,7 +199,7 @@ fn a_warm_cache_is_left_alone() {
         .args(["--clear", "--cache-ttl", "5m"])
         .stdin(input.clone())
         .code(2)
-        .stderr("ctx-prune: <stdin>: nothing shows when the last call was; add --last-call TIME\n")
+        .stderr("ctx-prune: <stdin>: the time of the last call is unknown; add --last-call TIME\n")
         .run();
     // The file was written just now.
     prune()
@@ -226,7 +226,7 @@ fn what_cannot_be_done_is_told() {
         ),
         (
             vec!["--clear", "--batch"],
-            "batch records are not pruned; prune the conversations one by one, as sessions",
+            "--batch files cannot be pruned; prune the conversations one by one, as sessions",
         ),
     ] {
         let stderr = format!("ctx-prune: {stderr}\n");
@@ -236,7 +236,7 @@ fn what_cannot_be_done_is_told() {
         .args(["--clear"])
         .stdin("{\"type\":\"progress\"}\n")
         .code(2)
-        .stderr("ctx-prune: <stdin>:1: the format is not known, so nothing can be pruned; --dialect names it\n")
+        .stderr("ctx-prune: <stdin>:1: the format is not known, so nothing can be pruned; name it with --dialect\n")
         .run();
     stays(&["--clear"], "");
 }

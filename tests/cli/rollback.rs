@@ -267,7 +267,7 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     let bytes = LATER.len();
     let plan = format!(
         "would restore {id} onto s.jsonl: 1 message, 2 lines, {} bytes\n\
-         1 line, {bytes} bytes that were appended since {id} would be removed; a new snapshot would have them\n",
+         1 line, {bytes} bytes that were appended since {id} would be removed; a new snapshot would keep them\n",
         AGENTS.len()
     );
     // A dry run says what would be done, and that it would be refused now.

@@ -266,7 +266,7 @@ fn input_that_is_no_session_is_refused() {
     score()
         .file("odd.jsonl", "{\"a\":1}\n{\"b\":2}\n")
         .args(["odd.jsonl", "after.jsonl"])
-        .stderr("ctx-score: odd.jsonl:1: the format is not known; --dialect names it\n")
+        .stderr("ctx-score: odd.jsonl:1: the format is not known; name it with --dialect\n")
         .code(2)
         .run();
     score()
@@ -413,13 +413,13 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
     score()
         .args(["--batch", "--future", "before.jsonl"])
         .args(files())
-        .stderr("ctx-score: --future with --batch; leave it out: it applies to one session\n")
+        .stderr("ctx-score: --future with --batch; leave it out: it applies only to one session\n")
         .code(2)
         .run();
     score()
         .args(["--jobs", "2"])
         .args(files())
-        .stderr("ctx-score: --jobs without --batch; leave it out: two sessions are one job\n")
+        .stderr("ctx-score: --jobs without --batch; leave --jobs out: scoring two sessions is one job\n")
         .code(2)
         .run();
     Case::new(CTX_SCORE)
@@ -427,7 +427,7 @@ fn what_is_about_one_session_is_refused_in_a_batch() {
         .file("after.jsonl", conversation(AFTER))
         .args(["--batch"])
         .args(files())
-        .stderr("ctx-score: after.jsonl: there is no line 2; both must have the same lines, as ctx-compact --batch leaves them\n")
+        .stderr("ctx-score: after.jsonl: there is no line 2; both files must have the same lines; ctx-compact --batch keeps them\n")
         .code(2)
         .run();
 }

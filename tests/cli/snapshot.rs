@@ -47,7 +47,7 @@ fn what_cannot_be_saved_is_not_passed_on() {
         .args(["-s", "demo", "--store", "store"])
         .stdin(A)
         .code(2)
-        .stderr("ctx-snapshot: store is not safe: it is not a directory; only its owner may write there: chmod 700\n")
+        .stderr("ctx-snapshot: store is not safe: it is not a directory; let only its owner write there: chmod 700\n")
         .run();
 }
 
@@ -58,7 +58,7 @@ fn bytes_of_all_kinds_come_back() {
         .args(["-s", "demo"])
         .stdin(bad)
         .stdout(bad)
-        .stderr("ctx-snapshot: warning: <stdin>:2: not a JSON object (not-utf8); 3 such lines in all, saved as they are\n")
+        .stderr("ctx-snapshot: warning: <stdin>:2: not a JSON object (not-utf8); 3 such lines in all, saved unchanged\n")
         .run();
     let list = snapshot().within(done.dir()).args(["--list", "--json"]).stdout_any().run();
     let meta: serde_json::Value = serde_json::from_slice(&list.stdout).expect("JSON");
@@ -167,7 +167,7 @@ fn a_snapshot_is_compared_with_a_file() {
         .args(["--diff", "latest", "s.jsonl"])
         .code(1)
         .stderr(
-            "ctx-snapshot: warning: no message differs, but some bytes do: --raw shows the lines\n",
+            "ctx-snapshot: warning: no message differs, but some bytes do; --raw shows the lines\n",
         )
         .run();
     fs::write(done.dir().join("1"), A).expect("writes");
@@ -175,7 +175,7 @@ fn a_snapshot_is_compared_with_a_file() {
         .within(done.dir())
         .args(["--diff", "1", "2"])
         .code(2)
-        .stderr("ctx-snapshot: \"1\" is the name of a snapshot and of a file; ./1 names the file, the whole id the snapshot\n")
+        .stderr("ctx-snapshot: \"1\" is the name of a snapshot and of a file; name the file as ./1, or the snapshot by its whole id\n")
         .run();
     snapshot()
         .within(done.dir())

@@ -201,7 +201,7 @@ fn an_unknown_format_is_refused_where_something_is_old() {
     case()
         .stdin(tagged(&[("old", records[0]), ("keep", records[1])]))
         .code(2)
-        .stderr("ctx-summarize: <stdin>:1: the format is not known, so nothing can be summarized; --dialect names it\n")
+        .stderr("ctx-summarize: <stdin>:1: the format is not known, so nothing can be summarized; name it with --dialect\n")
         .run();
     case()
         .stdin(tagged(&[("keep", records[0]), ("keep", records[1])]))

@@ -1,4 +1,5 @@
-//! `ctx-check`: checks that sessions are legal and within limits, or that a compaction is due.
+//! `ctx-check`: checks whether sessions are legal and within limits, or whether a compaction is
+//! due.
 
 mod report;
 
@@ -27,12 +28,12 @@ use crate::store::{LazyStore, StoreArgs};
 /// Check that sessions are valid and within limits, or whether a compaction is due
 ///
 /// Prints one line per file: its name and ok, or its name, the line and the first problem; --all
-/// shows all. --due checks instead whether a trigger asks for a compaction. Exits with 1 if there
-/// is a problem, or if nothing is due.
+/// shows all problems. --due instead checks whether a trigger asks for a compaction. The exit
+/// status is 1 if there is a problem, or if nothing is due.
 ///
-/// The tool understands a session if it has a message, each line is one JSON object, and it knows
-/// the role, the type and all parts of each message. Anything else is a problem, because other
-/// tools could not handle it safely. --max-bad-lines allows a number of bad lines.
+/// The tool understands a session if the session has a message, each line is one JSON object, and
+/// the tool knows the role, the type and all parts of each message. Anything else is a problem,
+/// because other tools could not handle it safely. --max-bad-lines allows some bad lines.
 ///
 /// A session is legal if the API of its dialect accepts it: each tool call is answered directly
 /// after it, each result answers a call, no two calls of a reply share an id, and the first message
@@ -46,34 +47,35 @@ use crate::store::{LazyStore, StoreArgs};
 /// --allow RULE allows problems of a rule; -v and `allowed` in JSON count them. --list-rules lists
 /// the rules.
 ///
-/// In an agent's own file the tool also checks what the agent makes of it: lines without a parent,
-/// compactions off the path, a missing header, lines that the agent reads in part or not at all.
-/// Anything that loses messages or makes the agent refuse the file is a problem. If the
-/// agent would send another context than intended, that is reported on stderr; harmless oddities
-/// only with -v.
+/// In an agent's own file the tool also checks how the agent reads it. It finds lines without a
+/// parent, compactions off the path that the agent follows, a missing header, and lines that the
+/// agent reads only in part or not at all. Anything that loses messages or makes the agent refuse
+/// the file is a problem. If the agent would send a context other than the intended one, that is
+/// reported on stderr; harmless oddities are reported only with -v.
 ///
-/// Limits (--max-…) are the highest allowed value. With -q nothing goes to stdout, and only the
-/// exit status shows the result.
+/// A limit (--max-…) is the highest allowed value. With -q nothing goes to stdout, so only the exit
+/// status shows the result.
 ///
 /// --due lists each trigger with its value, its limit and their ratio. A trigger fires above its
 /// limit, not at it. --preset and --config use the triggers and the encoding of a policy, and flags
-/// override single ones. The default is 0.8 of the window. `--set trigger.flush_share` adds an
-/// earlier step: above that share of a limit a flush is due. It is reported, but does not count
-/// as due.
+/// override single triggers. If no trigger is set, a compaction is due above 0.8 of the window.
+/// `--set trigger.flush_share` adds an earlier step: above that share of a limit, a flush is due. A
+/// flush is reported, but does not count as due.
 ///
-/// If an agent has recorded what the API counted, limits and triggers in tokens use its count: the upper
-/// bound of the current context, including its system prompt and tools, as in `ctx-count
-/// --calibrate`. The output calls it calibrated. --no-calibrate counts only the messages.
+/// If an agent has recorded the token counts of the API, limits and triggers in tokens use them: an
+/// upper bound for the current context, including the system prompt and tools, as in `ctx-count
+/// --calibrate`. The output calls this count calibrated. With --no-calibrate, the tool counts only
+/// the messages.
 ///
 /// --repair writes a legal copy of one file and reports each repair on stderr: a misplaced result
-/// moves to its call, a result without a call is removed, a call without a result gets one that
-/// says so. Other records keep their bytes. The session is held in memory, and the copy is checked
-/// before it is written. For an agent's own file the copy is what the agent can load with
-/// everything that can be recovered: merged lines are split, NUL bytes and an incomplete end are removed,
-/// a line without its parent is attached to the previous line, a missing header is created. Calls
-/// without a result stay if the agent handles them. With -o, --json prints name, dialect, output,
-/// actions (line, action, id, message) and left (line, rule, id, message): the problems that remain
-/// in the copy. If there are any, the exit status is 1.
+/// moves to its call, a result without a call is removed, and a call without a result gets a result
+/// that says so. Other records keep their bytes. The session is held in memory, and the copy is
+/// checked before it is written. For an agent's own file, the agent can load the copy, which has
+/// everything that can be recovered: merged lines are split, NUL bytes and an incomplete end are
+/// removed, a line without its parent is attached to the previous line, and a missing header is
+/// created. Calls without a result stay if the agent handles them. With -o, --json prints name,
+/// dialect, output, actions (line, action, id, message) and left (line, rule, id, message): the
+/// problems that remain in the copy. If there are any, the exit status is 1.
 ///
 /// --json prints one object per file, also for a file that could not be read; docs/json.md lists
 /// all keys.
@@ -107,7 +109,7 @@ struct Args {
     /// Print JSON: the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Ignore the usage that an agent recorded; use our own count
+    /// Ignore the usage that an agent recorded; count the messages
     #[arg(long, help_heading = "Input")]
     no_calibrate: bool,
     /// Format of the report
@@ -137,10 +139,10 @@ struct Args {
 /// The format of the findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Lines for people
+    /// Text for people
     #[default]
     Text,
-    /// An object per file
+    /// A JSON object per file
     Json,
     /// Annotations of GitHub Actions
     Github,
@@ -157,7 +159,7 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// The result of each operand, with its name.
+/// The name of each operand, with its report or failure.
 type Results = [(String, Result<Report>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -180,7 +182,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let operands = args.folders.operands(&args.files, walk(true))?;
     let paths = &operands.paths;
     let target = args.output.report(paths)?;
-    // Otherwise the messages need not be decoded.
+    // Without any of these, the messages need not be decoded.
     let measure = args.due || format == Format::Json || args.limits.need_content();
     if measure {
         counting.report(io);
@@ -191,7 +193,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         allow: args.allow.clone(),
         all: args.all,
         batch: args.read.batch,
-        // The threads that remain for each file. Only a batch is divided.
+        // The number of threads for each file. Only a batch file is divided among threads.
         threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         counter: measure.then_some(counting.counter),
         calibrate: !args.no_calibrate,
@@ -233,7 +235,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Refuses flags that have no effect without --due, and formats that --due lacks.
+    /// Refuses flags that have no effect without --due, and formats that --due does not support.
     fn refuse_without_due(&self, matches: &ArgMatches, format: Format) -> Result<()> {
         let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
         let what = if self.due {
@@ -241,7 +243,7 @@ impl Args {
                 return Ok(());
             }
             return Err(Failure::new("--due is printed as text or JSON only")
-                .hint("--max-tokens and the other limits are for CI"));
+                .hint("in CI, use --max-tokens or another limit"));
         } else if by_flag("preset") || by_flag("config") || by_flag("assignments") {
             "a policy without --due"
         } else if self.triggers.any() {
@@ -252,8 +254,8 @@ impl Args {
         Err(Failure::new(what).hint("add --due"))
     }
 
-    /// Refuses flags about the copy without --repair: a report lists bad lines as findings, while a
-    /// copy must know what to do with them.
+    /// Refuses flags about the repaired copy if --repair is not given. A report lists bad lines as
+    /// findings; only a copy has to treat them in some way.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<()> {
         if self.dry_run && !self.repair {
             return Err(Failure::new("-n without --repair")
@@ -305,14 +307,14 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         return Err(Failure::new("--json needs stdout, and so does the repaired copy")
             .hint("write the copy to a file with -o"));
     }
-    // A result that arrives during the run would be a second answer to a call that the repair
-    // answered.
+    // A result that arrives during the run would be the second answer to a call that the repair has
+    // already answered.
     let (source, target) = args.output.session(args.dry_run, paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.note_document(io);
     let mut pass = RepairPass::new(session.dialect());
     session.pass(|record| pass.push(record))?;
-    // The check of the copy names the bad lines that are left in it.
+    // Bad lines that stay in the copy are reported by the check of the copy.
     if session.bad().left_out() > 0 {
         session.report(io);
     }

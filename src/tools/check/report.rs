@@ -1,4 +1,5 @@
-//! The output: text for people and editors, JSON, annotations of GitHub Actions, and `JUnit` XML.
+//! Formats the findings: as text for people and editors, JSON, annotations for GitHub Actions, and
+//! `JUnit` XML.
 
 use std::fmt::Write;
 
@@ -39,7 +40,7 @@ fn file(out: &mut String, name: &str, report: &Report, all: bool) {
     }
 }
 
-/// Formats a finding for the text after the file name: `:7: rule: what is wrong`.
+/// Formats a finding as it is printed after the file name: `:7: rule: what is wrong`.
 pub(super) fn finding_line(finding: &Finding) -> String {
     let message = printable(&finding.message);
     match finding.line {
@@ -92,7 +93,7 @@ fn files(args: &Args, results: &Results, escaped: fn(&str) -> String) -> Vec<Val
     results.iter().map(file).collect()
 }
 
-/// Returns the output, and whether a compaction is due for any file.
+/// Returns the report on triggers, and whether a compaction is due for any file.
 pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (String, bool) {
     let (mut out, mut any) = (String::new(), false);
     for (name, result) in results {
@@ -137,7 +138,7 @@ fn due_text(out: &mut String, name: &str, size: &Size, due: &Due) {
     out.push_str(&rows.for_stdout(None));
 }
 
-/// `messages  81 of 80  101.3%  compact`
+/// Formats the row of a trigger, such as `messages  81 of 80  101.3%  compact`.
 fn due_row(reading: &Reading) -> [String; 3] {
     let step = match reading.step {
         Step::None => "",

@@ -1,4 +1,5 @@
-//! Compacts lines of conversations: from stdin to stdout, or in a file in place.
+//! Compacts conversations that are stored one per line: from stdin to stdout, or in a file in
+//! place.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -21,7 +22,7 @@ use crate::passes;
 use crate::session::Session;
 use crate::store::{LazyStore, session_of};
 
-/// The results of all conversations.
+/// The combined results of all conversations of a batch.
 #[derive(Default)]
 pub(super) struct Tally {
     conversations: u64,
@@ -80,12 +81,12 @@ pub(super) fn filter(
     if setup.options.dry_run && !args.json {
         tally.print(STDIN_NAME, true, io)?;
     }
-    // If the output marks failures, the exit status need not report them.
+    // With --tag-failed the output marks the failures, so the exit status need not report them.
     let are_marked = args.tag_failed && !setup.options.dry_run;
     Ok(if are_marked { ExitStatus::Done } else { tally.statuses.of_all() })
 }
 
-/// Compacts the lines of a file in place.
+/// Compacts the conversations of a file in place.
 pub(super) fn in_place(
     args: &Args,
     setup: &Setup,
@@ -111,8 +112,8 @@ pub(super) fn in_place(
     Ok(tally)
 }
 
-/// Returns the number of threads. With a model it is 1 by default, because the user decides how
-/// many parallel requests the model gets.
+/// Returns the number of threads. If a model writes the summaries, the default is 1, because only
+/// the user knows how many parallel requests the server can handle.
 fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
     match args.jobs {
         None if setup.environment.model.is_some() => NonZeroUsize::MIN,
@@ -122,16 +123,16 @@ fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
 
 /// The destination of the new lines.
 enum Written {
-    /// To stdout, one by one.
+    /// Stdout, to which each line is written as soon as it is ready.
     Stdout,
-    /// To a temporary file, until all lines are there.
+    /// A temporary file that collects the lines until all of them are ready.
     Waits(BufWriter<File>),
-    /// The records are written elsewhere, or not at all.
+    /// No destination: the lines are written elsewhere, or not at all.
     Nowhere,
 }
 
 impl Tally {
-    /// Writes a line and reports about it.
+    /// Writes a line, and adds its result to the tally and the report.
     fn take(
         &mut self,
         args: &Args,
@@ -163,7 +164,8 @@ impl Tally {
                 let failure = passes::failure(error, name);
                 self.conversations += 1;
                 self.failed += 1;
-                // This applies even if all of them failed, because a batch may have only one line.
+                // The status is `Partial` even if all lines failed, because a batch may have only
+                // one line.
                 self.statuses.add(ExitStatus::Partial);
                 io.report(&failure);
                 if tells {
@@ -212,7 +214,7 @@ impl Tally {
         Ok(self.statuses.of_all())
     }
 
-    /// Prints the result on one line.
+    /// Prints the combined result on one line.
     fn print(&self, name: &str, dry_run: bool, io: &mut Io) -> Result<()> {
         if io.verbosity() == Verbosity::Quiet {
             return Ok(());

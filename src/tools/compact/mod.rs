@@ -1,4 +1,4 @@
-//! `ctx-compact`: compacts a session in all steps, and replaces it atomically.
+//! `ctx-compact`: performs all steps of a compaction, and replaces the session atomically.
 
 mod batch;
 mod report;
@@ -29,47 +29,51 @@ use crate::store::{StoreArgs, failure, session_id};
 ///
 /// Old messages become a summary; the latest messages stay unchanged. The exact bytes are saved
 /// first (ctx-rollback --undo FILE restores them), and the tool writes only a result that is
-/// smaller and valid. -n shows what it would do. Without FILE it compacts stdin to stdout.
+/// smaller and valid. -n shows what it would do. Without FILE, the tool reads a session from stdin
+/// and writes it compacted to stdout.
 ///
-/// A policy decides what is done and when; the default is the preset `default`.
+/// A policy decides when a session is compacted and how; the default is the preset `default`.
 ///
 /// The tool locks each file, saves its exact bytes as a snapshot, and replaces it only if the new
 /// content has fewer tokens and breaks no rule that the session obeyed. It keeps lines that an
 /// agent appends meanwhile and refuses a file that a process has open for writing.
 ///
-/// Any --keep flag replaces everything that the policy would keep.
+/// A --keep flag replaces all settings of the policy about what is kept.
 ///
 /// With --budget, a session that exceeds it is compacted; the summary and the latest messages share
 /// the budget. Without --budget, if the result is no smaller, or is still above the target, the
-/// tool tries shorter summaries and then treats the target as a budget: it keeps as much as fits of
-/// what the policy keeps, and everything that --keep flags name.
-/// It writes a smaller result even above the target, with a warning, unless --strict-target is
-/// given. A session that did not get smaller in `target.max_attempts` runs is left alone until it
-/// grows.
+/// tool tries shorter summaries and then treats the target as a budget: of what the policy keeps,
+/// it keeps as much as fits, but it always keeps everything that --keep flags name. A result that
+/// is smaller but above the target is written with a warning, unless --strict-target is given.
+/// After `target.max_attempts` runs that did not make a session smaller, the tool leaves it alone
+/// until it grows.
 ///
-/// An agent's own file is not rewritten. The tool
-/// appends the agent's own compaction record, and the agent continues from the summary and the kept
-/// messages. Compact between runs and then resume, because a running agent does not read its file
-/// again. If the file has recorded usage, limits are in the API's tokens.
+/// The file of an agent is not rewritten. The tool appends the kind of compaction record that the
+/// agent itself writes, and the agent continues from the summary and the kept messages. Compact the
+/// file between runs of the agent and then resume the session, because a running agent does not
+/// read its file again. If the agent has recorded the token counts of the API, limits refer to
+/// these counts.
 ///
 /// A JSON document (an array of messages, or an object with a list `messages`) stays a document;
-/// the bytes around and between kept messages do not change. A filter writes it as lines.
+/// the bytes around and between kept messages do not change. In a pipeline, the messages of a
+/// document are written one per line.
 ///
-/// With --batch each line is a conversation, {"messages":[…]}, compacted separately, on all cores;
-/// other members of the line stay. As a filter the tool works line by line. A line that cannot be
-/// compacted stays unchanged, is reported on stderr, and makes the exit status 3. Nothing goes
-/// into the memory files. In place, the whole file is one change. --json prints one object per conversation
-/// (in place, with -n, or with -o).
+/// With --batch each line is a conversation, {"messages":[…]}. The conversations are compacted
+/// separately, on all cores; other members of a line stay. As a filter, the tool writes each line
+/// as soon as it is compacted; in place, it replaces the file as a whole. A line that cannot be
+/// compacted stays unchanged, is reported on stderr, and makes the exit status 3. Nothing is
+/// written into memory files. --json prints one object per conversation (in place, with -n, or with
+/// -o).
 ///
-/// If a policy prunes only the request to the model, a filter prunes its output at the end, even if
-/// no compaction is due; a session file is not pruned.
+/// A policy may prune only what is sent to the model. A filter then prunes its output at the end,
+/// even if no compaction is due; a session file is not pruned.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Session files; stdin to stdout if none is named, or for -
+    /// Session files; if none is named, or for -, stdin to stdout
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Print a JSON object for each session: the outcome, the figures
+    /// Print a JSON object with the outcome and figures of each session
     ///
     /// A filter needs -o or -n, because otherwise the session goes to stdout. docs/json.md lists
     /// all keys.
@@ -77,15 +81,17 @@ struct Args {
     json: bool,
     /// Compact N conversations of a --batch at a time [default: one per core]
     ///
-    /// The output does not depend on N. If a model writes the summaries, the default is 1, and N is
-    /// the number of questions that it gets at a time. Several files are compacted one by one.
+    /// The output does not depend on N. If a model writes the summaries, N is the number of
+    /// requests that the server gets at a time, and the default is 1. Several files are compacted
+    /// one after another.
     #[arg(short, long, value_name = "N", help_heading = "Input")]
     jobs: Option<NonZeroUsize>,
     /// Tag the conversations of a --batch that fail, and exit with 0
     ///
-    /// The tag {"_ctx":{"failed":"WHY"}} marks the conversation in the output, so that a run does
-    /// not fail because of one conversation. WHY is the error, or no-gain or unreachable. This
-    /// works only in a filter; ctx-split --strip and the next run remove the tag.
+    /// The tag {"_ctx":{"failed":"WHY"}} marks a failed conversation in the output, so that one
+    /// such conversation does not make the run fail. WHY is the error, or no-gain or unreachable.
+    /// The flag works only in a filter. ctx-split --strip removes the tag, and so does the next run
+    /// of ctx-compact.
     #[arg(long, requires = "batch", help_heading = "Input")]
     tag_failed: bool,
 
@@ -111,8 +117,8 @@ struct Args {
 
     /// Name the session [default: the file's]
     ///
-    /// The default is the id in an agent's own file, or else one made from the file's name and
-    /// path.
+    /// By default, it is the id that an agent wrote into the file, or else an id made from the
+    /// file's name and path.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]
@@ -128,7 +134,8 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// A smaller budget for a larger file probably means that the user forgot the k.
+/// If the budget is smaller than this number of tokens and the file larger than [`LONG`] bytes, the
+/// user probably forgot the k.
 const LEAST_BUDGET: u64 = 200;
 const LONG: u64 = 64 << 10;
 
@@ -161,7 +168,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
             Ok(print_end(done, &args, path, io))
         });
         match done {
-            // A failure to print ends the run.
+            // If the result cannot be printed, the run ends.
             Ok(status) => {
                 statuses.add(status?);
                 io.flush()?;
@@ -271,66 +278,67 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
     Ok(())
 }
 
-/// The options of a compaction besides the policy.
+/// The options of a compaction that are not part of the policy.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Policy")]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct CompactArgs {
-    /// Compact only if it is due; otherwise do nothing and exit with 0
+    /// Compact only if a compaction is due; otherwise exit with 0
     ///
     /// A compaction is due if a trigger of the policy fires.
     #[arg(long)]
     if_due: bool,
-    /// Compact even if it is not due or earlier runs gained nothing
+    /// Compact even if no compaction is due or earlier runs freed nothing
     #[arg(long, conflicts_with = "if_due")]
     force: bool,
-    /// Score what is kept [default: true for sessions up to 64 MiB]
+    /// Score what survives [default: true for sessions up to 64 MiB]
     ///
-    /// The counts (retained, recoverable and lost by class, as in ctx-score; only the snapshot
-    /// has what is lost) go into the audit log, and into the keys `items_kept` and survived of
-    /// --json. The items come from the ledger that the summary is made from, so the score does
-    /// not show what a reader of the summary knows; ctx-score --evidence does. Most of the work
-    /// is done in a second thread.
+    /// For each class of items, the tool counts how many are retained, recoverable and lost, as
+    /// ctx-score does. The counts are written into the audit log, and into the keys `items_kept`
+    /// and survived of --json. Lost items are only in the snapshot. The items come from the ledger
+    /// that the summary is made from, so the score does not show what a reader of the summary
+    /// knows; ctx-score --evidence does. Most of the work is done in a second thread.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", conflicts_with = "dry_run")]
     score: Option<bool>,
     /// Show what would be done and how small it would get; change nothing
     ///
-    /// No model is asked; a summary made without a model is used instead.
+    /// No model is asked; the preview uses a summary made without a model.
     #[arg(short = 'n', long)]
     dry_run: bool,
 
-    /// The settings that flags override.
+    /// The settings of the policy that flags override.
     #[command(flatten)]
     over: Overrides,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Compact to N tokens, by the API's count, if the session has more
+    /// Compact to N tokens, as the API counts, if the session has more
     ///
-    /// N covers system messages, summary and latest messages. The tool divides it between
-    /// summary and messages, depending on their content, and shortens long results among the latest messages. For an agent's own file with recorded
-    /// usage, N also covers the system prompt and the tools. If the budget cannot be kept, a
-    /// warning says so, or with --strict-target nothing is written. The --keep flags and pins
-    /// apply, but not the policy's numbers of kept messages.
+    /// N covers the system messages, the summary and the latest messages. The tool divides N
+    /// between the summary and the messages, depending on their content, and shortens long results
+    /// among the latest messages. For an agent's own file with recorded usage, N also covers the
+    /// system prompt and the tools. If the budget cannot be kept, a warning says so, or with
+    /// --strict-target nothing is written. --keep flags and pins still apply; the numbers of kept
+    /// messages in the policy do not.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
     budget: Option<u64>,
     /// Write nothing above the target; exit with 1
     ///
-    /// Without it, a smaller result is written even above --target-tokens, the policy's target or
-    /// --budget, with a warning and exit status 0.
+    /// Without this flag, a result that is smaller but still above --target-tokens, the policy's
+    /// target or --budget is written, with a warning and exit status 0.
     #[arg(long, help_heading = "What is kept")]
     strict_target: bool,
     /// When the model was last called, if the session has no times
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
-    /// Ignore the usage that an agent recorded; use our own count
+    /// Ignore the usage that an agent recorded; count the messages
     #[arg(long, help_heading = "What is kept")]
     no_calibrate: bool,
 }
 
 impl CompactArgs {
-    /// Returns true if a model may be called. A preview calls no model, and neither does a run
-    /// without a flag or a server for one.
+    /// Returns true if a model may be called. A preview calls no model, and neither does a run in
+    /// which no flag or server asks for one.
     fn asks_model(&self, policy: &Policy, has_server: bool) -> bool {
         let is_named = has_server || self.over.method == Some(Method::Llm);
         policy.summary.method == Method::Llm && !self.dry_run && is_named
@@ -339,7 +347,7 @@ impl CompactArgs {
     /// Returns the options of a compaction; the flags have already been applied to the policy.
     fn options(&self, policy: Policy, overflow: bool) -> Result<Options> {
         if self.budget.is_some() && policy.summary.method == Method::None {
-            return Err(Failure::new("--budget needs a summary, and the policy makes none")
+            return Err(Failure::new("--budget needs a summary, but the policy makes none")
                 .hint("--method extractive makes one"));
         }
         Ok(Options {

@@ -1,4 +1,4 @@
-//! The text output about a compaction.
+//! Formats the result of a compaction as text.
 
 use ctx_cli::{ExitStatus, short_count};
 use ctx_engine::compact::{Attention, Forecast, Outcome, PRUNED_FIRST, Report};
@@ -46,7 +46,7 @@ pub(super) fn line(report: &Report) -> String {
             report.limit_tokens.unwrap_or_default()
         ),
         Outcome::Unreachable => format!(
-            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise it, keep and pin less, or leave --strict-target out{from_now}",
+            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise the target, keep and pin less, or leave --strict-target out{from_now}",
             report.target_tokens.unwrap_or_default(),
             report.best()
         ),
@@ -55,13 +55,13 @@ pub(super) fn line(report: &Report) -> String {
         ),
         Outcome::SummaryFailed => format!("no summary: {before} tokens, unchanged"),
         Outcome::GivenUp => format!(
-            "not tried again at {before} tokens: earlier runs did not make it smaller, and it has not grown since; --force tries again"
+            "not tried again at {before} tokens: earlier runs did not make the session smaller, and it has not grown since; --force tries again"
         ),
     }
 }
 
-/// Returns the result in the API's tokens if the agent recorded them. They include the system
-/// prompt and the tools.
+/// Returns the result in tokens as the API counts them, if the agent recorded such counts. They
+/// include the system prompt and the tools.
 fn by_api(report: &Report) -> String {
     match (report.calibrated_tokens, report.calibrated_after) {
         (Some(before), Some(after)) => {
@@ -72,7 +72,7 @@ fn by_api(report: &Report) -> String {
     }
 }
 
-/// Returns the sentence that the session is within its limit; `None` if it is not.
+/// Returns the sentence that the session is within its limit; `None` if it exceeds the limit.
 fn within(report: &Report) -> Option<String> {
     if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
         let said = format!("not due: {tokens} tokens, as the API counts, are within {limit}");
@@ -88,14 +88,14 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
         format!(
-            "{} tokens {are} above the target of {}: what must stay needs more; keep and pin less, or raise it",
+            "{} tokens {are} above the target of {}: what must stay needs more; keep and pin less, or raise the target",
             report.tokens_after,
             report.target_tokens.unwrap_or_default()
         )
     })
 }
 
-/// Returns the preview for the lines after the result; empty if there is none.
+/// Returns the lines of the preview that follow the result; empty if there is no preview.
 pub(super) fn plan(report: &Report) -> String {
     let Some(forecast) = &report.plan else { return String::new() };
     let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);

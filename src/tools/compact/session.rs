@@ -18,7 +18,7 @@ use crate::session::last_change;
 use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
 use crate::{output, passes};
 
-/// Returns the file at `path`, with everything that its compaction needs.
+/// Returns the session file at `path`, with everything that is needed to compact it.
 pub(super) fn session_file<'a>(
     args: &Args,
     setup: &'a Setup,
@@ -58,7 +58,7 @@ pub(super) fn in_place(
     Ok(done)
 }
 
-/// Warns of files that are left over. Fails if the log does not have the compaction.
+/// Warns about files that are left over. Fails if the compaction could not be recorded in a log.
 pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     if let Some(retained) = &done.retained {
         warn_retained(retained, io);
@@ -70,7 +70,7 @@ pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     }
 }
 
-/// Opens input and destination; a preview does not change them.
+/// Opens the input and the destination; a preview does not change them.
 pub(super) fn open<'s>(
     args: &Args,
     setup: &Setup,
@@ -82,7 +82,8 @@ pub(super) fn open<'s>(
     Ok((source.open(&paths[0])?, target))
 }
 
-/// Writes the compacted session, or the unchanged one if it need not or cannot be compacted.
+/// Writes the compacted session to the output; if it need not or cannot be compacted, writes the
+/// session unchanged.
 pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let failed = |error: PassError| passes::failure(error, STDIN_NAME);
     let (mut input, target) = open(args, setup, store)?;
@@ -117,7 +118,7 @@ pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut
     Ok(status)
 }
 
-/// Everything that determines a compaction.
+/// The options and the resources of a compaction.
 pub(super) struct Setup {
     pub(super) options: Options,
     pub(super) environment: Environment,

@@ -26,16 +26,17 @@ pub const TOOL: Tool = Tool {
 
 /// Write a session in the dialect of another API or agent
 ///
-/// The output is the context: what the agent that wrote the session would send now, in that order.
-/// Fragments of a message become one message, results directly follow the reply with their calls,
-/// and a summary stays a summary. Texts, arguments and ids do not change. For chat, anthropic and
-/// responses each record is a message or an item. For claude-code, codex, gemini and pi (also for
-/// `OpenClaw`) the output is a file that the agent resumes. Ids are derived from the content, so
-/// the same input gives the same bytes; a record without a time gets the current one.
+/// The output is the context: the messages that the agent would send if it resumed the session, in
+/// that order. Fragments of a message become one message, results directly follow the reply with
+/// their calls, and a summary stays a summary. Texts, arguments and ids do not change. For chat,
+/// anthropic and responses each record is a message or an item. For claude-code, codex, gemini and
+/// pi (also for `OpenClaw`) the output is a file that the agent resumes. Ids are derived from the
+/// content, so that the same input gives the same bytes; a record without a time gets the current
+/// time.
 ///
-/// Content without a place in the other dialect is dropped and reported on stderr with its first
-/// line; with --strict that is a failure. Reasoning is kept between anthropic and claude-code, and
-/// between responses and codex, because only the API that produced it accepts it.
+/// Content that the other dialect cannot express is dropped and reported on stderr with its first
+/// line; with --strict, the conversion fails. Reasoning is kept between anthropic and claude-code,
+/// and between responses and codex, because only the API that produced the reasoning accepts it.
 ///
 /// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
@@ -52,7 +53,7 @@ struct Args {
     /// Working directory of the session [default: the source's, or /]
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
-    /// Time of records that have none [default: now]
+    /// Time for records without a time [default: now]
     ///
     /// For example 2026-01-01T00:00:00Z.
     #[arg(long, value_name = "TIME")]
@@ -79,8 +80,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = inputs(&args.file)?;
     let named = args.output.output.as_deref().filter(|_| !args.dry_run);
     if args.read.batch {
-        return Err(Failure::new("conversations of a batch are not converted")
-            .hint("convert them one by one"));
+        return Err(Failure::new("--batch files cannot be converted")
+            .hint("convert their conversations one by one"));
     }
     args.report.refuse_among_records(&args.output, args.dry_run)?;
     let (source, target) = args.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;

@@ -1,4 +1,4 @@
-//! `ctx-count`: messages, tokens and bytes of sessions.
+//! `ctx-count`: counts the messages, tokens and bytes of sessions.
 
 mod tables;
 
@@ -33,29 +33,30 @@ use crate::store::{LazyStore, StoreArgs};
 /// -r counts all session files in folders, at any depth, whose names match --glob, including hidden
 /// ones. It skips stores and does not follow links.
 ///
-/// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): 3 tokens
-/// per message for its frame, plus the role, the content and the name (and 1 more if there is a
-/// name); and 3 per conversation for the reply. A tool call counts by its name and arguments, not its id. Reasoning counts, by its
-/// signature if that is longer than its text. An image counts by its size, as its API charges for
-/// it; an image of unknown size, a sound or a document counts as 1,000. Lines without a message
-/// have no tokens.
+/// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): 3 tokens per
+/// message for its frame, plus the role, the content and the name (and 1 more if there is a name);
+/// and 3 per conversation for the reply. For a tool call, its name and arguments are counted, but
+/// not its id; for reasoning, its text or its signature, whichever is longer. An image counts by
+/// its size, as its API charges for it; an image of unknown size, a sound or a document counts as
+/// 1,000 tokens. Lines without a message have no tokens.
 ///
-/// --by prints count, tokens, share and name for each value, most tokens first, for all files
-/// together; (other) is the rest. --by reach prints bytes, and whether they reach the model: most
-/// of an agent's own file does not, because of abandoned branches, records before a compaction, and
-/// second copies of results.
+/// --by prints the count, tokens, share and name of each value, for all files together and with
+/// most tokens first; (other) combines the rarest values. --by reach prints bytes, and whether they
+/// reach the model: most of an agent's own file does not, because of abandoned branches, records
+/// before a compaction, and second copies of results.
 ///
 /// --json prints one object per file and one for the total; docs/json.md lists all keys.
 ///
-/// --calibrate estimates the context in the API's tokens, as a number and a range, from the usage
-/// that an agent has recorded, which includes system prompt and tools. From one reply to the next,
-/// the file shows what was added and the API how much that is: the factor. The base is what a
-/// request has besides its messages. The column HELD shows how often the API's number was in the range
-/// predicted from earlier replies. Without recorded usage the range covers the messages alone, and
-/// is a single number if the encoding is the model's own.
+/// --calibrate estimates the context in tokens as the API counts them, as a number and a range. It
+/// uses the token counts that an agent has recorded with each reply; they include the system prompt
+/// and the tools. The growth of these counts from one reply to the next, compared with our own
+/// count of the added messages, gives the factor. The base is what a request contains besides its
+/// messages. The column HELD shows how often the API's count was in the range predicted from
+/// earlier replies. Without recorded counts the range covers only the messages, and is a single
+/// number if the encoding is the model's own.
 ///
 /// --annotate adds the members line, bytes, tokens and encoding to the tag of each record that can
-/// have one; other members stay.
+/// have a tag; other members stay.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
@@ -67,7 +68,7 @@ struct Args {
     by: Option<Breakdown>,
     /// Tokens of the window [default: the model's]
     ///
-    /// The share of the window precedes the name.
+    /// The share of this window that a session fills is printed before its name.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["annotate", "text"])]
     window: Option<u64>,
     /// Print JSON: an object per file, and one for the total
@@ -126,7 +127,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = Plan {
         counter: counting.counter,
         batch: args.read.batch,
-        // The threads that remain for each file. Only a batch is divided.
+        // The number of threads for each file. Only a batch file is divided among threads.
         threads: if args.read.batch { jobs_of(args.jobs).get() / paths.len().max(1) } else { 1 },
         reach: args.by == Some(Breakdown::Reach),
         of_session: args.columns(io).is_some()
@@ -155,7 +156,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the width of the terminal, if the table is for people.
+    /// Returns the width of the terminal if a table is printed there; `None` otherwise.
     fn columns(&self, io: &Io) -> Option<usize> {
         let is_shown = !self.json && !self.annotate && !self.calibrate;
         io.columns().filter(|_| is_shown && self.output.is_stdout())
@@ -175,7 +176,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File> {
     Ok(File { counts: pass.finish(session.bad()), name: session.name })
 }
 
-/// Counts a text, which is read as a whole before it is counted.
+/// Counts a plain text. The whole file is read first.
 fn count_text(plan: &Plan, path: &Path) -> Result<File> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();
@@ -203,7 +204,7 @@ fn annotate(
     Ok(ExitStatus::Done)
 }
 
-/// Warns of lines that were not counted as messages.
+/// Warns about lines that were not counted as messages.
 fn report(counts: &Counts, name: &str, io: &mut Io) {
     passes::telling(name, io, |notes| counts.report(notes));
 }
@@ -216,7 +217,7 @@ fn total(files: &[File]) -> Counts {
     total
 }
 
-/// Returns an object for each file, and then one for the total.
+/// Returns a JSON object for each file, and then one for the total.
 fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     let model = counting.model;
     let window = args.window.or(model.map(|model| model.window));
@@ -236,7 +237,7 @@ fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     lines + &json_line(&format.total(files.len(), &total(files)))
 }
 
-/// The calibration of a file, for programs.
+/// The calibration of a file as `--json` prints it.
 #[derive(Serialize)]
 struct CalibrationLine<'a> {
     name: Option<&'a str>,

@@ -1,4 +1,5 @@
-//! The tables, which have headings on a terminal, and the bars that show the content of the window.
+//! Formats the tables, which have headings on a terminal, and the bars that show what fills the
+//! window.
 
 use ctx_cli::{Cell, Io, Listing, Paint, Portion, bar, percent, printable};
 use ctx_engine::count::{Breakdown, Counts, Slice};
@@ -7,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Args, File, total};
 use crate::args::counting::Counting;
 
-/// More files get no bars, because too many bars cannot be compared.
+/// The largest number of files for which bars are shown; more bars would be hard to compare.
 const MOST_BARS: usize = 3;
 
 /// Returns the table of the files or of the breakdown, and the bars.
@@ -29,7 +30,7 @@ pub(super) fn of(
     let mut text = shown(table(args, files, &windows));
     if let Some(columns) = columns.filter(|_| !args.text && files.len() <= MOST_BARS) {
         for (file, window) in files.iter().zip(&windows) {
-            // Conversations of a batch are sent one by one, so together they do not fill a window.
+            // The conversations of a batch are sent separately, so they do not share a window.
             if file.counts.tally.conversations == 1 {
                 text += &window.use_of(file, args, columns, io);
             }
@@ -38,8 +39,8 @@ pub(super) fn of(
     text
 }
 
-/// Returns the table `messages tokens bytes [share] name`, with the share if a window is known, or
-/// `tokens name` for plain texts. Several files have a total.
+/// Returns the table of the files. Its columns are `messages tokens bytes [share] name`, with the
+/// share if a window is known, or `tokens name` for plain texts. A total follows several files.
 fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
     let has_share = windows.iter().any(|window| window.tokens.is_some());
     let numbers = if args.text { ">TOKENS" } else { ">MESSAGES|>TOKENS|>BYTES" };
@@ -60,7 +61,7 @@ fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
         push(&file.counts, window.share(&file.counts), name(args, file), None);
     }
     if files.len() > 1 {
-        // Sessions are sent one by one, so together they do not fill a window.
+        // Sessions are sent separately, so their total has no share of a window.
         let none = ("-".to_owned(), None);
         push(&total(files), none, "total".to_owned(), Some(Paint::Bold));
     }
@@ -68,7 +69,7 @@ fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
 }
 
 fn name(args: &Args, file: &File) -> String {
-    // Unnamed stdin has no name.
+    // If no operand is given, the input is stdin and gets no name.
     if args.files.is_empty() { String::new() } else { printable(&file.name) }
 }
 
@@ -97,7 +98,7 @@ fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
 
 /// The context window of a session.
 struct Window {
-    /// `None` if it is unknown.
+    /// The size of the window; `None` if it is unknown.
     tokens: Option<u64>,
     model: Option<String>,
 }
@@ -124,7 +125,7 @@ impl Window {
         }
     }
 
-    /// Returns the content of the window: a headline, a bar, and a legend.
+    /// Shows what fills the window: a headline, a bar, and a legend.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
         let used = file.counts.slices().into_iter();
@@ -167,7 +168,7 @@ impl Window {
             (None, None) => "; --model or --window names one".to_owned(),
             (None, Some(_)) => String::new(),
         };
-        // The table has the name as well, and it may be long.
+        // The name may be long; it can be left out, because the table contains it as well.
         let lines = [format!("{name}: {what}{model}"), format!("{name}: {what}"), what];
         let fits = |line: &&String| line.width() <= columns;
         let line = lines.iter().find(fits).unwrap_or(&lines[2]);
@@ -175,8 +176,8 @@ impl Window {
     }
 }
 
-/// Returns the tokens of a request, and how many of them are not in the file. Requests that an
-/// agent recorded include a system prompt and tools.
+/// Returns the tokens of a request, and how many of them are not in the file: if an agent has
+/// recorded the size of its requests, that size includes the system prompt and the tools.
 fn sent(counts: &Counts) -> (u64, u64) {
     let counted = counts.tally.tokens.total();
     let estimate = counts.of_session.estimate;
@@ -194,7 +195,7 @@ fn fullness(tokens: u64, window: u64) -> Paint {
 }
 
 fn portion(slice: Slice, amount: u64) -> Portion {
-    // Neighbours look different, with and without colour.
+    // Neighbouring portions look different, both with and without colour.
     let (fill, paint) = match slice {
         Slice::System => ('█', Paint::Blue),
         Slice::User => ('▒', Paint::Green),
@@ -220,7 +221,7 @@ fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> Strin
         format!("{fill} {what:<name$}  {amount:>number$}  {share:>6}")
     });
     let entries: Vec<String> = entries.collect();
-    // The fill, a blank, and the space between the columns.
+    // An entry consists of the fill character, a space, the name, the number and the share.
     let width = 2 + name + 2 + number + 2 + 6;
     let across = ((columns + GAP) / (width + GAP)).clamp(1, entries.len().max(1));
     let down = entries.len().div_ceil(across);

@@ -1,5 +1,5 @@
-//! `ctx-extract`: extracts decisions, facts, preferences and tool runs as items, or merges them
-//! into memory files.
+//! `ctx-extract`: extracts decisions, facts, preferences and tool runs as items, and prints the
+//! items or merges them into memory files.
 
 #[cfg(test)]
 mod tests;
@@ -36,34 +36,36 @@ pub const TOOL: Tool = Tool {
 
 /// Extract decisions, facts, preferences and tool runs from a session
 ///
-/// Prints items as JSON lines. With --into, merges them into memory files and passes the session on
-/// unchanged. The last record follows only after the merge, so a later tool notices a failure.
-/// DIR/daily/DATE.md, the log of the day (UTC), lists the new items.
+/// Prints items as JSON lines. With --into, merges them into memory files and writes the session to
+/// stdout unchanged. The last record is written only after the merge, so that the next tool of a
+/// pipeline notices a failure. The daily log, DIR/daily/DATE.md (days in UTC), lists the new items.
 ///
-/// In a stream tagged by ctx-split, the tool reads only the old zone, otherwise everything but
-/// system messages. Sentences are quoted literally, up to 300 characters; code blocks, quoted
-/// lines, logs and questions are skipped. Secrets are replaced by [REDACTED].
+/// In a stream tagged by ctx-split, the tool reads only the messages that are going to be
+/// summarized (the zone old). In other input it reads everything but system messages. Sentences are
+/// quoted literally, up to 300 characters; code blocks, quoted lines, logs and questions are
+/// skipped. Secrets are replaced with [REDACTED].
 ///
 /// Decisions are what the user or the model settled, concluded or justified; preferences include
-/// what the user demands and forbids. "Option 1" is followed by the text of the option, a repeated
-/// statement is one item, and a superseded decision names the line that superseded it.
+/// what the user demands and forbids. After "option 1", the item contains the text of that option.
+/// A repeated statement is one item, and a superseded decision names the line of the decision that
+/// superseded it.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only this kind (can be repeated)
+    /// Extract only items of this kind (can be repeated)
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Vec<MemoryKind>,
     /// Read this zone [default: old]
     ///
-    /// Without tags, all messages but system messages are read.
+    /// In a session without tags, all messages but system messages are read.
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
     /// Name the session [default: the file's, or "stdin"]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// Merge into DIR/extracted/*.md and pass the input on
+    /// Merge into DIR/extracted/*.md, and write the input to stdout
     #[arg(long, value_name = "DIR", conflicts_with = "into_store")]
     into: Option<PathBuf>,
     /// Merge into the store's memory: the same as --into STORE/memory
@@ -89,7 +91,7 @@ impl Args {
     /// Returns the store that contains the memory, if any.
     fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>> {
         let around = self.into.as_deref().and_then(Store::around);
-        // Inside a store, only its memory folder may have entries.
+        // Inside a store, items may be merged only into its memory folder.
         if let (Some(dir), Some(root)) = (&self.into, &around)
             && !dir.canonicalize().is_ok_and(|dir| dir == root.join("memory"))
         {
@@ -126,16 +128,16 @@ impl Args {
 enum Scope {
     /// The messages of one zone.
     Zone(Zone),
-    /// All of them.
+    /// All messages.
     All,
 }
 
 /// The messages to read, and the kinds of items to extract.
 #[derive(Clone, Debug)]
 struct Plan {
-    /// The session's name in the items.
+    /// The name of the session, which each item contains.
     session: String,
-    /// The kinds of items.
+    /// The kinds of items to extract.
     kinds: Vec<MemoryKind>,
     /// The messages to read.
     scope: Option<Scope>,
@@ -143,13 +145,13 @@ struct Plan {
     batch: bool,
 }
 
-/// Reads the records of a session.
+/// Extracts items from the records of a session.
 struct ExtractPass {
     plan: Plan,
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     extractor: Extractor,
-    /// Tells summaries from messages that only look like one.
+    /// Distinguishes summaries from messages that only look like summaries.
     recognizer: Recognizer,
 }
 
@@ -196,7 +198,8 @@ impl ExtractPass {
         zone: Zone,
         line: u64,
     ) -> Vec<MemoryItem> {
-        // The statements in an earlier summary were extracted from the messages themselves.
+        // The statements in an earlier summary have already been extracted from the messages it
+        // replaced.
         if dialect.summary_text(object).is_some() {
             return Vec::new();
         }
@@ -221,8 +224,9 @@ impl ExtractPass {
         }
     }
 
-    /// Ends the input and returns how many secrets were redacted in the items. A tagged stream must
-    /// be complete unless `partial`, and a requested zone needs a split stream.
+    /// Ends the input and returns how many secrets were redacted in the items. Fails if a tagged
+    /// stream is incomplete and `partial` is false, or if a zone is requested and the records have
+    /// no zones.
     fn finish(&self, partial: bool) -> Result<usize, PassError> {
         let of_a_split = matches!(self.plan.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
         if self.zones.zoned() {
@@ -249,7 +253,7 @@ impl ValueEnum for Scope {
     }
 }
 
-/// The result of all sessions.
+/// The combined result for all sessions.
 #[derive(Default)]
 struct Extraction {
     /// The number of items.
@@ -274,7 +278,7 @@ impl Extraction {
         let mut items = Vec::new();
         session.pass(|record| {
             let extraction = pass.push(record)?;
-            // Each record of a batch is a separate session.
+            // Each record of a batch is a session of its own.
             items.extend(if args.read.batch { reconcile(extraction) } else { extraction });
             handle(record)
         })?;
@@ -329,7 +333,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let MergeCounts { added, known, edits, .. } = &merged;
     warn_edits(edits, io);
     let (items, dir) = (counted(*added, "new item"), folder.path().display());
-    io.note(format_args!("{items} in {dir}, {known} known"));
+    io.note(format_args!("{items} in {dir}, {known} already known"));
     print_report(&args, &extraction, Some((folder.path(), &merged)), io)?;
     folder.log(&merged, Utc::now()).map_err(|error| {
         failure(error).after("the items are merged").status(ExitStatus::Uncertain)
@@ -337,7 +341,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// The result for programs. The keys are a contract: none is ever removed.
+/// The result as `--json` prints it. No key is ever removed.
 #[derive(Serialize)]
 struct ExtractReport {
     files: usize,
@@ -349,7 +353,7 @@ struct ExtractReport {
     known_items: Option<usize>,
 }
 
-/// Prints the JSON report. After a merge, it has the folder and the counts of the merge.
+/// Prints the JSON report. After a merge, it includes the folder and the counts of the merge.
 fn print_report(
     args: &Args,
     extraction: &Extraction,
@@ -384,7 +388,7 @@ fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Extra
     Ok(extraction)
 }
 
-/// Merges the items, and passes the records on.
+/// Merges the items into the memory files, and writes the records to the output.
 fn merge(
     args: &Args,
     paths: &[PathBuf],
@@ -421,10 +425,11 @@ fn merge(
     }
 }
 
-/// Writes records. The last one is held back until [`Self::into_parts`] returns it. Without it, a
-/// later tool notices that this one failed.
+/// Writes records, but holds the last one back until [`Self::into_parts`] returns it. If this tool
+/// fails, the next tool of a pipeline notices that the last record is missing.
 struct HoldingWriter<W> {
-    /// `None` if its reader went away: that ends the output, but not the work.
+    /// `None` after the reader of the output has exited. The output then ends, but the work
+    /// continues.
     output: Option<W>,
     held: Vec<u8>,
 }
@@ -435,7 +440,7 @@ impl<W: Write> HoldingWriter<W> {
         Self { output: Some(output), held: Vec::new() }
     }
 
-    /// Writes the previous record, and holds this one back.
+    /// Writes the previous record, and holds back the new one.
     fn push(&mut self, bytes: &[u8]) -> Result<(), PassError> {
         self.with(W::write_all)?;
         self.held.clear();
@@ -443,14 +448,14 @@ impl<W: Write> HoldingWriter<W> {
         Ok(())
     }
 
-    /// Flushes all but the last record, so that a failing output is noticed before anything depends
-    /// on it.
+    /// Flushes all but the last record, so that an output failure is noticed before the items are
+    /// merged.
     fn flush(&mut self) -> Result<(), PassError> {
         self.with(|output, _| output.flush())
     }
 
-    /// Returns the output, unless its reader went away, and the last record, which the caller
-    /// writes when all is done.
+    /// Returns the output, unless its reader has exited, and the last record, which the caller
+    /// writes at the very end.
     fn into_parts(self) -> (Option<W>, Vec<u8>) {
         (self.output, self.held)
     }

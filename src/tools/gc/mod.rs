@@ -26,18 +26,18 @@ pub const TOOL: Tool = Tool {
     page: include_str!("manual.toml"),
 };
 
-/// Move old snapshots into a trash with a grace period, and say why
+/// Move old snapshots into a trash with a grace period
 ///
-/// Removed snapshots stay in a trash for a week (--undelete restores them). A snapshot stays
-/// if any rule keeps it; without a rule, those of the last 7 days stay. The newest of each session
-/// always stays, unless --no-floor or --floor-days says otherwise. -n shows what would be removed,
-/// and why.
+/// Removed snapshots stay in a trash for a week (--undelete restores them). A snapshot is kept if
+/// any rule keeps it; without a rule, the snapshots of the last 7 days are kept. The newest
+/// snapshot of each session is always kept, unless --no-floor or --floor-days says otherwise. -n
+/// shows what would be removed, and why.
 ///
-/// Without a rule, the policy sets the days (`retention.keep_days`); the default is 7. Snapshots
-/// that are held, dated in the future or unreadable always stay. Memory and summaries are never
-/// touched. Snapshots that are a day old are compressed; zstdcat reads them. Offloaded files are
-/// removed if no snapshot and no live file of their session names them, and they were not used
-/// during the grace period.
+/// If no rule is given, the policy sets the number of days (`retention.keep_days`); the default is
+/// 7. Snapshots that are held, dated in the future or unreadable are always kept. Memory files and
+/// summaries are never touched. Snapshots more than a day old are compressed; zstdcat reads them.
+/// An offloaded file is removed if no snapshot and no session file of its session names it, and it
+/// was not used during the grace period.
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("mode").args(["undelete", "list_trash", "purge", "forget"]))]
 #[command(group = ArgGroup::new("rules").multiple(true).conflicts_with("mode").args([
@@ -46,7 +46,7 @@ pub const TOOL: Tool = Tool {
 ]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Look at one session only
+    /// Process only this session
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Show what would be done, and change nothing
@@ -54,52 +54,52 @@ struct Args {
     dry_run: bool,
     /// Print a JSON object for each snapshot or offloaded file
     ///
-    /// With -n, they show what would be done. docs/json.md lists all keys.
+    /// With -n, the objects show what would be done. docs/json.md lists all keys.
     #[arg(long, conflicts_with = "undelete")]
     json: bool,
-    /// Keep those of the last N days [default: the policy's, or 7]
+    /// Keep snapshots of the last N days [default: the policy's, or 7]
     ///
-    /// There is no default if another rule is given.
+    /// If another rule is given, this rule applies only if the flag is given, too.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_days: Option<u32>,
-    /// Keep the newest N of each session
+    /// Keep the newest N snapshots of each session
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_last: Option<u32>,
-    /// Keep one for each of the last N hours that have any
+    /// Keep a snapshot for each of the last N hours that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_hourly: Option<u32>,
-    /// Keep one for each of the last N days that have any
+    /// Keep a snapshot for each of the last N days that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_daily: Option<u32>,
-    /// Keep one for each of the last N weeks that have any
+    /// Keep a snapshot for each of the last N weeks that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_weekly: Option<u32>,
-    /// Keep one for each of the last N months that have any
+    /// Keep a snapshot for each of the last N months that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_monthly: Option<u32>,
-    /// Keep one for each of the last N years that have any
+    /// Keep a snapshot for each of the last N years that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_yearly: Option<u32>,
-    /// Keep those up to SPAN older than the newest: 1y6mo, 14d, 36h
+    /// Keep snapshots up to SPAN older than the newest: 1y6mo, 14d, 36h
     ///
     /// The units are y, mo (months), w, d, h, min and s. A bare m is refused, because it may
     /// mean months or minutes.
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Rules")]
     keep_within: Option<Span>,
-    /// Remove even the newest of a session if no rule keeps it
+    /// Remove even the newest snapshot of a session if no rule keeps it
     ///
     /// With --keep-days 7, everything older than 7 days is removed, in the whole store or with -s
     /// in one session. The output names each session that loses its last snapshot.
     #[arg(long, conflicts_with = "mode", help_heading = "Rules")]
     no_floor: bool,
-    /// Remove the newest, too, once it is older than N days [default: never]
+    /// Remove the newest snapshot once it is older than N days [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["mode", "no_floor"], help_heading = "Rules")]
     floor_days: Option<u32>,
     /// Restore from the trash: an ID, "all", or what was removed since a time
     ///
-    /// An ID is the id or the number of a snapshot, or the hash of an offloaded file. A time is in
-    /// UTC, such as 2026-11-15, "2026-11-15 10:30" or "2 hours ago": everything removed then or
-    /// later is restored. Several may be named.
+    /// An ID is the id or the number of a snapshot, or the hash of an offloaded file. A time in
+    /// UTC, such as 2026-11-15, "2026-11-15 10:30" or "2 hours ago", restores everything removed at
+    /// that time or later. Several may be given.
     #[arg(long, value_name = "ID", num_args = 1.., help_heading = "Trash")]
     undelete: Vec<String>,
     /// List the trash, and how long each item stays there
@@ -108,25 +108,26 @@ struct Args {
     /// Empty the trash now
     #[arg(long, help_heading = "Trash")]
     purge: bool,
-    /// Keep the trash, and offloaded files no longer used, for N days
+    /// Keep the trash, and offloaded files that nothing uses, for N days
     ///
-    /// With 0, the trash is empty at the end, and nothing that is removed can be restored.
-    /// Offloaded files that were used within a day stay anyway.
+    /// With 0, the trash is emptied at the end, and nothing that was removed can be restored.
+    /// Offloaded files that were used within the last day are kept anyway.
     #[arg(long, value_name = "N", default_value_t = GRACE_DAYS, help_heading = "Trash")]
     grace_days: u32,
     /// Continue even if the clock seems to have jumped by more than a day
     ///
-    /// Such a clock may be wrong, so nothing is removed and the exit status is 4, unless
-    /// there is nothing to remove. A run at least an hour later accepts the clock.
+    /// A clock that has jumped may be wrong, so nothing is removed and the exit status is 4, unless
+    /// there is nothing to remove. A run at least an hour later trusts the clock.
     #[arg(long, conflicts_with = "mode", help_heading = "Trash")]
     trust_clock: bool,
-    /// Delete all of a session (-s) for good: snapshots, trash, offloaded files
+    /// Delete everything of a session (-s) for good, even from the trash
     #[arg(long, requires = "session", help_heading = "Trash")]
     forget: bool,
     /// Compress snapshots older than N days [default: the policy's, or 1]
     ///
-    /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All tools read both. The compressed file
-    /// is checked against the hash of the snapshot before the plain file is removed.
+    /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All ctx tools read both forms. The
+    /// compressed file is checked against the hash of the snapshot before the plain file is
+    /// removed.
     #[arg(long, value_name = "N", conflicts_with = "mode", help_heading = "Compression")]
     pack_after_days: Option<u32>,
     /// Compress nothing
@@ -176,13 +177,14 @@ fn span(text: &str) -> Result<Span, String> {
     let CalendarSpan { months, time } = calendar(text).map_err(|error| error.to_string())?;
     let span = Span { months, time };
     if span.is_zero() {
-        return Err("it keeps nothing".to_owned());
+        return Err("a span of 0 keeps nothing".to_owned());
     }
     Ok(span)
 }
 
 impl Args {
-    /// Removes snapshots, and compresses old ones. If the clock may be wrong, it does nothing.
+    /// Removes snapshots that no rule keeps, and compresses old ones. If the clock may be wrong,
+    /// does nothing.
     fn collect(
         &self,
         store: &Store,
@@ -212,7 +214,7 @@ impl Args {
         if let Some(days) = pack_after.filter(|_| !self.no_pack) {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }
-        // Finished steps are reported, even if others failed.
+        // Steps that finished are reported even if others failed.
         let mut result = Ok(());
         for error in [done, purged].into_iter().filter_map(Result::err) {
             let is_failed = error.severity() != Severity::Uncertain;
@@ -225,8 +227,8 @@ impl Args {
         Ok(result)
     }
 
-    /// Returns the rules. The default applies only without other rules, because a request for the
-    /// last 3 does not mean a week as well.
+    /// Returns the retention rules. The default applies only if no rule is given, because a user
+    /// who asks for the last 3 snapshots does not want those of a week as well.
     fn rules(&self, keep_days: Option<u64>) -> Policy {
         let counts = [
             (Period::Hour, self.keep_hourly),
@@ -255,12 +257,12 @@ impl Args {
     }
 }
 
-/// Returns true if stdout stays empty.
+/// Returns true if nothing is printed on stdout.
 fn is_silent(io: &Io) -> bool {
     io.verbosity() == Verbosity::Quiet
 }
 
-/// Restores items from the trash. A missing item does not stop the others.
+/// Restores items from the trash. If an item is missing, the others are still restored.
 fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
     let (mut items, mut missing) = (Vec::new(), Vec::new());
@@ -309,14 +311,14 @@ impl Report<'_> {
                 "another process wrote to a file after it had been replaced; saved as {id}"
             )),
             Event::SlowClock(latest) => self.io.warn(format_args!(
-                "this clock is more than a day slow compared with the store: the grace of removed items begins on {}; ctx-gc --purge empties the trash earlier",
+                "this clock is more than a day slow relative to the store: the grace period of removed items begins on {}; ctx-gc --purge empties the trash earlier",
                 latest.format("%Y-%m-%d")
             )),
             Event::StillOpen(path) => {
                 self.io.note(format_args!("{} is still in use", path.display()));
             }
             Event::Unknown(session, why) => self.io.note(format_args!(
-                "the offloaded files of {session} stay: not every transcript that may name them can be looked into: {why}"
+                "the offloaded files of {session} are kept: not every transcript that may name them can be searched: {why}"
             )),
             Event::Failed(error) => {
                 self.io.report(&failure(error));
@@ -327,7 +329,8 @@ impl Report<'_> {
     }
 
     /// Prints all events and the end of the run. Items that could not be examined or removed need
-    /// another run. That matters more than an uncertain result, so it is always reported.
+    /// another run. This matters more than an uncertain result, so it always decides the exit
+    /// status.
     fn all(mut self, events: Vec<Event>, done: Result<(), StoreError>, unaudited: bool) -> Outcome {
         let (failed, others): (Vec<_>, Vec<_>) =
             events.into_iter().partition(|event| matches!(event, Event::Failed(_)));
@@ -349,7 +352,7 @@ impl Report<'_> {
             Err(failure) => Err(failure),
             Ok(()) if unaudited => {
                 self.io.warn("the audit log was not written: the disk is full");
-                // Failed removals need another run, so status 3 stays.
+                // Failed removals need another run, so status 3 takes precedence.
                 let is_done = self.status == ExitStatus::Done;
                 Ok(if is_done { ExitStatus::Uncertain } else { self.status })
             }

@@ -18,22 +18,25 @@ use crate::store::StoreArgs;
 
 /// List the sessions of all agents on this machine, newest first
 ///
-/// Looks where the agents that --agent can name keep their sessions, or in the given files and
-/// folders. A row has the agent, the project, the age of the file, the messages and
-/// tokens that the agent would send now, their share of the window, the size of the file, whether a
-/// compaction is due, and the title or the first request.
+/// Searches the folders in which the agents that --agent can name keep their sessions, or the given
+/// files and folders. A row shows the agent, the project, the age of the file, the number of
+/// messages and tokens that the agent would send now, their share of the window, the size of the
+/// file, whether a compaction is due, and the title or the first request.
 ///
-/// Tokens are those that the API counted for the newest reply, plus our count of what followed, as
-/// in ctx-count --calibrate and ctx-check --due. If the file records none for this context, as
-/// directly after a compaction, ~ precedes the number. The window comes from the file, or else from
-/// the last model. ? means that neither is known, so no share of the window can make a compaction due.
-/// --window or --model sets one for all.
+/// The number of tokens is what the API counted for the newest reply, plus our own count of the
+/// messages that followed, as in ctx-count --calibrate and ctx-check --due. A ~ marks our own
+/// count; it is used if the file has no count by the API for this context, as directly after a
+/// compaction. The window comes from the file, or else from the last model. ? means that neither is
+/// known, so no share of the window can make a compaction due. --window or --model sets the window
+/// for all sessions.
 ///
 /// Links are followed. Names that begin with a dot are skipped, and so are files of subagents,
-/// which have a context of their own. A file packed with zstd (Codex) is listed by its name. Files
-/// that are not sessions or cannot be read are counted on stderr.
+/// which have a context of their own. For a file packed with zstd (by Codex), only what its name
+/// shows is listed. The number of files that are not sessions or cannot be read is printed on
+/// stderr.
 ///
-/// The store caches what was read from a file, for as long as its size and times stay the same.
+/// The store caches what was read from a file. The cache is valid as long as the file's size and
+/// times stay the same.
 ///
 /// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
@@ -81,7 +84,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let query = args.query();
     let (listed, index) = query.list(variable, &temp, index, &options);
     if let Some(store) = store.filter(|_| index.is_changed()) {
-        // Without the index, only the next run takes longer.
+        // If the index is not saved, the only effect is that the next run takes longer.
         let _ = store.replace_session_index(&index.to_text());
     }
     for warning in listed.warnings(&query) {
@@ -99,7 +102,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns the query, with absolute paths.
+    /// Returns the query, with a project that is a path made absolute.
     fn query(&self) -> Query {
         let mut query = self.query.clone();
         query.project = query.project.map(|project| {
@@ -112,7 +115,7 @@ impl Args {
         query
     }
 
-    /// Returns the triggers. A named model replaces the model of every session.
+    /// Returns the triggers. If `--model` is given, its window applies to every session.
     fn triggers(&self, io: &mut Io) -> Result<Triggers> {
         let policy = self.policy.named(io)?;
         let counting = Counting {

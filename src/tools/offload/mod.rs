@@ -1,5 +1,5 @@
-//! `ctx-offload`: moves large tool results into files of the store, and puts references in their
-//! place; `--restore` puts the results back.
+//! `ctx-offload`: replaces large tool results with references to files in the store; `--restore`
+//! puts the results back.
 
 use std::path::{Path, PathBuf};
 
@@ -34,9 +34,9 @@ pub const TOOL: Tool = Tool {
 
 /// Move large tool results out of a session into files
 ///
-/// The oldest results come first. A line that names the file replaces the content of each result;
-/// all other bytes of the session stay. The files are on the disk before anything is written that
-/// names them, and --restore restores the exact bytes.
+/// The oldest results are moved first. The content of each moved result is replaced with one line
+/// that names the file; all other bytes of the session stay the same. The files are safely on the
+/// disk before the session that names them is written, and --restore restores the exact bytes.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin if none is named, or for -
@@ -53,16 +53,17 @@ struct Args {
 
     /// Put the results back into the session
     ///
-    /// A reference whose file cannot be read stays, and the exit status is 3. If nothing was put
-    /// back, because nothing was moved out or the session had another name, the exit status is 1,
-    /// and the message has that name.
+    /// A reference whose file cannot be read is left unchanged, and the exit status is 3. The exit
+    /// status is 1 if nothing was restored, because nothing had been moved out or the session had
+    /// another name; the message then shows that name.
     #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Restoring")]
     restore: bool,
     /// Print the whole original text that a handle names
     ///
-    /// Takes 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file.
-    /// Searches the offloaded files, then FILE if given, then the snapshots (of one session with
-    /// -s). In sessions it finds tool results, and long texts in arguments of calls.
+    /// Takes 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file. The
+    /// tool searches the offloaded files, then FILE if given, and then the snapshots (with -s, of
+    /// one session only). In sessions it finds tool results, and long texts in the arguments of
+    /// calls.
     #[arg(long, value_name = "HASH", conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"], help_heading = "Restoring")]
     show: Option<OriginalQuery>,
 
@@ -103,7 +104,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.restore { restore(&args, &plan, &lazy, io) } else { offload(&args, &plan, &lazy, io) }
 }
 
-/// Prints only an original.
+/// Prints the original of a removed text.
 fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outcome {
     if let Some(session) = &args.session {
         store.require_session(session).map_err(failure)?;
@@ -131,7 +132,7 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
     Ok(ExitStatus::Done)
 }
 
-/// The session, with its source and its destination.
+/// The session, the file it is read from, and the file it is written to.
 struct Plan<'a> {
     path: &'a Path,
     /// The name of the output file.
@@ -165,7 +166,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let output = args.output.output.as_deref().filter(is_file);
     let transcripts = transcripts(Some(plan.path).filter(is_file), output);
     let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
-    // The files are there even if the audit log could not record it.
+    // The offloaded files exist even if the audit log could not record them.
     let mut unaudited = None;
     let finish = || match offloader.finish(&transcripts) {
         Err(error) if error.severity() == Severity::Uncertain => {
@@ -206,9 +207,10 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.offload.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    // The restored results are the ones that reasoning refers to.
+    // The notes warn that reasoning refers to changed results, so they do not apply to restored
+    // ones.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
-    // References that stay must be reported even if the file may not survive a power failure.
+    // References that were not restored must be reported even if the write is uncertain.
     let written = write(new, || Ok(()));
     let name = &session.name;
     let put_back = restorer.restored.len();
@@ -259,7 +261,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     Ok(ExitStatus::No)
 }
 
-/// Returns the other sessions whose results these paths name.
+/// Returns the other sessions to whose results these references lead.
 fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     let session = |reference: &Reference| {
         let folder = Path::new(&reference.path).parent()?;
@@ -275,11 +277,11 @@ fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
     sessions
 }
 
-/// Returns the message that nothing was restored, with the `-s` that would help.
+/// Returns the message that nothing was restored, with the `-s` flags that may help.
 fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) -> String {
     let why = match sessions {
         [] if !restorer.elsewhere.is_empty() => {
-            "its references lead outside the folder of this session; --store names another store"
+            "its references lead outside the folder of this session; if they are in another store, name it with --store"
                 .to_owned()
         }
         [] => "ctx-offload moved no result out of it".to_owned(),
@@ -291,17 +293,17 @@ fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) ->
     format!("{name}: nothing was restored; {why}")
 }
 
-/// A session that waits to be written.
+/// A finished session that has not been written yet, and its destination.
 type NewSession<'a> = (Spool, Output<'a>);
 
-/// Writes the session, if there is one, after `first` has made its files durable.
+/// Writes the session, if there is one, after `first` has made the offloaded files durable.
 fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Result<()> {
     let Some((records, output)) = new else { return Ok(()) };
     let write = |output: &mut Output<'_>| records.write_to(output).map_err(output::failure);
     output.deliver(write, first)
 }
 
-/// Passes all records through `change`; a dry run makes no new session.
+/// Applies `change` to all records; a dry run makes no new session.
 fn pass<'a, C: Change>(
     args: &Args,
     plan: &Plan<'_>,
@@ -342,13 +344,13 @@ struct OffloadArgs {
     /// Stop once the session is N tokens smaller
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is moved")]
     enough: Option<u64>,
-    /// Keep the last N assistant messages and what follows
+    /// Move nothing from the last N assistant messages on
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is moved")]
     protect_last: u64,
     /// Text that replaces a result; {path} is the file
     ///
-    /// It may also contain {call} (the tool and the file or command in a few words), {sha256},
-    /// {tokens} and {bytes}. --restore needs the same TEXT to find the results.
+    /// It may also contain {call} (the tool and its file or command in a few words), {sha256},
+    /// {tokens} and {bytes}. --restore needs the same TEXT to find the references.
     #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is moved")]
     reference: Template,
 }

@@ -1,4 +1,4 @@
-//! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
+//! `ctx-prune`: shortens and clears tool results, and drops reasoning and old messages.
 
 use std::path::{Path, PathBuf};
 
@@ -26,17 +26,18 @@ use crate::store::StoreArgs;
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
-/// Works only by rules and asks no model. Every rule is off unless a flag turns it on. The words of
-/// users and the model never change, and neither does any byte of a record that no rule changes. A
-/// shortened or cleared result ends with a handle, such as
-/// ⟦ctx: Read a.py, all 1980 bytes: ctx-offload --show 01234567⟧: the call, the size of the
-/// original, and the command that prints it. If no snapshot of the session is made, ", if saved"
-/// precedes the command. A result is only replaced by a smaller one.
+/// The tool works only by rules and asks no model. Every rule is off unless a flag turns it on. The
+/// words of the user and the model never change, and a record that no rule changes keeps its exact
+/// bytes. A shortened or cleared result ends with a handle, such as ⟦ctx: Read a.py, all 1980
+/// bytes: ctx-offload --show 01234567⟧: the handle shows the call, the size of the original, and
+/// the command that prints the original. If no snapshot of the session is made, ", if saved"
+/// precedes the command. A result is replaced only with a smaller one.
 ///
-/// In an agent's own file, only what the agent would send counts. --drop removes lines that it
-/// would not send and relinks the lines that refer to them. Nothing is written that the agent would
-/// read as another conversation. The token count recorded in the last reply is updated, because
-/// otherwise agents would compact the session again, or ask whether to, when they open it.
+/// In an agent's own file, the rules apply only to what the agent would send. --drop removes lines
+/// that the agent would not send, and relinks the lines that refer to them. If the agent would read
+/// the result as another conversation, nothing is written. The token count recorded in the last
+/// reply is updated, because otherwise agents would compact the session again, or ask whether to,
+/// when they open it.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
@@ -80,7 +81,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = inputs(&args.file)?;
     let path = &paths[0];
     if args.read.batch {
-        return Err(Failure::new("batch records are not pruned")
+        return Err(Failure::new("--batch files cannot be pruned")
             .hint("prune the conversations one by one, as sessions"));
     }
     let store = args.store.lazy(&TOOL, matches);
@@ -115,13 +116,13 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     session.report(io);
     let left_out = session.bad().left_out();
     let is_due = pass.is_cold().ok_or_else(|| {
-        Failure::new("nothing shows when the last call was")
+        Failure::new("the time of the last call is unknown")
             .at(&name, None)
             .hint("add --last-call TIME")
     })?;
     if !is_due {
         io.note(format_args!(
-            "{name}: the last call is not older than --cache-ttl: nothing was changed"
+            "{name}: the last call is not older than --cache-ttl, so nothing was changed"
         ));
     }
     let decision = session.telling(io, |notes| pass.finish(is_due, notes));
@@ -160,7 +161,7 @@ fn failure(error: PassError, name: &str) -> Failure {
     }
 }
 
-/// Returns the table of the tokens that each rule frees.
+/// Returns a table that shows how many tokens each rule frees.
 fn rule_table(sums: &Sums) -> String {
     let row = |rule: &str, [changes, before, after, freed]: [&str; 4]| {
         format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
@@ -174,7 +175,8 @@ fn rule_table(sums: &Sums) -> String {
     table
 }
 
-/// Returns the table of removed lines of an agent's log that were never sent to the model.
+/// Returns a table of the removed lines of an agent's log that would not have been sent to the
+/// model.
 fn unsent_table(unsent: &[Unsent]) -> String {
     let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
     let mut table = row("not sent", "count", "bytes");
@@ -193,19 +195,19 @@ struct PruneFlags {
     /// Shorten results of more than N characters [default: 10000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_chars: Option<u64>,
-    /// Share of N that the kept beginning has [default: 0.3]
+    /// Length of the kept beginning, as a share of N [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     head_share: Option<Share>,
-    /// Share of N that the kept end has [default: 0.3]
+    /// Length of the kept end, as a share of N [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     tail_share: Option<Share>,
-    /// Keep N lines of the cut text that look like errors [default: 10]
+    /// Keep N lines of the removed text that look like errors [default: 10]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     rescue_lines: Option<u64>,
     /// Replace tool results with a placeholder
     #[arg(long, help_heading = "Rules")]
     clear: bool,
-    /// The placeholder
+    /// The placeholder for a cleared result
     #[arg(
         long,
         value_name = "TEXT",
@@ -213,17 +215,17 @@ struct PruneFlags {
         help_heading = "Rules"
     )]
     placeholder: String,
-    /// Drop what is not needed (can be repeated)
+    /// Drop content that the agent no longer needs (can be repeated)
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Rules")]
     drop: Vec<Rule>,
     /// Shorten strings in call arguments of more than N characters
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_argument_chars: Option<u64>,
-    /// Drop all but the last N messages, and system messages
+    /// Keep only system messages and the last N messages
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     window_messages: Option<u64>,
 
-    /// Keep the last N assistant messages and what follows
+    /// Change nothing from the last N assistant messages on
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", help_heading = "What is kept")]
     protect_last: u64,
     /// Change only results of tools whose name matches (can be repeated)
@@ -234,20 +236,20 @@ struct PruneFlags {
     deny_tool: Vec<Glob>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     ///
-    /// Can be repeated; the results of a pinned call stay with it.
+    /// Can be repeated. If a call is kept, so are its results.
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
     /// Prune only records that ctx-split put into this zone
     #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What is kept")]
     zone: Option<Zone>,
-    /// Change nothing if fewer than TOKENS tokens would be freed
+    /// Change nothing if it would free fewer than TOKENS tokens
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, default_value = "0", help_heading = "What is kept")]
     min_gain: u64,
     /// Change nothing unless the model's last call is older than this: 5m, 1h
     ///
-    /// The units are w, d, h, min (or m), s and ms.
-    /// The time of the last call is that of the last reply that has one (`timestamp` and the like),
-    /// or else --last-call, or else the time of the file's last change.
+    /// The units are w, d, h, min (or m), s and ms. The time of the last call is the time of the
+    /// last reply that has one (in `timestamp` or a similar member), or else --last-call, or else
+    /// the time of the file's last change.
     #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
     cache_ttl: Option<FixedSpan>,
     /// When the model was last called, if the session has no times
@@ -255,7 +257,7 @@ struct PruneFlags {
     last_call: Option<Time>,
 }
 
-/// Parses a zone. System messages are never pruned.
+/// Parses the name of a zone. Only two are offered, because system messages are never pruned.
 fn zones() -> impl TypedValueParser<Value = Zone> {
     let zones = [Zone::Old, Zone::Keep];
     PossibleValuesParser::new(zones.iter().filter_map(Zone::to_possible_value))
@@ -290,9 +292,10 @@ impl PruneFlags {
         Ok(options)
     }
 
-    /// Returns the rule for trimming, which each of its flags turns on.
+    /// Returns the rule for trimming; any of its flags turns it on.
     fn trim(&self) -> Result<Option<Trim>> {
-        /// The whole in parts per million, because shares have six decimals.
+        /// The number of parts in a whole; shares have six decimals, so they are counted in
+        /// millionths.
         const WHOLE: u64 = 1_000_000;
         let is_on = self.trim
             || self.max_chars.or(self.rescue_lines).is_some()
@@ -326,7 +329,7 @@ mod tests {
         flags: PruneFlags,
     }
 
-    /// Returns the length that the flags trim to, or the error.
+    /// Returns the length to which the flags trim results, or the error.
     fn max_chars(flags: &[&str]) -> Result<Option<usize>, String> {
         let flags = Tool::parse_from([&["t"], flags].concat()).flags;
         let options = flags.options(Some(&Chat), Saved::Perhaps);

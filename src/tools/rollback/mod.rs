@@ -25,31 +25,33 @@ pub const TOOL: Tool = Tool {
 
 /// Restore a snapshot of a session, after saving the current content
 ///
-/// The snapshot is checked against its hash first, and the file afterwards. The replaced content
-/// becomes a snapshot first, so --undo can bring it back. ctx-snapshot -l FILE lists the snapshots;
-/// ID is a number in that list, latest, or a time such as "1 hour ago".
+/// The tool checks the snapshot against its hash, saves the current content as another snapshot,
+/// and checks the restored file. --undo restores the saved content. ctx-snapshot -l FILE lists the
+/// snapshots; ID is a number from that list, latest, or a time such as "1 hour ago".
 ///
-/// Lines that were appended since the snapshot are replaced, too, and reported. Without -s the tool
-/// uses the snapshots of the session id in FILE and those of its path, under whatever id they were saved. For a
-/// file that was moved, it uses those of the session whose bytes FILE begins with.
+/// Lines that were appended after the snapshot was taken are removed as well, and reported. Without
+/// -s the tool uses the snapshots of the session id in FILE, and all snapshots that were taken of
+/// this path, even under other ids. For a file that was moved, it uses the snapshots of the session
+/// with whose bytes FILE begins.
 ///
-/// ID is an id or its unique beginning; a number (digits alone are always a number); at least 6
-/// digits of the sha256 (sha256:… if it has no letter); a day, such as 2026-11-15 or yesterday, on
-/// which one was taken; a time, such as "2026-11-15 10:30" or "1 week ago", for the newest one at
-/// that time; or "latest", the newest that was not taken for an undo. Times are UTC.
+/// ID is one of these: an id or its unique beginning; a number (digits alone are always a number);
+/// at least 6 digits of the sha256 (sha256:… if they contain no letter); a day on which a snapshot
+/// was taken, such as 2026-11-15 or yesterday; a time, such as "2026-11-15 10:30" or "1 week ago",
+/// for the snapshot that was the newest at that time; or "latest", the newest snapshot that was not
+/// taken for an undo. Times are in UTC.
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("which").args(["snapshot", "before", "undo"]))]
 #[command(override_usage = "ctx-rollback [OPTIONS] ID FILE\n       \
     ctx-rollback [OPTIONS] --undo FILE\n       \
     ctx-rollback [OPTIONS] -s SESSION ID --to FILE")]
 struct Args {
-    /// The snapshot, and the session file that is restored
+    /// The snapshot, and the session file to restore
     #[arg(value_name = "ID FILE", num_args = 0..=2)]
     operands: Vec<PathBuf>,
     /// Name the session [default: the file's]
     ///
-    /// The default is the id in an agent's own file, or else one made from the file's name and
-    /// path.
+    /// By default, it is the id that an agent wrote into the file, or else an id made from the
+    /// file's name and path.
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Restore this snapshot: the same as ID
@@ -57,8 +59,8 @@ struct Args {
     snapshot: Option<String>,
     /// Restore the newest snapshot that was taken before a day or a time
     ///
-    /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". Before a day means
-    /// before it begins. Times are UTC. As with "latest", snapshots taken for an undo do not count.
+    /// For example 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago". A day counts from its
+    /// beginning. Times are in UTC. As with "latest", snapshots taken for an undo do not count.
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Restore what the last rollback or compaction replaced
@@ -67,7 +69,7 @@ struct Args {
     /// snapshot is damaged, nothing is restored; --snapshot selects an older one.
     #[arg(long)]
     undo: bool,
-    /// Restore to another path than the snapshot's; - is stdout
+    /// Restore to a path other than the snapshot's; - is stdout
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     /// Show what would be done, and change nothing
@@ -85,7 +87,7 @@ struct Args {
 }
 
 impl Args {
-    /// Returns the snapshot and the file that the operands name; flags may name them instead.
+    /// Returns the snapshot and the file that the operands or flags name.
     fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>)> {
         let named = self.snapshot.as_deref();
         let is_chosen = named.is_some() || self.before.is_some() || self.undo;
@@ -164,7 +166,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut report = RollbackReport::of(&args, &restore, target);
     let min_idle = args.idle.get();
     if args.dry_run {
-        // A working agent prevents the rollback for now, but the plan is still reported.
+        // A running agent prevents the rollback for now, but the preview is printed anyway.
         let refused = match target.map_or(Ok(()), |target| restore.refuse(target, min_idle)) {
             Err(error @ StoreError::NotIdle { .. }) => Some(failure(error)),
             other => other.map(|()| None).map_err(failure)?,
@@ -178,7 +180,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
             io.print(format!("would restore {id} onto {name}: {size}\n"))?;
             if let Some(appended) = appended().map_err(failure)? {
-                io.print(format!("{appended} would be removed; a new snapshot would have them\n"))?;
+                io.print(format!("{appended} would be removed; a new snapshot would keep them\n"))?;
             }
         }
         return refused.map_or(Ok(ExitStatus::Done), Err);
@@ -188,7 +190,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Ok(ExitStatus::Done);
     };
     let name = target.display();
-    // If the file is refused, there is nothing to report.
+    // If the appended lines cannot be determined, `restore` refuses the file anyway.
     let appended = restore.appended(target).unwrap_or_default();
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     log(&restore, &replaced, &store).map_err(failure)?;
@@ -207,12 +209,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// Notes the rollback in the store's log of the day.
+/// Records the rollback in the daily log of the store.
 fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
     let before = match replaced {
         ReplaceOutcome::Same => {
-            // A run that was killed while it wrote its entry had already restored the file, so this
-            // run has no entry to write. A later run removes what cannot be removed now.
+            // An earlier run, killed while it wrote its entry, may have restored the file already.
+            // This run then has no entry to write and only tidies up; what it cannot remove now, a
+            // later run will.
             let _ = tidy_logs(store);
             return Ok(());
         }
@@ -229,7 +232,7 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
     entry.log(store)
 }
 
-/// Returns the failure of `--undo` for a path without a file.
+/// Returns the failure if `--undo` names a path at which there is no file.
 fn no_file(file: &Path, store: &Store) -> Failure {
     let name = shell_word(&file.display().to_string());
     let is_snapshot = |id| store.find_snapshot(None, id).is_ok();
@@ -245,7 +248,7 @@ fn no_file(file: &Path, store: &Store) -> Failure {
         .hint(hint)
 }
 
-/// Returns the result in a few words, with the numbers of the snapshots.
+/// Returns the result as a short text, with the numbers of the snapshots.
 fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
     let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
     let (from, size) = (number(&meta.id), meta.size());
@@ -272,23 +275,24 @@ fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
     }
 }
 
-/// The result for programs. The keys are a contract: none is ever removed.
+/// The result as `--json` prints it. No key is ever removed.
 #[derive(Serialize)]
 struct RollbackReport {
     /// The file as the user named it; null for stdout.
     name: Option<String>,
     session: String,
     dry_run: bool,
-    /// Null in a dry run.
+    /// What happened to the file; null in a dry run.
     outcome: Option<&'static str>,
-    /// The snapshot whose bytes the file has now.
+    /// The snapshot that was restored.
     restored: String,
     bytes: u64,
     messages: u64,
     sha256: String,
     /// The snapshot of the replaced content.
     snapshot: Option<String>,
-    /// The lines appended later, which only that snapshot has.
+    /// The removed lines that had been appended after the restored snapshot; only `snapshot` has
+    /// them.
     appended: Option<Appended>,
     late_bytes: u64,
 }

@@ -29,77 +29,77 @@ use crate::template::filled;
 
 /// Score what is left of a session after a compaction
 ///
-/// Looks in AFTER for the content of BEFORE that must not be lost, and counts how much is retained,
-/// recoverable and lost. The share of items kept is between 0 and 1.
+/// Finds the items in BEFORE that must not be lost, looks for them in AFTER, and counts how many
+/// are retained, recoverable and lost. The share of items kept is between 0 and 1.
 ///
-/// The tool looks in BEFORE for requests, constraints, decisions, open items,
-/// errors, files, commands, and identifiers (names, paths, numbers, dates). It looks each up in
-/// AFTER, with three possible results:
+/// The items are requests, constraints, decisions, open items, errors, files, commands, and
+/// identifiers (names, paths, numbers, dates). There are three possible results for each item:
 ///
-/// retained: AFTER's messages, arguments or results have its words, with white space folded and not
-/// as a part of longer words; or AFTER has the whole exchange.
+/// retained: the words of the item occur in a message, an argument or a result in AFTER, not as
+/// parts of longer words and regardless of white space; or AFTER contains the whole exchange.
 ///
-/// recoverable: they are in a text that AFTER names by a handle (⟦ctx:…⟧) or as an offloaded file,
-/// or BEFORE's exact bytes are in a snapshot. The store is read with --store or -s, or if the
-/// default one exists.
+/// recoverable: the words are in a text to which AFTER refers, by a handle (⟦ctx:…⟧) or as an
+/// offloaded file, or a snapshot contains the exact bytes of BEFORE. The store is read if --store
+/// or -s is given, or if the default store exists.
 ///
-/// lost: they are in none of these.
+/// lost: the words are in none of these.
 ///
 /// Items that were done, repaired or superseded in BEFORE need not survive and are not scored.
 ///
-/// In each class a retained item counts 1, one in a file or named by a handle ½, others 0, because
-/// the model does not know about a snapshot. Identifiers are weighted by the probability that they
-/// are needed again. The share is the weighted mean of the classes with items: requests and
-/// constraints 3, decisions, open items and identifiers 2, errors, files and commands 1. Words are
-/// compared, not meanings, so a good paraphrase is a loss. The items come from the ledger that
-/// ctx-summarize and ctx-compact also use: the share shows what did not fit into one of their
-/// summaries, but not whether a reader understands it, or whether it is better than another
-/// summary. Use --evidence for that.
+/// In each class a retained item counts 1, and an item in an offloaded file or in a text named by a
+/// handle counts ½. All other items count 0, even if a snapshot has them, because the model does
+/// not know about snapshots. Identifiers are weighted by the probability that they are needed
+/// again. The share is the weighted mean of the classes with items: requests and constraints 3,
+/// decisions, open items and identifiers 2, errors, files and commands 1. Words are compared, not
+/// meanings, so a good paraphrase is a loss. The items come from the ledger, the list of items that
+/// ctx-summarize and ctx-compact also use. For their summaries the share therefore shows what did
+/// not fit, but not whether a reader understands a summary, or whether it is better than another.
+/// Use --evidence for that.
 ///
 /// With --evidence, FILE has questions about BEFORE, each with groups of quotes that contain its
-/// answer:
-/// {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. From each group,
+/// answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. From each group,
 /// at least one quote must be in AFTER, within one message: whole, or with three quarters of its
-/// pairs of neighbouring words; words are compared in lower case, Chinese and Japanese by character.
-/// A system message counts only if BEFORE does not have it, and reasoning does not count. A
-/// question whose evidence BEFORE lacks is not answerable and not scored; the share of the others
-/// that AFTER has is the evidence recall. This measure suits extractive summaries; a
-/// paraphrase needs a human reader. --list questions prints each one: + kept, - lost, ? not
-/// answerable.
+/// pairs of neighbouring words; words are compared in lower case, Chinese and Japanese by
+/// character. A system message counts only if BEFORE does not have it, and reasoning does not
+/// count. A question whose evidence is not in BEFORE is not answerable and not scored. The evidence
+/// recall is the share of the answerable questions whose evidence is in AFTER. This measure suits
+/// extractive summaries; only a human reader can judge a paraphrase. --list questions prints each
+/// question with a mark: + kept, - lost, ? not answerable.
 ///
-/// With --future, FULL is the whole session that BEFORE begins. A value is needed if a later
-/// call uses it, BEFORE has it, and no message between repeats it: `A_must` is the share of them that AFTER
-/// has; `A_ctx` the share that still has two of its context words around it; `A_ctxfar` the same
-/// for values outside the last --window-tokens tokens of BEFORE.
+/// With --future, FULL is the whole session, of which BEFORE is the beginning. A value counts as
+/// needed if it is in BEFORE, a later call uses it, and no message in between repeats it. `A_must`
+/// is the share of these values that AFTER contains; `A_ctx` is the share that AFTER contains next
+/// to at least two of the words that surrounded it; `A_ctxfar` is the same for values outside the
+/// last --window-tokens tokens of BEFORE.
 ///
 /// With --batch each line of BEFORE and AFTER is a conversation, {"messages":[…]}, and line N is
-/// scored against line N. The table has sums and mean scores; --min applies to each conversation.
-/// Lines that are not conversations are named on stderr and make the exit status 3. No store is
-/// read.
+/// scored against line N. The table shows sums and mean scores; --min applies to each conversation.
+/// Lines that are not conversations are reported on stderr and make the exit status 3. The store is
+/// not read.
 ///
-/// --json prints one object; with --batch one per conversation, and one for all. docs/json.md lists
-/// all keys.
+/// --json prints one object; with --batch, it prints an object per conversation and one for all of
+/// them. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
 struct Args {
-    /// The session as it was; - is stdin
+    /// The session before the compaction; - is stdin
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// The session as it is now; - is stdin
+    /// The session after the compaction; - is stdin
     #[arg(value_name = "AFTER")]
     after: PathBuf,
     /// Also score what was needed later, in the whole session FULL
     #[arg(long, value_name = "FULL")]
     future: Option<PathBuf>,
-    /// Size in tokens of the latest messages to compare with, for `A_ctxfar` [default: that of AFTER]
+    /// Latest tokens that `A_ctxfar` leaves out [default: the size of AFTER]
     #[arg(long, value_name = "N", requires = "future")]
     window_tokens: Option<u64>,
-    /// Also score questions, each with quotes that answer it (JSON)
+    /// Also score questions in FILE, each with quotes that answer it (JSON)
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
     /// List the retained, recoverable or lost items, or the questions
     ///
-    /// Prints class, line in BEFORE and text of each item, or mark, id, category and words of each
-    /// question.
+    /// For each item, prints its class, its line in BEFORE and its text; for each question, a mark,
+    /// its id, its category and its words.
     #[arg(short, long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
     list: Option<Listed>,
     /// Print one JSON object
@@ -113,7 +113,7 @@ struct Args {
     min: Option<f64>,
     /// Exit with 1 if the evidence recall is below N (0 to 1)
     ///
-    /// It also exits with 1 if BEFORE cannot answer any of the questions.
+    /// The exit status is also 1 if none of the questions can be answered from BEFORE.
     #[arg(long, value_name = "N", value_parser = parse_fraction, requires = "evidence")]
     min_evidence: Option<f64>,
     /// Use only this session's snapshots and offloaded files
@@ -143,7 +143,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     if args.jobs.is_some() {
         let failure = Failure::new("--jobs without --batch");
-        return Err(failure.hint("leave it out: two sessions are one job"));
+        return Err(failure.hint("leave --jobs out: scoring two sessions is one job"));
     }
     if args.list == Some(Listed::Questions) && args.evidence.is_none() {
         return Err(Failure::new("--list questions needs --evidence FILE")
@@ -192,7 +192,7 @@ fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>
     match args.store.open(&TOOL, matches) {
         Ok(store) => Ok(Some(store)),
         Err(failure) if is_asked_for => Err(failure),
-        // The user did not name a store, and most of the score does not need one.
+        // The user did not ask for a store, and most of the score can be computed without it.
         Err(failure) => {
             io.report(&failure);
             Ok(None)
@@ -241,7 +241,7 @@ fn score(
     Ok((scorer.finish(&ledger), needed, further.exam))
 }
 
-/// Adds the texts of the store that AFTER refers to.
+/// Adds the texts in the store to which AFTER refers.
 fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<()> {
     let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
     for error in referred.failed {
@@ -321,7 +321,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Refuses flags that apply to one session.
+    /// Refuses flags that apply only to single sessions.
     fn refuse_in_batch(&self) -> Result<()> {
         let given = [
             ("--future", self.future.is_some()),
@@ -333,13 +333,13 @@ impl Args {
         let given = given.into_iter().find(|(_, is_given)| *is_given);
         given.map_or(Ok(()), |(flag, _)| {
             let failure = Failure::new(format_args!("{flag} with --batch"));
-            Err(failure.hint("leave it out: it applies to one session"))
+            Err(failure.hint("leave it out: it applies only to one session"))
         })
     }
 }
 
-/// Returns the table of the classes with items and the share kept, followed by the values needed
-/// later and the questions.
+/// Returns the table of the classes that have items, and the share of items kept, followed by the
+/// values needed later and the questions.
 fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let needed = needed.map(|needed| {
         let rows = measures(needed).into_iter();
@@ -355,7 +355,7 @@ fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> S
     shown(&score.rows(), score.items_kept(), needed, recall, None)
 }
 
-/// Returns the table of a batch: sums, means, and the conversation with the lowest score.
+/// Returns the table for a batch: sums, means, and the conversation with the lowest score.
 fn batch_table(score: &BatchScore) -> String {
     let scored = counted(score.scored, "conversation");
     let least = score.least.map(|(line, kept)| context! { line, kept });

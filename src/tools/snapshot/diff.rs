@@ -1,4 +1,4 @@
-//! `--diff A B`: shows the differences of two sessions, message by message.
+//! `--diff A B`: shows the differences between two sessions, message by message.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -15,7 +15,7 @@ use super::Args;
 use crate::store::failure;
 
 impl Args {
-    /// Prints the differences of two snapshots, or of a snapshot and a file, if there are any.
+    /// Prints the differences, if any, between two snapshots or between a snapshot and a file.
     pub(super) fn diff(&self, names: &[String], store: &Store, io: &mut Io) -> Outcome {
         let mut open = names.iter().map(|name| self.open(names, store, name));
         let (Some(old), Some(new)) = (open.next(), open.next()) else {
@@ -29,14 +29,15 @@ impl Args {
         if !compared.changes.is_empty() {
             show(&compared, io)?;
         } else if differ(old, new).map_err(Failure::unread)? {
-            io.warn("no message differs, but some bytes do: --raw shows the lines");
+            io.warn("no message differs, but some bytes do; --raw shows the lines");
         } else {
             return Ok(ExitStatus::Done);
         }
         Ok(ExitStatus::No)
     }
 
-    /// Opens a snapshot, or a file if the name has a slash or no snapshot has it.
+    /// Opens the snapshot called `name`, or the file if `name` contains a slash or is not that of a
+    /// snapshot.
     fn open(&self, names: &[String], store: &Store, name: &str) -> Result<File> {
         if name.contains('/') {
             return file(name);
@@ -45,7 +46,7 @@ impl Args {
         match (found, Path::new(name).is_file()) {
             (Ok(_) | Err(StoreError::Ambiguous { .. }), true) => {
                 Err(Failure::new(format_args!("{name:?} is the name of a snapshot and of a file"))
-                    .hint(format!("./{name} names the file, the whole id the snapshot")))
+                    .hint(format!("name the file as ./{name}, or the snapshot by its whole id")))
             }
             (Err(_), true) => file(name),
             (found, false) => {
@@ -54,7 +55,8 @@ impl Args {
         }
     }
 
-    /// Finds a snapshot of the session, or else of the file that it is compared with.
+    /// Finds a snapshot of the session that the user named, or else of the file that the snapshot
+    /// is compared with.
     fn snapshot(&self, names: &[String], store: &Store, name: &str) -> Result<Entry, StoreError> {
         if self.session.is_none() {
             let mut files = names.iter().map(Path::new).filter(|other| other.is_file());
@@ -72,7 +74,7 @@ fn file(name: &str) -> Result<File> {
         .map_err(|error| Failure::unread(error).at(name, None).hint("check the path"))
 }
 
-/// Prints a line for each difference, and then the number of each kind.
+/// Prints a line for each difference, and then how many differences of each kind there are.
 fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     let mut listing = Listing::new("|>LINE|ROLE|>SIZE|WHAT");
     let mut counts = [0_usize; 4];
@@ -118,7 +120,7 @@ fn row(change: &Change) -> (usize, [String; 5]) {
     (kind, [sign.to_owned(), line, role.to_owned(), size, printable(&what)])
 }
 
-/// `7`, or `7 → 3`.
+/// Formats a line number, or two if they differ: `7`, or `7 → 3`.
 fn from_to(from: u64, to: u64) -> String {
     if from == to {
         return to.to_string();
@@ -126,8 +128,8 @@ fn from_to(from: u64, to: u64) -> String {
     format!("{from} → {to}")
 }
 
-/// Prints the lines that only A has with `-` and those that only B has with `+`, as a unified diff
-/// without context.
+/// Prints a unified diff without context: lines that only A has after `-`, lines that only B has
+/// after `+`.
 fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
     let mut diff = Diff::of_files(old, new).map_err(Failure::unread)?;
     let hunks = std::mem::take(&mut diff.hunks);
@@ -137,7 +139,7 @@ fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
     Ok(if hunks.is_empty() { ExitStatus::Done } else { ExitStatus::No })
 }
 
-/// Returns true if two files differ in any byte. Reads both from their current positions.
+/// Returns true if two files differ in any byte.
 fn differ(mut old: File, mut new: File) -> io::Result<bool> {
     old.rewind()?;
     new.rewind()?;
@@ -145,7 +147,7 @@ fn differ(mut old: File, mut new: File) -> io::Result<bool> {
 }
 
 fn show_hunk(diff: &mut Diff, Hunk { old, new }: &Hunk, io: &mut Io) -> io::Result<()> {
-    // An empty range has the number of the line before it, as in diff(1).
+    // As in diff(1), an empty range starts at the number of the line before it.
     let start = |range: &Range<usize>| range.start + usize::from(!range.is_empty());
     let (from, to) = (start(old), start(new));
     writeln!(io.out(), "@@ -{from},{} +{to},{} @@", old.len(), new.len())?;

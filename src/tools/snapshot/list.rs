@@ -1,4 +1,4 @@
-//! `--list`, `--show` and `--log`: show the snapshots, and the history of a session.
+//! `--list`, `--show` and `--log`: show the snapshots and the history of a session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
     Ok(status)
 }
 
-/// The text of an unknown value.
+/// The text that is printed for an unknown value.
 const NOTHING: &str = "-";
 
 fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
@@ -68,7 +68,7 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
     }
 }
 
-/// `--list --trash`: prints the trash.
+/// `--list --trash`: prints the items in the trash.
 pub(super) fn trash(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if let Some(session) = scope.session {
         store.require_session_or_trash(session).map_err(failure)?;
@@ -99,13 +99,13 @@ pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mu
     Ok(ExitStatus::Done)
 }
 
-/// The selected snapshots; all by default.
+/// The snapshots that the user selected; all by default.
 pub(super) struct Scope<'a> {
     pub(super) session: Option<&'a SessionId>,
     pub(super) file: Option<&'a Path>,
-    /// Only snapshots from this time on.
+    /// Selects only snapshots from this time on.
     pub(super) since: Option<When>,
-    /// Only snapshots before this time.
+    /// Selects only snapshots before this time.
     pub(super) before: Option<When>,
 }
 
@@ -120,7 +120,7 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns the snapshots of any time; none if the store does not know the session.
+    /// Returns the snapshots regardless of their time; none if the store does not know the session.
     pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,
@@ -131,7 +131,7 @@ impl Scope<'_> {
         Ok(catalog)
     }
 
-    /// Returns true if the selection includes the time.
+    /// Returns true if the selection includes snapshots of this time.
     pub(super) fn has(&self, time: DateTime<Utc>) -> bool {
         self.since.is_none_or(|since| time >= since.start)
             && self.before.is_none_or(|before| time < before.start)
@@ -142,14 +142,15 @@ fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog> {
     let found = store.catalog_of_file(file).map_err(failure)?;
     if let Some(source) = &found.by_content {
         io.warn(format_args!(
-            "{}: no snapshot was taken of this path; by its content it is the session that was saved from {source}",
+            "{}: no snapshot was taken of this path, but its content is that of the session saved from {source}",
             file.display()
         ));
     }
     Ok(found.catalog)
 }
 
-/// Prints the events, newest first: time, number of the snapshot, tool, action.
+/// Prints the history, newest event first: the time, the number of the snapshot, the tool, and what
+/// it did.
 pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if scope.file.is_none() && scope.session.is_none() {
         return Err(Failure::new("no session is named").hint("name a FILE, or a session with -s"));
@@ -257,12 +258,12 @@ impl<'a> SnapshotMetas<'a> {
     }
 }
 
-/// Returns the number of the snapshot that the event made.
+/// Returns the number of the snapshot that was taken for an event, if there is only one.
 fn snapshot(event: &Event) -> String {
     if let [id] = event.snapshots.as_slice() { number(id) } else { NOTHING.to_owned() }
 }
 
-/// `compacted 30282 → 9004 tokens, 206 → 12 messages`.
+/// Describes a compaction, such as `compacted 30282 → 9004 tokens, 206 → 12 messages`.
 fn compacted(event: &Event) -> String {
     let change = |before: Option<u64>, after: Option<u64>, what: &str| {
         Some(format!("{} → {}", before?, counted(after?, what)))
@@ -284,7 +285,7 @@ fn things(event: &Event, what: &str) -> String {
     event.count.map_or_else(|| format!("{what}s"), |count| counted(count, what))
 }
 
-/// Returns the numbers of all snapshots of the event.
+/// Returns the numbers of all snapshots that an event concerns.
 fn numbers(event: &Event) -> String {
     if event.snapshots.is_empty() {
         return things(event, "thing");

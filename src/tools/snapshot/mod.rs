@@ -34,14 +34,14 @@ pub const TOOL: Tool = Tool {
 
 /// Save the exact bytes of a session, checked by their hash
 ///
-/// Without FILE, stdin is saved and then passed on; if it cannot be saved, nothing is written. With
-/// FILE, the tool prints the id of the snapshot. If the newest snapshot already has these bytes,
-/// its id is printed, and no new one is taken.
+/// Without FILE, stdin is saved and then written to stdout; if it cannot be saved, nothing is
+/// written. With FILE, the tool prints the id of the snapshot. If the newest snapshot already has
+/// these bytes, the tool prints its id and does not take another.
 ///
-/// ID is an id or its unique beginning; a number (digits alone are always a number); at least 6
-/// digits of the sha256 (sha256:… if it has no letter); a day, such as 2026-11-15 or yesterday, on
-/// which one was taken; a time, such as "2026-11-15 10:30" or "1 week ago", for the newest one at
-/// that time; or "latest". Times are UTC.
+/// ID is one of these: an id or its unique beginning; a number (digits alone are always a number);
+/// at least 6 digits of the sha256 (sha256:… if they contain no letter); a day on which a snapshot
+/// was taken, such as 2026-11-15 or yesterday; a time, such as "2026-11-15 10:30" or "1 week ago",
+/// for the snapshot that was the newest at that time; or "latest". Times are in UTC.
 #[derive(Debug, Parser)]
 #[command(group = clap::ArgGroup::new("listing").args(["list", "log"]))]
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
@@ -53,20 +53,21 @@ struct Args {
     /// Name the session [default: the file's]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// List the snapshots: all, those of FILE, or of one session (-s)
+    /// List all snapshots, or those of FILE or of one session (-s)
     ///
-    /// A line has the id, the age, the size, the messages, the tokens if they were counted, the
-    /// kind, whether it is held, and the path of the file. FILE selects the snapshots of its path,
-    /// under whatever id they were saved, and those of the agent's session in it; for a file that was moved,
-    /// those of the session whose bytes it begins with.
+    /// Each line shows the id, the age, the size, the number of messages, the number of tokens if
+    /// they were counted, the kind, whether the snapshot is held, and the path of the file. FILE
+    /// selects all snapshots that were taken of its path, even under different ids, and those of
+    /// the agent's session in it. For a file that was moved, it selects the snapshots of the
+    /// session with whose bytes the file begins.
     #[arg(short, long, help_heading = "Looking at snapshots")]
     list: bool,
     /// Show the history of FILE, or of one session (-s)
     ///
-    /// Each line has the time, the number of the snapshot that was taken, the tool, and what it
-    /// did: saved, compacted 30282 → 9004 tokens, rolled back to 0001, undone, written by -o,
-    /// removed by ctx-gc, restored. The snapshot of a compaction or a rollback has the content
-    /// before it. The history comes from the audit log.
+    /// Each line shows the time, the number of the snapshot that was taken, the tool, and what the
+    /// tool did: saved, compacted 30282 → 9004 tokens, rolled back to 0001, undone, written by -o,
+    /// removed by ctx-gc, restored. The snapshot of a compaction or a rollback contains what the
+    /// session was before. The history comes from the audit log.
     #[arg(long, help_heading = "Looking at snapshots")]
     log: bool,
     /// Print the bytes of a snapshot
@@ -75,27 +76,29 @@ struct Args {
     /// Check that all snapshots exist and are undamaged
     ///
     /// Both files of each snapshot must exist with the right names and sizes, and meta.json must
-    /// match its own hash. Without -s, the chain of the audit log is checked, too. The tool prints a line
-    /// for each snapshot: OK, or FAILED and why; with -q only for damaged ones.
+    /// match its own hash. Without -s, the chain of hashes in the audit log is checked as well. For
+    /// each snapshot the tool prints OK, or FAILED and why; with -q it prints only the damaged
+    /// ones.
     #[arg(long, help_heading = "Looking at snapshots")]
     verify: bool,
-    /// With --verify, read all data and check it against its hashes
+    /// With --verify, read all data and check it against the hashes
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     read_data: bool,
     /// With --verify, repair what can be repaired without loss
     ///
-    /// Removes unfinished files of killed runs and rewrites files that can be computed again. Bytes without a
-    /// meta.json get one. Anything damaged moves into the store's folder damaged/, byte for byte,
-    /// including an audit log with a broken chain; the exit status is then 1. Each step is reported
-    /// on stderr and in the audit log.
+    /// The repair removes unfinished files of killed runs, rewrites files that can be computed
+    /// again, and creates a meta.json for bytes that lack one. Damaged files, including an audit
+    /// log with a broken chain, move unchanged into the folder damaged/ of the store; the exit
+    /// status is then 1. Each step is reported on stderr and in the audit log.
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     repair: bool,
     /// Compare two snapshots, or a snapshot and a file, by message
     ///
-    /// Each message that differs has a line: a sign (- gone, + new, ~ changed, > moved), its line
-    /// or lines, its role, its size, and its first words or, if it changed, the difference.
-    /// Results, calls and records are matched by their id, other messages by their beginning. The
-    /// last line has the counts. A name with a slash, or one that no snapshot has, is a path.
+    /// For each message that differs, a line shows a sign (- removed, + added, ~ changed, > moved),
+    /// its line or lines, its role, its size, and its first words or, if it changed, the
+    /// difference. Results, calls and records are matched by their ids, other messages by their
+    /// beginnings. The last line shows the counts. A name that contains a slash or is not that of a
+    /// snapshot is a path.
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
     /// With --diff, compare lines of JSON instead
@@ -104,31 +107,31 @@ struct Args {
     /// With --list, list the trash instead
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     trash: bool,
-    /// List only newer snapshots: 2026-11-15, "1 week ago"
+    /// List only snapshots since TIME, such as 2026-11-15 or "1 week ago"
     #[arg(long, value_name = "TIME", requires = "list", help_heading = "Looking at snapshots")]
     since: Option<String>,
-    /// List only older snapshots
+    /// List only snapshots from before TIME
     #[arg(long, value_name = "TIME", requires = "list", help_heading = "Looking at snapshots")]
     before: Option<String>,
     /// Show what would be done, and change nothing
     ///
-    /// Stdin is passed on, but not saved. --verify --repair only checks.
+    /// Stdin is written to stdout, but not saved. --verify --repair only checks.
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print JSON, an object per line
     ///
-    /// A snapshot is printed as its meta.json, --verify as what was checked and found, and --log as
-    /// the records of the audit log. --list --trash adds `removed` and `grace_ends`. docs/json.md
-    /// lists all keys.
+    /// For a snapshot, the tool prints its meta.json; with --verify, what was checked and found;
+    /// with --log, the records of the audit log. --list --trash adds `removed` and `grace_ends`.
+    /// docs/json.md lists all keys.
     #[arg(long, conflicts_with_all = ["show", "diff"])]
     json: bool,
     /// Never let ctx-gc remove this snapshot
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     hold: Option<String>,
-    /// Let ctx-gc remove this snapshot again
+    /// Stop holding this snapshot, so that ctx-gc may remove it
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     release: Option<String>,
-    /// Also count the tokens, for --list
+    /// Also count the tokens, which --list then shows
     #[arg(long, conflicts_with = "mode", help_heading = "Input")]
     count: bool,
     #[command(flatten)]
@@ -192,7 +195,7 @@ impl Args {
     }
 }
 
-/// The result for programs.
+/// The result of `--hold` or `--release` as `--json` prints it.
 #[derive(Serialize)]
 struct HoldReport {
     id: String,
@@ -201,7 +204,7 @@ struct HoldReport {
     dry_run: bool,
 }
 
-/// Holds or releases the snapshot; a dry run only reports which one.
+/// Holds or releases a snapshot; a dry run only reports which one.
 fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
     let id = if args.dry_run {
@@ -223,18 +226,18 @@ fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcom
     Ok(ExitStatus::Done)
 }
 
-/// The preview of a file, for programs.
+/// The preview for a file as `--json` prints it.
 #[derive(Serialize)]
 struct PreviewReport<'a> {
     name: &'a str,
     session: &'a str,
     dry_run: bool,
-    /// The existing snapshot with these bytes.
+    /// The snapshot that already has these bytes; null if there is none.
     snapshot: Option<String>,
     bytes: u64,
 }
 
-/// Reports for each file whether it would be saved; passes stdin on.
+/// Reports for each file whether it would be saved; copies stdin to stdout.
 fn preview(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let mut statuses = Statuses::default();
     for path in inputs(&args.files)? {
@@ -269,7 +272,7 @@ fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String> {
     }
     let name = printable(&name);
     Ok(match snapshot {
-        Some(id) => format!("{name} is saved already: {id}\n"),
+        Some(id) => format!("{name} is already saved: {id}\n"),
         None => format!("would save {name} as a snapshot of {session}: {bytes} bytes\n"),
     })
 }
@@ -293,7 +296,7 @@ impl Taker<'_> {
         }
         let mut statuses = Statuses::default();
         for path in &paths {
-            // If one of them fails, the others are still saved.
+            // If one file cannot be saved, the others still are.
             match self.save(path, io) {
                 Ok(snapshot) => {
                     self.print(&snapshot, io)?;
@@ -311,7 +314,7 @@ impl Taker<'_> {
                 .hint("name the session as FILE"));
         }
         let snapshot = self.save(path, io)?;
-        // Bytes from a pipe are passed on once they are saved.
+        // Bytes from stdin are written to stdout once they are saved.
         if is_stdin(path) {
             let mut bytes = self.store.open_bytes(&snapshot.id).map_err(failure)?;
             return copy_out(&mut bytes, io);
@@ -359,7 +362,7 @@ fn note_snapshot(snapshot: &Snapshot, name: &str, io: &mut Io) {
     let meta = &snapshot.meta;
     if let Some(first) = meta.tally.bad.first() {
         io.warn(format_args!(
-            "{name}:{}: not a JSON object ({}); {} such lines in all, saved as they are",
+            "{name}:{}: not a JSON object ({}); {} such lines in all, saved unchanged",
             first.line, first.class, meta.tally.bad_lines
         ));
     }

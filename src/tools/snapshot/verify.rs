@@ -1,4 +1,5 @@
-//! `--verify`: checks the store and, with `--repair`, repairs it where no data is lost.
+//! `--verify`: checks the store and, with `--repair`, repairs what can be repaired without losing
+//! data.
 
 use ctx_cli::{ExitStatus, Io, Outcome, Result, Verbosity, printable};
 use ctx_store::{BrokenLink, Flaw, Repaired, Store, Verdicts};
@@ -8,13 +9,13 @@ use super::Args;
 use super::list::warn_uncommitted;
 use crate::store::failure;
 
-/// The verdict on one item, for programs. The keys are a contract: none is ever removed.
+/// The verdict on one item as `--json` prints it. No key is ever removed.
 #[derive(Serialize)]
 struct VerifyReport<'a> {
     kind: &'static str,
     /// The id of a snapshot or a result, or the path of the audit log.
     id: &'a str,
-    /// The line of the audit log.
+    /// The line in the audit log; null for other items.
     line: Option<u64>,
     verdict: &'static str,
     why: Option<&'a str>,
@@ -90,7 +91,7 @@ impl Args {
             };
             let place = line.map(|line| printable(&format!("{id}:{line}")));
             let place = place.unwrap_or_else(|| id.to_owned());
-            // Text from a tampered meta.json could control the terminal.
+            // Text from a meta.json that was tampered with could control the terminal.
             return io.print(format!("{place}: {}\n", printable(&text)));
         }
         let (verdict, why) = match verdict {
@@ -101,7 +102,8 @@ impl Args {
         io.json(&VerifyReport { kind, id, line, verdict, why })
     }
 
-    /// Checks the audit log. Prints nothing if it is intact, because it is not a snapshot.
+    /// Checks the audit log. Prints nothing if the log is intact, because the list is about
+    /// snapshots.
     fn verify_audit_log(&self, store: &Store, io: &mut Io) -> Result<Verdicts> {
         let mut count = Verdicts::default();
         let broken = match store.check_audit_log() {
@@ -132,7 +134,8 @@ impl Args {
         Ok(count)
     }
 
-    /// Repairs the store and reports it; `true` if something stays damaged.
+    /// Repairs the store and reports each step. Returns true if something was damaged beyond
+    /// repair.
     fn repair_store(&self, store: &Store, io: &mut Io) -> Result<bool> {
         let done = store.repair(self.session.as_ref(), self.read_data);
         let mut is_damaged = false;
@@ -144,7 +147,8 @@ impl Args {
     }
 }
 
-/// Returns the exit status. Damage outweighs unreadable items, because a retry does not repair it.
+/// Returns the exit status. Damage takes precedence over unreadable items, because trying again
+/// does not repair it.
 fn status(count: Verdicts) -> ExitStatus {
     match count {
         Verdicts { damaged: 1.., .. } => ExitStatus::No,

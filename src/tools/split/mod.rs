@@ -1,4 +1,4 @@
-//! `ctx-split`: decides which records are `system`, `old` or `keep`.
+//! `ctx-split`: decides which records of a session are `system`, `old` or `keep`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -23,10 +23,11 @@ const KEEP_MESSAGES: u64 = 20;
 
 /// Mark which records of a session are old and which are kept
 ///
-/// Each record gets a member `_ctx` in front that names its zone (`system`, `old` or `keep`);
-/// nothing else in it changes. System messages, the latest user message and pinned records are never old, and
-/// a tool call and its results stay together. With several --keep flags, a record stays
-/// if any of them keeps it. The default is to keep the last 20 messages.
+/// The tool adds a first member `_ctx` to each record, which names the zone of the record
+/// (`system`, `old` or `keep`); nothing else changes. System messages, the latest user message and
+/// pinned records are never old, and a tool call and its results are always in the same zone. If
+/// several --keep flags are given, a record is kept if any of them keeps it. By default, the last
+/// 20 messages are kept.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to split; stdin if none is named, or for -
@@ -35,7 +36,7 @@ struct Args {
 
     #[command(flatten)]
     keep: Keep,
-    /// Tokens of the window, for --keep-share
+    /// Size of the window in tokens, for --keep-share
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
     /// Keep the last messages that fill this share of --window, such as 0.3
@@ -43,7 +44,7 @@ struct Args {
     keep_share: Option<Share>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     ///
-    /// Can be repeated; a record that one of them selects is kept.
+    /// Can be repeated. A record is kept if any of the selectors matches it.
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
     #[command(flatten)]
@@ -73,8 +74,8 @@ struct Args {
 }
 
 impl Args {
-    /// Returns the destination. Nothing may follow tagged records, because the last one has their
-    /// number.
+    /// Returns the source and the destination. Nothing may be appended to tagged records, because
+    /// the last one states how many there are.
     fn target<'s>(
         &self,
         inputs: &[PathBuf],
@@ -97,7 +98,7 @@ pub const TOOL: Tool = Tool {
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.report.json && args.strip {
-        return Err(Failure::new("--json reports zones, and --strip has none"));
+        return Err(Failure::new("--json reports zones, but --strip removes them"));
     }
     args.report.refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.file)?;
@@ -156,7 +157,7 @@ fn split<W: Write>(
     pass.finish().map_err(|error| session.failure(error))
 }
 
-/// Removes tags and, with `--only`, the records of other zones.
+/// Removes the tags and, with `--only`, the records of all other zones.
 fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> Outcome {
     let only = args.only;
     let mut zones = ZoneReader::default();

@@ -34,34 +34,34 @@ use crate::template::filled;
 
 /// Show what compactions have done, and how full sessions are
 ///
-/// Without FILE: compactions and their outcomes, tokens before and after, fidelity,
-/// sessions that are still too large, rollbacks, requests to models, the size of the
-/// store, how full the sessions of all agents on this machine are, and the four acceptance
-/// metrics of sanbot. Metrics that the log does not contain, such as whether a task succeeded,
-/// are listed by name without a value.
+/// Without FILE, the tool shows compactions and their outcomes, the tokens before and after, the
+/// fidelity (the share of scored items that a compaction kept), sessions that are still too large,
+/// rollbacks, requests to models, the size of the store, how full the sessions of all agents on
+/// this machine are, and the four acceptance metrics of sanbot. Metrics that the audit log does not
+/// contain, such as whether a task succeeded, are listed without a value.
 ///
-/// With FILE: the status of each session: how full its window is, each trigger, how often it
-/// was compacted, and its last snapshot.
+/// With FILE, the tool shows the status of each session: how full its window is, the value of each
+/// trigger, how often it was compacted, and its last snapshot.
 ///
-/// --html prints one page for a browser, which needs no network: the context of each FILE over
-/// its life by kind, its compactions and rollbacks, the largest items, what pruning and
-/// offloading would free, what the last compaction kept and lost. FILE may also be the name of
-/// a session of the store, whose newest snapshot is then shown.
+/// --html prints a page for a browser, which needs no network. For each FILE it shows how its
+/// context grew, by kind of content, its compactions and rollbacks, the largest items, what pruning
+/// and offloading would free, and what the last compaction kept and lost. FILE may also be the name
+/// of a session in the store; the page then shows its newest snapshot.
 ///
-/// --prometheus prints metrics for the textfile collector of the node exporter. Counters
-/// count from the beginning of the audit log, so it cannot be used with --since.
+/// --prometheus prints metrics for the textfile collector of the node exporter. The counters start
+/// at the beginning of the audit log, so the flag cannot be used with --since.
 ///
-/// The tool changes nothing, not even the store. Lines of the log that are not records are
+/// The tool changes nothing, not even the store. Lines of the audit log that are not records are
 /// counted and skipped. docs/stats.md defines every figure, docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
-#[command(mut_arg("overflow", |arg| arg.requires("files")))] // It is about one session, not about all.
+#[command(mut_arg("overflow", |arg| arg.requires("files")))] // Overflow concerns single sessions.
 struct Args {
     /// Show the status of these sessions; - is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only what was done since TIME: 2026-11-15, "1 week ago"
+    /// Show only what was done since TIME: 2026-11-15, "1 week ago"
     ///
-    /// TIME is in UTC.
+    /// Dates and times are in UTC.
     #[arg(long, value_name = "TIME", conflicts_with_all = ["files", "prometheus"])]
     since: Option<String>,
     /// Print one JSON object, or one for each FILE
@@ -70,7 +70,7 @@ struct Args {
     /// Print metrics for Prometheus
     #[arg(long)]
     prometheus: bool,
-    /// Print an HTML page of what fills the window of each FILE
+    /// Print an HTML page that shows what fills the window of each FILE
     #[arg(long, requires = "files", conflicts_with_all = ["json", "prometheus"])]
     html: bool,
     #[command(flatten)]
@@ -115,7 +115,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Returns how sessions are examined.
+    /// Returns the store, the triggers and the counter with which sessions are examined.
     fn request<'s>(&self, store: &'s Store, io: &mut Io) -> Result<StatusRequest<'s>> {
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
@@ -142,7 +142,7 @@ impl Args {
         })
     }
 
-    /// Returns the output for the files, and the failures of those that could not be read.
+    /// Returns the output for the files, and the failures of files that could not be read.
     fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>)> {
         let request = self.request(store, io)?;
         request.counting.report(io);
@@ -167,22 +167,22 @@ impl Args {
     }
 }
 
-/// The figures of the store and of the sessions. The keys are a contract.
+/// The figures about the store and about all sessions. No key is ever removed.
 #[derive(Debug, Serialize)]
 struct Overview {
-    /// The start of the period; earlier events are left out.
+    /// The start of the period, before which events are left out; null for all events.
     since: Option<String>,
     #[serde(flatten)]
     stats: Stats,
-    /// Lines of the log that are not records.
+    /// The number of lines of the audit log that are not records.
     unread_lines: u64,
-    /// The mean of tokens / window of all sessions whose window is known.
+    /// The mean of tokens / window over all sessions whose window is known.
     context_utilization: Option<f64>,
     /// The sessions by agent.
     agents: Agents,
     /// The four acceptance metrics.
     acceptance: [Acceptance; 4],
-    /// The disk space that the store takes.
+    /// The disk space that the store takes up.
     store: Usage,
 }
 
@@ -217,14 +217,15 @@ struct AgentSessions {
     sessions: u64,
     /// The number of sessions that are due for a compaction.
     due: u64,
-    /// Tokens / window of the sessions whose window is known.
+    /// The distribution of tokens / window over the sessions whose window is known.
     utilization: ShareHistogram,
 }
 
 /// All sessions, by agent.
 type Agents = BTreeMap<String, AgentSessions>;
 
-/// Reads the sessions of all agents; the index of ctx-ls saves reading files that have not changed.
+/// Reads the sessions of all agents. Thanks to the index of `ctx-ls`, files that have not changed
+/// need not be read.
 fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {
     let options = RowOptions {
         triggers,

@@ -1,8 +1,8 @@
-//! Checks a text against the rules of the text format and of `promtool check metrics`.
+//! Checks metrics against the rules of the text format and of `promtool check metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Units and words that promtool does not allow in a name.
+/// Units and words that promtool does not allow in the name of a metric.
 const NOT_IN_A_NAME: [&str; 14] = [
     "_counter_",
     "_gauge_",
@@ -20,7 +20,7 @@ const NOT_IN_A_NAME: [&str; 14] = [
     "_b_",
 ];
 
-/// Name, labels, value.
+/// The name, the labels and the value of a sample.
 type Sample = (String, Vec<(String, String)>, f64);
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Family {
     samples: Vec<Sample>,
 }
 
-/// Checks all rules, and panics at the first broken one.
+/// Checks all rules. Panics at the first violation.
 #[track_caller]
 pub(super) fn check(text: &str) {
     assert!(text.is_empty() || text.ends_with('\n'), "the last line has no end");
@@ -103,7 +103,7 @@ fn check_samples(name: &str, family: &Family) {
     }
 }
 
-/// `name{label="value",…} 1`
+/// Parses a sample, such as `name{label="value",…} 1`.
 fn sample(line: &str) -> Sample {
     let end = line.find(['{', ' ']).expect("a name and a value");
     let (name, mut rest) = line.split_at(end);
@@ -149,7 +149,7 @@ mod tests {
 
     use super::check;
 
-    /// The checker accepts valid text and nothing that promtool refuses.
+    /// The checker accepts valid metrics and refuses what promtool refuses.
     #[test]
     fn what_promtool_refuses_is_refused() {
         check("");

@@ -1,4 +1,4 @@
-//! The status of one session: its window, the triggers, what was done to it.
+//! The status of one session: how full its window is, its triggers, and what was done to it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,17 +22,18 @@ pub(super) struct Status {
     /// The name that the user gave.
     pub(super) name: String,
     report: Report,
-    /// True if a flag, a model or the session itself gives the window.
+    /// True if a flag, a model or the session itself determines the window; false if a default is
+    /// used.
     pub(super) window_is_known: bool,
-    /// The values of the triggers.
+    /// The values and limits of the triggers.
     pub(super) due: Due,
-    /// The number of compactions.
+    /// How often the session was compacted.
     pub(super) compactions: u64,
     newest: Option<Event>,
     snapshot: Option<Meta>,
 }
 
-/// The status for programs.
+/// The status as `--json` prints it.
 #[derive(Serialize)]
 pub(super) struct StatusReport<'a> {
     #[serde(flatten)]
@@ -53,7 +54,7 @@ pub(super) struct StoredHistory {
     pub(super) events: Vec<Event>,
 }
 
-/// The parameters for examining sessions.
+/// What is needed to examine a session.
 #[derive(Clone, Copy)]
 pub(super) struct StatusRequest<'a> {
     pub(super) store: &'a Store,
@@ -63,7 +64,7 @@ pub(super) struct StatusRequest<'a> {
     pub(super) counting: Counting,
 }
 
-/// Reads a session, and what the store knows about it.
+/// Returns the status of a session, including its history in the store.
 pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status> {
     let status = Status::read(Input::open(path)?, request)?;
     Ok(status.knowing(&StoredHistory::of_file(path, request.store)?))
@@ -84,7 +85,7 @@ impl StoredHistory {
         Self::of(entries, own, store)
     }
 
-    /// Returns the history for the snapshots of a session.
+    /// Returns the history of a session that has these snapshots; `own` is its id.
     pub(super) fn of(entries: Vec<Entry>, own: SessionId, store: &Store) -> Result<Self> {
         let sessions = entries.iter().map(|entry| entry.id.session.clone());
         let sessions: BTreeSet<SessionId> = sessions.chain([own]).collect();
@@ -94,7 +95,7 @@ impl StoredHistory {
 }
 
 impl Status {
-    /// Reads the status of a session without its history.
+    /// Reads a session and returns its status without the history.
     pub(super) fn read(input: Input, request: StatusRequest<'_>) -> Result<Self> {
         let name = input.name.clone();
         let counter = Some(request.counting.counter);
@@ -114,7 +115,7 @@ impl Status {
         })
     }
 
-    /// Adds the history.
+    /// Adds the history to the status.
     pub(super) fn knowing(mut self, known: &StoredHistory) -> Self {
         let is_compaction = |event: &&Event| event.op == "compact" && event.phase == "done";
         let compactions = || known.events.iter().filter(is_compaction);
@@ -125,17 +126,17 @@ impl Status {
         self
     }
 
-    /// Returns the tokens of the context.
+    /// Returns the size of the context in tokens.
     pub(super) fn tokens(&self) -> u64 {
         self.report.size.context()
     }
 
-    /// Returns the tokens of the window.
+    /// Returns the size of the window in tokens.
     pub(super) fn window(&self) -> u64 {
         self.report.size.window.unwrap_or_default()
     }
 
-    /// Returns the share of the window that the context takes.
+    /// Returns the share of the window that the context takes up.
     pub(super) fn share(&self) -> Option<f64> {
         ctx_metrics::share(self.tokens(), self.window())
     }
@@ -145,7 +146,7 @@ impl Status {
         self.due.step == Step::Compact
     }
 
-    /// Returns the status for programs.
+    /// Returns the status for `--json`.
     pub(super) fn report(&self) -> StatusReport<'_> {
         let time = |time: &DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let snapshot = self.snapshot.as_ref();
@@ -159,7 +160,7 @@ impl Status {
         }
     }
 
-    /// Returns the status for people.
+    /// Returns the status as text for people.
     pub(super) fn text(&self) -> String {
         let values = context! {
             name => &self.name,

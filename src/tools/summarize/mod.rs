@@ -1,4 +1,4 @@
-//! `ctx-summarize`: replaces the old zone with one message.
+//! `ctx-summarize`: replaces the records in the old zone with one message.
 
 use std::path::{Path, PathBuf};
 
@@ -31,42 +31,43 @@ use crate::store::{LazyStore, StoreArgs, failure, session_id};
 
 /// Replace the old part of a session with a summary
 ///
-/// Reads records tagged by ctx-split and writes a plain session: the summary takes the place of the
-/// first old record, and all other records stay unchanged, without their tags. An earlier summary
-/// in the old zone becomes part of the new one. Nothing is written before the whole input is read
-/// and the output is checked.
+/// The tool reads records tagged by ctx-split and writes a session without tags. The summary
+/// replaces the old records, at the place of the first; all other records stay unchanged. An
+/// earlier summary among the old records becomes part of the new summary. Nothing is written before
+/// the whole input is read and the output is checked.
 ///
 /// With --budget, the tool reads any session and decides itself which records are old. The --keep
 /// flags need --budget and set a minimum.
 ///
 /// The method `extractive` quotes what is most likely to be needed later. The method `rule` counts
-/// and quotes: user messages, tool calls, the latest topics, the tools. The method `llm` asks a
-/// model, but only if `--llm-url` or `CTX_LLM_URL` names a server. If the model gives no answer,
-/// nothing is written; `--on-failure` names a summary to use instead. The answer is compared with
-/// the messages: what they do not support is repaired, marked or removed, and reported on stderr.
-/// Secrets are removed from everything that is sent and written.
+/// user messages and tool calls, and quotes the latest topics. The method `llm` asks a model, but
+/// only if `--llm-url` or `CTX_LLM_URL` names a server. If the model gives no answer, nothing is
+/// written; `--on-failure` names a summary to use instead. The answer is checked against the
+/// messages: statements that they do not support are repaired, marked or removed, and reported on
+/// stderr. Secrets are removed from everything that is sent or written.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin if none is named, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// How to summarize
+    /// Method for the summary
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Method::Extractive, help_heading = "Summary")]
     method: Method,
     /// Length of the summary in tokens
     ///
-    /// A summary written offline always fits. A model is asked for this length and may write a
-    /// fifth more [default: about a fifth of what it replaces with --method extractive; with
-    /// --method llm the length in the template (500 with sanbot, 8000 with synapse), or else about
-    /// 60 % of what --budget leaves, or else a tenth of what it replaces, 500 to 4000]
+    /// A summary that is made without a model always keeps to this length. A model is asked for
+    /// this length and may exceed it by a fifth. [default: with --method extractive, about a fifth
+    /// of what the summary replaces; with --method llm, the length in the template (500 with
+    /// sanbot, 8000 with synapse), or else about 60 % of what --budget leaves, or else a tenth of
+    /// what the summary replaces, between 500 and 4000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Summary")]
     summary_tokens: Option<u64>,
     /// Make the whole output at most N tokens; needs no ctx-split
     ///
-    /// The tool decides the zones itself and ignores those in the input. The latest messages stay,
-    /// with long tool results shortened, as long as they are worth more than a summary of them.
-    /// Fails if the records that must stay do not fit.
+    /// The tool itself decides which records are old, and ignores the zones in the input. It keeps
+    /// the latest messages, with long tool results shortened, as long as that preserves more than
+    /// summarizing them. It fails if the records that must stay do not fit.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "Summary")]
     budget: Option<u64>,
     #[command(flatten)]
@@ -74,12 +75,12 @@ struct Args {
     /// With --budget, keep these records (can be repeated)
     #[arg(long, value_name = "SELECTOR", requires = "budget", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// First line of the summary; earlier summaries are recognized by it, too
+    /// First line of the summary, which also marks earlier summaries
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     header: Option<String>,
     /// Role of the summary
     ///
-    /// The role is user if the dialect allows no other.
+    /// If the dialect allows only user, the role is user.
     #[arg(long, value_enum, value_name = "ROLE", default_value_t, help_heading = "Summary")]
     role: SummaryRole,
     /// Count tokens with this encoding
@@ -91,7 +92,7 @@ struct Args {
 
     /// Show what would be summarized, and write nothing
     ///
-    /// No model is asked; a summary made without a model is used instead.
+    /// No model is asked; the preview uses a summary made without a model.
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
 
@@ -100,7 +101,7 @@ struct Args {
     partial: bool,
     /// Fail if the input is not valid for its API
     ///
-    /// For example, a tool result answers no call, or a call has no result.
+    /// For example, if a tool result answers no call, or a call has no result.
     #[arg(long, help_heading = "Input")]
     strict: bool,
     #[command(flatten)]
@@ -163,14 +164,14 @@ impl Args {
 
     fn refuse_what_does_not_fit(&self) -> Result<()> {
         if self.report.json && self.read.batch {
-            return Err(Failure::new("--json reports one session, and a batch has many")
-                .hint("-v says what is done with each"));
+            return Err(Failure::new("--json reports one session, but a batch has many")
+                .hint("-v reports what is done with each of them"));
         }
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
 
-    /// Appends the summary to those of the session in the store. Returns true if it is new, or the
-    /// failure that came after the summary was written.
+    /// Appends the summary to the session's summary file in the store. Returns true if the summary
+    /// was not yet there, or the failure that followed after the summary was written.
     fn remember(
         &self,
         summary: &Summary,
@@ -191,8 +192,8 @@ impl Args {
         checked.map_err(|error| session.failure(error))
     }
 
-    /// Opens the session. Bad lines are read whatever happens to them later, because they belong to
-    /// the count that shows whether the stream is complete.
+    /// Opens the session. Bad lines are read even if they will be dropped, because they are
+    /// included in the count that shows whether the stream is complete.
     fn open(&self, source: &Source, path: &Path) -> Result<Session> {
         let mut read = self.read.clone();
         if read.invalid == Invalid::Drop {
@@ -218,7 +219,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
     let summary = new.draft.as_ref().map(|draft| draft.summary.clone());
     let summary = summary.as_ref();
-    // If the clock was set back, the duration is unknown.
+    // If the clock was set back, the duration is unknown and recorded as 0.
     let took = (Utc::now() - begun).num_milliseconds();
     let took = u64::try_from(took).unwrap_or_default();
     let summing = Summing::new(args.method, summary, usage);
@@ -264,20 +265,20 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(status)
 }
 
-/// Returns the preview.
+/// Returns the text of the preview.
 fn preview(name: &str, summary: Option<&Summary>, counter: &MessageCounter) -> String {
     let name = printable(name);
     let Some(summary) = summary else {
         return format!("{name}: nothing to summarize\n");
     };
     format!(
-        "{name}: a summary of {} would take the place of {}\n",
+        "{name}: a summary of {} would replace {}\n",
         counted(counter.text(&summary.text), "token"),
         counted(summary.messages, "message")
     )
 }
 
-/// Returns the session with its summary, and the costs of the models.
+/// Returns the session with its summary, and the usage of models.
 fn summed_up(
     args: &Args,
     plan: &Plan,
@@ -306,7 +307,7 @@ fn summed_up(
     Ok((new.map_err(|error| session.failure(error))?, usage))
 }
 
-/// Summarizes each line as a separate conversation, and prints its notes at once.
+/// Summarizes each line as a separate conversation, and prints the notes about it immediately.
 fn batch(
     args: &Args,
     plan: &Plan,

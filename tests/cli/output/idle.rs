@@ -156,7 +156,7 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
                 assert_eq!(now, of_agent(), "{name}");
             };
             if call.code == 2 {
-                is_refused(&[], "is a session, and this output is not");
+                is_refused(&[], "is a session and cannot be overwritten");
                 continue;
             }
             let why = "changed just now; a running agent would not notice a change by this tool; \

@@ -109,7 +109,7 @@ fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
     assert_eq!(read(dir, "s.jsonl"), offloaded);
     tool("ctx-extract", dir)
         .args(["-v", "--into", "memory", "s.jsonl", "-o", "s.jsonl"])
-        .stderr_has("s.jsonl has these bytes already")
+        .stderr_has("s.jsonl already has these bytes")
         .run();
     assert_eq!(read(dir, "s.jsonl"), offloaded);
 }
@@ -198,7 +198,7 @@ fn a_report_takes_no_sessions_place() {
                 .args(["-o", output])
                 .code(2)
                 .stderr(&format!(
-                    "{name}: {output}: is a session, and this output is not; name another file with -o\n"
+                    "{name}: {output}: is a session and cannot be overwritten; name another file with -o\n"
                 ))
                 .run();
             assert_eq!(read(dir, output), before);

@@ -175,7 +175,7 @@ fn a_session_in_one_document_is_refused() {
     let stderr = |tool: &str, done: &str| {
         format!(
             "{tool}: s.json: a session of gemini in one JSON document cannot be {done}, because its agent \
-             does not read the lines that would be written; ctx-convert --to gemini -o FILE makes a file of lines, which its agent can resume\n"
+             does not read the lines that would be written; ctx-convert --to gemini -o FILE writes a file of lines, which its agent can resume\n"
         )
     };
     prune()

@@ -1,5 +1,6 @@
-//! The geometry of the chart of the context: stacked kinds, cuts, and the window. The chart is
-//! drawn here, so that the page shows it without a script; a script only moves along its points.
+//! Computes the chart of the context: the stacked kinds of content, the cuts, and the window. The
+//! chart is drawn here, so that the page can show it without a script; the script only selects
+//! points.
 
 use std::fmt::Write;
 
@@ -9,14 +10,15 @@ use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, Profile, TokensByKind}
 use minijinja::context;
 use minijinja::value::Value;
 
-/// The units of the drawing. It has no text, because it is stretched to the available space.
+/// The size of the drawing in its own units. The drawing contains no text, because it is stretched
+/// to the available space.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
 
-/// The number of rows for the names of marks above the drawing.
+/// The largest number of rows for the names of marks above the drawing.
 const ROWS: i32 = 3;
 
-/// Returns the chart of a session; `None` if it has no message.
+/// Returns the chart of a session; `None` if the session has no message.
 pub(super) fn chart(profile: &Profile, window: u64) -> Option<Value> {
     let (first, last) = (profile.points.first()?, profile.points.last()?);
     let chart = Chart { points: &profile.points, first: first.at, last: last.at };
@@ -65,7 +67,7 @@ fn time(time: DateTime<Utc>) -> String {
     time.format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// The points, with the first and the last record.
+/// The points of the curve, with the numbers of the first and the last record.
 struct Chart<'a> {
     points: &'a [Point],
     first: u64,
@@ -77,12 +79,12 @@ impl Chart<'_> {
         let totals = self.points.iter().map(|point| point.kinds.total());
         let recorded = self.points.iter().filter_map(|point| point.recorded);
         let most = totals.chain(recorded).max().unwrap_or_default();
-        // Far below the window, the curve would be too flat to see.
+        // A curve far below the window would be too flat to see, so the window is then left out.
         let shows_window = window <= most.saturating_mul(4);
         Scale::up_to(if shows_window { most.max(window) } else { most })
     }
 
-    /// Returns the horizontal position of the record `at`, from 0 to 1.
+    /// Returns the horizontal position of the record with number `at`, from 0 to 1.
     fn place(&self, at: u64) -> f64 {
         let length = self.last - self.first;
         if length == 0 { 0.0 } else { at.saturating_sub(self.first) as f64 / length as f64 }
@@ -104,15 +106,15 @@ impl Chart<'_> {
         corners
     }
 
-    /// Returns the kinds that have tokens.
+    /// Returns the kinds of content that have tokens at any point.
     fn kinds(&self) -> Vec<ContentKind> {
         let mut kinds = ContentKind::ALL.to_vec();
         kinds.retain(|kind| self.points.iter().any(|point| point.kinds.of(*kind) > 0));
         kinds
     }
 
-    /// Returns the API's counts as a line that each cut interrupts; empty if the agent recorded
-    /// none.
+    /// Returns the path of a line through the API's counts, with a gap at each cut; empty if the
+    /// agent recorded no counts.
     fn recorded(&self, scale: Scale) -> String {
         let (mut path, mut letter) = (String::new(), 'M');
         for point in self.points {
@@ -128,7 +130,8 @@ impl Chart<'_> {
         path
     }
 
-    /// Returns the marks in percent of the width, and the number of rows that their names need.
+    /// Returns the marks, with positions in percent of the width, and the number of rows that their
+    /// names need.
     fn marks(&self, marks: &[Mark]) -> (Vec<Value>, i32) {
         let (mut rows, mut row, mut before) = (0, 0, -100.0);
         let marks = named(marks).map(|(name, mark)| {
@@ -168,7 +171,8 @@ fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
     })
 }
 
-/// Returns the outline of a kind: the upper edge forwards, then the lower edge backwards.
+/// Returns the path around the band of a kind: the upper edge from left to right, then the lower
+/// edge back.
 fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> String {
     let below = |kinds: &TokensByKind| -> u64 {
         let kinds = kinds.rows().take_while(|(other, _)| *other != kind);
@@ -187,21 +191,21 @@ fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> Str
     path
 }
 
-/// The end of the largest scale.
+/// The largest number of tokens that a scale covers.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 
 /// A vertical scale with round steps, from zero to its top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
-    /// The tokens between two lines.
+    /// The number of tokens between two lines.
     step: u64,
     /// The number of steps.
     steps: u64,
 }
 
 impl Scale {
-    /// Returns a scale of at most five round steps that covers `most`, but not impossible sizes
-    /// that a file may claim.
+    /// Returns a scale of at most five round steps that covers `most` tokens. Impossible sizes that
+    /// a file may claim are cut to [`MOST_TOKENS`].
     fn up_to(most: u64) -> Self {
         let most = most.min(MOST_TOKENS);
         let mut unit = 1;
@@ -216,7 +220,7 @@ impl Scale {
         }
     }
 
-    /// Returns the tokens at the top.
+    /// Returns the number of tokens at the top.
     fn top(self) -> u64 {
         self.step * self.steps
     }
@@ -234,7 +238,7 @@ mod tests {
 
     use super::{Scale, named};
 
-    /// The name of each mark has a letter for its kind and a number.
+    /// The name of each mark is a letter for its kind and a number.
     #[test]
     fn marks_have_short_names() {
         let mark =
@@ -245,7 +249,7 @@ mod tests {
         assert_eq!(names, ["C1", "R1", "C2", "O1"]);
     }
 
-    /// The scale has round steps, covers everything, and wastes little.
+    /// The scale has round steps, covers every value, and is at most twice as high as needed.
     #[test]
     fn the_scale_has_round_steps() {
         for (most, step, steps) in [

@@ -1,7 +1,7 @@
 //! `--html`: makes one page that shows what fills the window of each session.
 //!
-//! The page loads nothing. Its content security policy allows only its own style and its own
-//! script, by their hashes. The markup is in `page.html`, a template that escapes all text.
+//! The page loads nothing from the network. Its content security policy allows only its own style
+//! and script, by their hashes. The markup is in `page.html`, a template that escapes all text.
 
 mod chart;
 mod section;
@@ -24,7 +24,8 @@ use crate::template::filled;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// Returns the page of all readable sessions, and the failures of the others.
+/// Returns the page about all sessions that could be read, and the failures of those that could
+/// not.
 pub(super) fn page(
     operands: &[PathBuf],
     request: StatusRequest<'_>,
@@ -52,8 +53,8 @@ fn rendered(sections: Vec<Value>) -> String {
     filled(include_str!("page.html"), text, page)
 }
 
-/// Escapes foreign text for an element or an attribute. It stays text whatever it contains, and has
-/// no control characters.
+/// Escapes text from a session for an HTML element or attribute, so that none of it is interpreted
+/// as markup and it contains no control characters.
 fn text(text: &str) -> String {
     xml(&printable(text))
 }
@@ -62,7 +63,8 @@ fn text(text: &str) -> String {
 mod tests {
     use super::text;
 
-    /// No text of a transcript becomes an element, ends an attribute or reorders the page.
+    /// No text from a transcript becomes an element, ends an attribute or changes the direction of
+    /// text on the page.
     #[test]
     fn whatever_a_text_holds_it_is_text() {
         assert_eq!(

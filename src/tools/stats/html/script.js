@@ -1,5 +1,5 @@
 "use strict";
-// Moves along the points of a chart, hides kinds, sorts tables. All figures come from the tables.
+// Selects points of a chart, hides kinds of content and sorts tables. All figures are read from the tables.
 (() => {
   const number = (cell) => Number(cell.textContent.replace(/[,%]/g, ""));
   const shown = (n) => n.toLocaleString("en-US");
@@ -70,7 +70,7 @@
         (point.recorded ? ` The API counted ${point.recorded}.` : "");
     }
 
-    // The drawing becomes a control, whose points the arrow keys select.
+    // With the script, the drawing can take the focus, and the arrow keys select its points.
     plot.tabIndex = 0;
     plot.setAttribute("role", "application");
     plot.setAttribute("aria-roledescription", "chart; the arrow keys select its points");
@@ -127,7 +127,7 @@
     });
   }
 
-  // Only content wider than its box can be scrolled, and needs the keyboard focus.
+  // A box needs the keyboard focus only if its content is wider than the box and can be scrolled.
   function scrollers() {
     document.querySelectorAll(".wide").forEach((box) => {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

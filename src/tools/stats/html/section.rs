@@ -1,4 +1,4 @@
-//! The figures of one session, as values for the template of the page.
+//! Computes the figures of one session as values for the template of the page.
 
 use ctx_cli::shell_word;
 use ctx_metrics::profile::{ContentKind, Profile};
@@ -8,7 +8,7 @@ use minijinja::value::{Serde, Value};
 use super::chart::chart;
 use super::session_data::SessionData;
 
-/// The number of the largest parts of the context that are named.
+/// How many of the largest parts of the context the page names.
 const MOST_NAMED: usize = 3;
 
 /// Returns everything that the page shows about a session.
@@ -18,7 +18,7 @@ pub(super) fn section(data: &SessionData) -> Value {
     let name = path.and_then(|path| path.file_name());
     let name = name.map_or_else(|| data.name.clone(), |name| name.to_string_lossy().into_owned());
     let path = path.map(|path| path.display().to_string());
-    // Without ./ the name would be read as a flag.
+    // Without ./ the shell command would take the name for a flag.
     let file = path.as_deref().map(|path| {
         shell_word(&if path.starts_with('-') { format!("./{path}") } else { path.to_owned() })
     });
@@ -27,7 +27,8 @@ pub(super) fn section(data: &SessionData) -> Value {
         .fired()
         .map(|it| context! { trigger => it.trigger.as_str(), value => it.value, limit => it.limit })
         .collect();
-    // No message has the agent's system prompt and tools, or the extra tokens that its API counts.
+    // The system prompt and the tools of the agent, and extra tokens that the API counts, are in no
+    // message.
     let unrecorded = status.tokens().saturating_sub(profile.context.total());
     context! {
         name,
@@ -58,7 +59,7 @@ pub(super) fn section(data: &SessionData) -> Value {
     }
 }
 
-/// Returns the flag that sets the window.
+/// Returns the flag with which the user can set the window.
 fn window_flag(model: Option<&str>) -> String {
     match model.filter(|model| ctx_tokens::model(model).is_some()) {
         Some(model) => format!("--model {}", shell_word(model)),
@@ -66,12 +67,12 @@ fn window_flag(model: Option<&str>) -> String {
     }
 }
 
-/// Returns the kinds that are in the context.
+/// Returns the kinds of content in the context, with their tokens.
 fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
     profile.context.rows().filter(|(_, tokens)| *tokens > 0)
 }
 
-/// Returns the share of the window that each kind takes, in percent.
+/// Returns the share of the window that each kind of content takes up, in percent.
 fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
     let whole = window.max(profile.context.total() + unrecorded).max(1);
     let kinds = present(profile).map(|(kind, tokens)| (Some(kind.as_str()), tokens));
@@ -85,8 +86,8 @@ fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
     kinds.chain(rest).map(part).collect()
 }
 
-/// Returns the largest parts of the context: tools, and the kinds outside tools. The template names
-/// the part that no message has.
+/// Returns the largest parts of the context: each tool, and each kind of content other than calls
+/// and results. The part that is in no message has an empty name, which the template fills in.
 fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let is_outside_tools =
         |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);

@@ -1,4 +1,4 @@
-//! The data of a session on the page: from the session itself, and from the store.
+//! Collects what the page shows about a session, from the session itself and from the store.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -19,15 +19,15 @@ use crate::output::no_temporary;
 use crate::session::ReadArgs;
 use crate::store::failure;
 
-/// The data of a session.
+/// What the page shows about a session.
 pub(super) struct SessionData {
     /// The name that the user gave.
     pub(super) name: String,
-    /// The file that commands may name.
+    /// The path for commands on the page; `None` if the session was not read from a file.
     pub(super) path: Option<PathBuf>,
     /// The snapshot that was read, if the user named a session of the store.
     pub(super) snapshot: Option<String>,
-    /// The format.
+    /// The name of the dialect, if the format is known.
     pub(super) dialect: Option<&'static str>,
     pub(super) status: Status,
     pub(super) profile: Profile,
@@ -48,7 +48,7 @@ impl SessionData {
         let dialect = session.dialect();
         let mut pass = ProfilePass::new(request.counting.counter);
         for (entry, replaced) in &history.states {
-            // The curve leaves out states that cannot be read.
+            // States that cannot be read are missing in the curve.
             if let Some(mut records) = bytes(request.store, entry).and_then(records) {
                 let _ = pass.earlier(&mut records, replaced.clone());
             }
@@ -100,7 +100,7 @@ fn newest_score(
     scored.or_else(|| CompactionScore::of_log(event.others.get("survived")?)).or(own)
 }
 
-/// Scores the result of a compaction, without the messages that came later.
+/// Scores the result of a compaction, without messages that were added later.
 fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<CompactionScore> {
     let before = compaction.before.as_ref()?;
     let bytes_before = before.meta.as_ref().ok()?.bytes;
@@ -119,11 +119,11 @@ fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<Comp
     CompactionScore::of_score(&scored)
 }
 
-/// Returns what `ctx-offload` would move out.
+/// Returns how many results `ctx-offload` would move out, and how many tokens that would free.
 fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> {
     let id = SessionId::of_file(source.path()?).ok()?;
     let plan = Offloading {
-        // The defaults of its flags.
+        // These are the defaults of the flags of `ctx-offload`.
         min_tokens: MIN_TOKENS,
         enough_tokens: None,
         template: Template::DEFAULT.parse().ok()?,
@@ -146,22 +146,22 @@ fn records(reader: impl Read + Send + 'static) -> Option<Records> {
     Records::open(Box::new(reader), &options, Invalid::Keep).ok()
 }
 
-/// A session that can be opened.
+/// A session on disk or in a snapshot, which can be opened several times.
 struct Source {
     /// The name that the user gave.
     pub(super) name: String,
-    /// The snapshot that it is read from.
+    /// The id of the snapshot from which the session is read, if any.
     pub(super) snapshot: Option<String>,
     /// What the store knows about the session.
     pub(super) known: StoredHistory,
     /// The operand.
     file: PathBuf,
-    /// The unnamed copy that is read instead of the file.
+    /// A temporary copy that is read instead of the file, for stdin or a snapshot.
     copy: Option<File>,
 }
 
 impl Source {
-    /// Finds the session that an operand names. A file takes precedence over a session of the
+    /// Finds the session that an operand names. A file takes precedence over a session in the
     /// store.
     fn find(operand: &Path, store: &Store) -> Result<Self> {
         let mut source = Self {
@@ -179,7 +179,7 @@ impl Source {
             source.snapshot = Some(entry.id.to_string());
             let catalog = store.catalog(Some(&id)).map_err(failure)?;
             source.known = StoredHistory::of(catalog.entries, id, store)?;
-            // The snapshot does not show later events.
+            // Events after the snapshot was taken do not concern its content.
             source.known.events.retain(|event| event.time < meta.created);
         } else {
             Input::open(operand)?;
@@ -193,7 +193,7 @@ impl Source {
         self.copy.is_none().then_some(self.file.as_path())
     }
 
-    /// Opens the session at its beginning.
+    /// Opens the session for reading from its beginning.
     fn open(&self) -> Result<Input> {
         let Some(copy) = &self.copy else { return Input::open(&self.file) };
         let open = || -> io::Result<File> {
@@ -206,8 +206,8 @@ impl Source {
     }
 }
 
-/// Returns the session of the store with this name, and its newest snapshot, unless a file has the
-/// name.
+/// Returns the session in the store whose id is the operand, and its newest snapshot; `None` if a
+/// file has this name.
 fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>> {
     let id = operand.to_str().and_then(|name| name.parse::<SessionId>().ok());
     let Some(id) = id.filter(|_| !operand.exists()) else { return Ok(None) };
@@ -224,37 +224,38 @@ fn copy(mut reader: impl Read, name: &str) -> Result<File> {
     Ok(file)
 }
 
-/// The number of replacements to show, newest first.
+/// The largest number of replacements to show; older ones are left out.
 const MOST_STATES: usize = 12;
 
-/// A compaction, with the states before and after.
+/// A compaction, with the states of the session before and after it.
 struct Compaction {
     pub(super) event: Event,
-    /// The snapshot of the session before, if it exists.
+    /// The snapshot of the session before the compaction, if it exists.
     pub(super) before: Option<Entry>,
-    /// The length of the session after the compaction.
+    /// The size of the session in bytes after the compaction.
     pub(super) written: Option<u64>,
-    /// The state that begins with its output, unless that is the present session.
+    /// The later state that begins with the output of the compaction; `None` if it is the present
+    /// session.
     pub(super) next: Option<Entry>,
 }
 
-/// The states of a session.
+/// The earlier states of a session.
 #[derive(Default)]
 struct History {
-    /// The snapshots of the replaced states, the oldest first, each with the replacement that
-    /// produced it, except for the first one.
+    /// The snapshots of the replaced states, the oldest first. Each state except the first comes
+    /// with the replacement that produced it.
     states: Vec<(Entry, Option<Replaced>)>,
     /// The replacement that produced the present session.
     pub(super) replaced: Option<Replaced>,
-    /// Compactions that were appended to the session, which records them itself, and the number of
-    /// lines before each.
+    /// Compactions that an agent's file records itself, because they were appended to it, each with
+    /// the number of lines before it.
     appended: Vec<(Event, u64)>,
     /// The newest compaction.
     pub(super) compaction: Option<Compaction>,
 }
 
 impl History {
-    /// Adds the figures of the log to the marks of appended compactions.
+    /// Adds the figures from the audit log to the marks of appended compactions.
     fn annotate(&self, marks: &mut [Mark]) {
         for (event, lines) in &self.appended {
             let mut own = marks.iter_mut().filter(|mark| mark.tool.is_none());
@@ -266,7 +267,7 @@ impl History {
         }
     }
 
-    /// Reads the states; `open` returns the present session.
+    /// Finds the earlier states; `open` opens the present session.
     fn of<R: Read>(store: &Store, known: &StoredHistory, open: impl Fn() -> Option<R>) -> Self {
         let mut history = Self::default();
         let replacements = known.events.iter().filter(|event| cut(event).is_some());
@@ -278,14 +279,14 @@ impl History {
             if event.op == "compact" {
                 history.compaction = Some(Compaction {
                     event: (*event).clone(),
-                    // The output only exists if the state after it does.
+                    // The output of the compaction is available only if the next state is.
                     before: entry.filter(|_| next.is_none_or(|next| next.1.is_some())).cloned(),
                     written: written(event, entry.and_then(|entry| entry.meta.as_ref().ok())),
                     next: next.and_then(|(_, next)| next.cloned()),
                 });
             }
             let Some(entry) = entry else {
-                // Earlier states are not available.
+                // Without this snapshot, the curve cannot show anything earlier.
                 history.states.clear();
                 history.replaced = replaced(event, None);
                 continue;
@@ -297,7 +298,7 @@ impl History {
                     .is_some_and(|next| begins_with(next, meta)),
                 None => open().is_some_and(|now| begins_with(now, meta)),
             });
-            // Then the next state contains everything that this one has.
+            // If lines were only appended, the next state contains this one.
             if is_appended {
                 let lines = meta.map_or(0, |meta| meta.lines);
                 history.appended.push(((*event).clone(), lines));
@@ -332,7 +333,7 @@ fn replaced(event: &Event, meta: Option<&Meta>) -> Option<Replaced> {
     })
 }
 
-/// Returns the length of the session after a replacement.
+/// Returns the size of the session in bytes after a replacement.
 fn written(event: &Event, meta: Option<&Meta>) -> Option<u64> {
     let planned = meta.and_then(|meta| meta.replaced_by.as_ref());
     event.bytes.or(planned.map(|planned| planned.bytes))
@@ -349,7 +350,8 @@ fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
     store.open_verified(entry).ok().map(|(bytes, _)| bytes)
 }
 
-/// Returns true if a state begins with all bytes of another one, so that it was only appended to.
+/// Returns true if `state` begins with all bytes of the snapshot that `meta` describes, so that
+/// lines were only appended to it.
 fn begins_with(state: impl Read, meta: &Meta) -> bool {
     let found: io::Result<String> = hash(&mut state.take(meta.bytes));
     found.is_ok_and(|found| found == meta.sha256)
