@@ -374,7 +374,7 @@ fn the_page_tells_of_the_compactions_of_a_log() {
         }
         assert!(
             !page.contains(">C3<")
-                && page.contains("of what must not be lost, by the weights of ctx-score"),
+                && page.contains("of what must not be lost, weighted as in ctx-score"),
             "{header}"
         );
         let counted = log.count(&["--json"]);

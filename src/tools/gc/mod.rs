@@ -34,10 +34,10 @@ pub const TOOL: Tool = Tool {
 /// shows what would be removed, and why.
 ///
 /// If no rule is given, the policy sets the number of days (`retention.keep_days`); the default is
-/// 7. Snapshots that are held, dated in the future or unreadable are always kept. Memory files and
-/// summaries are never touched. Snapshots more than a day old are compressed; zstdcat reads them.
-/// An offloaded file is removed if no snapshot and no session file of its session names it, and it
-/// was not used during the grace period.
+/// 7 days. Snapshots that are held, dated in the future or unreadable are always kept. Memory files
+/// and summaries are never touched. Snapshots more than a day old are compressed; zstdcat reads
+/// them. An offloaded file is removed if no snapshot and no session file of its session names it,
+/// and it was not used during the grace period.
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("mode").args(["undelete", "list_trash", "purge", "forget"]))]
 #[command(group = ArgGroup::new("rules").multiple(true).conflicts_with("mode").args([

@@ -127,7 +127,7 @@ fn a_hostile_session_is_text() {
     let elements = "return [...document.querySelectorAll('script, img, b[onclick], iframe, link, object, [onload], [onerror], [style]')].length";
     assert_eq!(browser.run(elements), 1, "our own script");
     let title = "return document.title";
-    assert_eq!(browser.text(title), "<b onclick=x>\"'.jsonl: where its window goes");
+    assert_eq!(browser.text(title), "<b onclick=x>\"'.jsonl: what fills its window");
     let text = browser.text("return document.body.textContent");
     for shown in [
         "<script>alert(1)</script></title></style>",

@@ -172,7 +172,7 @@ fn without_snapshots_the_log_tells() {
     };
     assert_eq!((row(&whole), row(&html)), (0, 1));
     assert!(html.contains("<td>ctx-compact</td>") && !html.contains(">C2<"));
-    let kept = |html: &str| html.contains("of what must not be lost, by the weights of ctx-score");
+    let kept = |html: &str| html.contains("of what must not be lost, weighted as in ctx-score");
     assert!(kept(&whole) && kept(&html));
     let lost = |html: &str| html.contains("What was lost");
     assert!(lost(&whole) && !lost(&html));
@@ -218,7 +218,7 @@ fn a_bad_session_is_told() {
         both.stderr,
         "ctx-stats: no-such-file: cannot read: No such file or directory (os error 2); check the path\n"
     );
-    assert!(both.stdout.contains("<h1>s.jsonl: where its window goes</h1>"));
+    assert!(both.stdout.contains("<h1>s.jsonl: what fills its window</h1>"));
     fs::write(dir.path().join("other"), "{\"what\":1}\n").expect("written");
     let none = bash(dir.path(), "ctx-stats --html other -o page.html");
     assert_eq!(
