@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""ctx-compact and ctx-prune beside other tools, on the same files of Claude Code.
+"""Compares ctx-compact and ctx-prune with other tools, on the same files of Claude Code.
 
-    benches/beside.py files FILE...            tokens before and after, time, whether the client resumes, whether it can be undone
-    benches/beside.py appender FILE --runs 10  what becomes of lines that another process appends meanwhile
-    benches/beside.py exam EXAM FOLDER         what the context still tells, at the size that each other tool needs
+    benches/beside.py files FILE...            tokens before and after, time, whether the client resumes, whether the change can be undone
+    benches/beside.py appender FILE --runs 10  whether the lines survive that another process appends while the tool runs
+    benches/beside.py exam EXAM FOLDER         what the context still tells, at the size that each other tool leaves
 
-Each trial is on a copy, in a home of its own, without proxies or telemetry. Environment:
+Each trial runs on a copy of the file, in its own home folder, without proxies or telemetry. Environment variables:
 
     CTX_BIN         the folder of our tools [default: target/release]
-    COZEMPIC        cozempic's program, CLAUDE_RESCUE that of claude-rescue (both from PyPI)
-    CV              clustervision's `cv`, CCUSAGE the start script of ccusage (npm)
-    CLAUDE_CLIENT   where tests/clients/agents.py has installed Claude Code; without it nothing is resumed
+    COZEMPIC        the program of cozempic; CLAUDE_RESCUE is the program of claude-rescue (both from PyPI)
+    CV              clustervision's `cv`; CCUSAGE is the start script of ccusage (npm)
+    CLAUDE_CLIENT   where tests/clients/agents.py has installed Claude Code; if it is not set, no session is resumed
 
-A tool that is not named is skipped, and said. EXAM holds files of questions as evidence.py reads them, with `native` (a
-session below FOLDER) and `native_cut` (its lines before the cut).
-Tokens are those that ctx-count finds in the file; with a client also those of the request that it sends.
+Tools whose variable is not set are skipped with a message. EXAM is a folder with files of questions as evidence.py reads them;
+each file names `native` (a session below FOLDER) and `native_cut` (the number of its lines before the cut). ctx-count counts
+the tokens of the file; if there is a client, the tokens of the request that it sends are counted, too.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+sys.dont_write_bytecode = True  # No cache folders in the repository.
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "clients"))
 import agents  # noqa: E402
@@ -38,7 +38,7 @@ import agents  # noqa: E402
 BIN = pathlib.Path(os.environ.setdefault("CTX_BIN", "target/release")).resolve()
 from contexts import KINDS, chat, marks  # noqa: E402
 
-# They wire themselves into the settings of the agent, look for updates and count their users, if they may.
+# If nothing forbids it, these tools change the settings of the agent, look for updates and count their users.
 QUIET = {"COZEMPIC_NO_AUTO_INIT": "1", "COZEMPIC_NO_GLOBAL_INIT": "1", "COZEMPIC_NO_AUTO_UPDATE": "1", "COZEMPIC_NO_TELEMETRY": "1",
          "DO_NOT_TRACK": "1", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 
@@ -67,7 +67,7 @@ def main():
 
 
 class Trial:
-    """A copy of a session where Claude Code looks for it."""
+    """A copy of a session, in the folder where Claude Code looks for sessions."""
 
     def __init__(self, source):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ctx-beside-"))
@@ -84,7 +84,7 @@ class Trial:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, command):
-        """Exit status, output, seconds of processor time."""
+        """Returns the exit status, the output and the seconds of processor time."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), **QUIET}
         with tempfile.TemporaryFile("w+") as said:
             child = subprocess.Popen(list(map(str, command)), cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
@@ -95,7 +95,7 @@ class Trial:
 
 
 class Done:
-    """What a tool made of a session: where it goes on, or why it does not."""
+    """The result of a tool: the session that can be continued, or the reason why there is none."""
 
     def __init__(self, trial, ran, path=None, refused=None):
         self.code, self.said, self.seconds = ran
@@ -126,7 +126,7 @@ class Ours:
 
 
 class Budget(Ours):
-    """Gets a share of the tokens that there are; with a policy of its own if there is one."""
+    """Compacts to a share of the session's tokens, with its own policy if one is given."""
 
     def __init__(self, name, share, policy=None):
         self.share, self.policy = share, policy
@@ -149,12 +149,12 @@ class Cozempic:
         return Done(trial, ran, refused=None if "Final size" in ran[1] else why[1] if why else last_line(ran[1]))
 
     def undo(self, trial, _done):
-        """It has no command for it: the copy that it leaves beside the file."""
+        """The tool has no undo command, so the copy is taken that it leaves beside the file."""
         return any(copy.read_bytes() == trial.bytes for copy in trial.path.parent.glob("*.bak"))
 
 
 class NewSession:
-    """Writes a session of another id; the old one stays."""
+    """Tools that write a new session with another id and leave the old one unchanged."""
 
     is_ours = False
 
@@ -179,7 +179,7 @@ class CvDistill(NewSession):
         found = re.search(r'"path": "([^"]+)"', ran[1])
         if not found:
             return Done(trial, ran, refused=last_line(ran[1]))
-        # Where the client looks for sessions of this folder.
+        # The client looks here for the sessions of this folder.
         path = trial.path.parent / pathlib.Path(found[1]).name
         shutil.copy(found[1], path)
         return Done(trial, ran, path)
@@ -196,9 +196,9 @@ class Rescue(NewSession):
 
 DROP = ["--drop", "before-compaction,dead-branches,rewritten,sidechains,progress,file-history,copies,reasoning"]
 PRUNE = ["-i", *DROP, "--trim", "--max-chars", "1000"]
-# Results and reasoning leave their room to more messages.
+# Shorter results and no reasoning make room for more messages.
 SHORTENED = '[prune]\nmax_chars = 500\ndrop = ["reasoning", "empty", "noise", "superseded", "duplicates"]\n'
-# Ever less, for a size that another tool has.
+# Settings that leave less and less, to find one that reaches the size of another tool.
 LESS = [["--trim", "--max-chars", str(chars)] for chars in (int(10000 / 1.2**step) for step in range(26))] + [["--clear"]]
 TOOLS = [
     Cozempic(), CvPrune(), CvDistill(), Rescue(),
@@ -210,7 +210,7 @@ TOOLS = [
 
 
 def at_hand(args):
-    """The tools that are there; says which are not."""
+    """Returns the tools that are installed, and prints which ones are missing."""
     for tool in TOOLS:
         if args.only not in tool.name:
             continue
@@ -224,25 +224,25 @@ def last_line(text):
     return (text.strip().splitlines() or [""])[-1]
 
 
-# --- what is in a file, and what the client makes of it ---------------------------
+# --- the content of a file, and the client's view of it ---------------------------
 
 
 class Client(agents.ClaudeCode):
-    """Where no client is, sessions can be placed all the same."""
+    """Places sessions for Claude Code, also if the client itself is not installed."""
 
     def __init__(self):
         self.installed = os.environ.get("CLAUDE_CLIENT")
         super().__init__(self.installed or "")
 
     def resume(self, trial, done):
-        """The messages of the first request; what the client appended goes again."""
+        """Returns the messages of the first request, and removes the lines that the client appended."""
         before = done.path.read_bytes()
         requests, _ = self.requests(str(trial.home), done.identity, trial.work)
         done.path.write_bytes(before)
         return self.messages(requests)
 
     def own(self, messages):
-        """Without what the client adds on each start."""
+        """Returns the messages without those that the client adds at each start."""
         for message in messages:
             content = message["content"]
             content = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -264,7 +264,7 @@ def tokens_sent(messages):
 
 
 def is_legal(messages):
-    """Each call is answered in the message behind it, and nothing else is."""
+    """Returns True if each call has its result in the next message, and each result has a call."""
     waiting = set()
     for message in messages:
         blocks = message["content"] if isinstance(message["content"], list) else []
@@ -341,7 +341,7 @@ class Row:
 
 
 def ccusage(sources):
-    """It changes nothing: the time of one reading of all."""
+    """ccusage changes nothing, so this measures the time in which it reads all sessions once."""
     script = os.environ.get("CCUSAGE")
     if not script:
         return print("skipped: ccusage: CCUSAGE does not name it", file=sys.stderr)
@@ -356,7 +356,7 @@ def ccusage(sources):
     print(f"ccusage session, all of them: exit {code}, {1000 * seconds:.0f} ms; ctx-count, all of them: {1000 * ours:.0f} ms")
 
 
-# --- beside an appender -----------------------------------------------------------
+# --- while another process appends -----------------------------------------------------------
 
 APPEND = r"""
 import json, os, sys, time, uuid
@@ -367,7 +367,7 @@ while not os.path.exists(stop):
     own = str(uuid.uuid4())
     line = {"parentUuid": parent, "isSidechain": False, "type": "user", "sessionId": session, "uuid": own,
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), "message": {"role": "user", "content": f"appended-{number}."}}
-    # As the client does: opened, one write, closed.
+    # Opens the file, writes once and closes it, as the client does.
     with open(path, "ab", buffering=0) as out:
         out.write((json.dumps(line, separators=(",", ":")) + "\n").encode())
     parent = own
@@ -397,7 +397,7 @@ def appender(args):
 
 def beside(tool, file, more):
     source = file.read_bytes()
-    # A session whose last line has its end, as a running agent leaves it.
+    # The last line of the session ends with a newline, as a running agent leaves it.
     with Trial(source if source.endswith(b"\n") else source + b"\n") as trial:
         stop = trial.folder / "stop"
         last = [json.loads(line) for line in trial.bytes.splitlines() if b'"uuid"' in line][-1]["uuid"]
@@ -424,7 +424,7 @@ def is_object(line):
 
 
 def exam(args):
-    """Evidence recall of each tool, beside ours at the size that this tool has left."""
+    """Measures the evidence recall of each tool, and of our tools at the size that it leaves."""
     print("| tool | sessions changed | tokens before | recall | tokens after | recall | ctx-prune --trim: tokens | recall | ctx-compact --budget: tokens | recall |\n|---|"
           + "--:|" * 9)
     for tool in at_hand(args):
@@ -467,13 +467,13 @@ def questions(args):
 
 
 class Marks:
-    """What is found of the evidence in the contexts of several sessions."""
+    """The evidence that is found in the contexts of several sessions."""
 
     def __init__(self, name, folder):
         self.name, self.folder, self.sizes, self.known = name, folder, [], []
 
     def add(self, sheet, path):
-        # All that stands in it, what an earlier compaction of the agent had taken out as well.
+        # The whole session, including what an earlier compaction by the agent removed from its context.
         session = chat(path)
         known = list(marks(sheet, session, session).values())
         self.known += known
@@ -493,7 +493,7 @@ class Marks:
 
 
 def text(message):
-    """What a reader sees of a chat message."""
+    """Returns the text of a chat message that a reader sees."""
     said = message.get("content") or ""
     parts = [said] if isinstance(said, str) else [part.get("text", "") for part in said]
     return "\n".join(parts + [f"{call['function']['name']} {call['function']['arguments']}" for call in message.get("tool_calls") or []])

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""A long session of Claude Code: time and memory of what reads and compacts it, beside jq.
+"""Time and memory of the tools that read and compact a long session of Claude Code, compared with jq.
 
     benches/big.py make FILE      a made-up session of 400 MB
-    benches/big.py run FILE       ctx-count, ctx-check, ctx-compact and ctx-rollback on it
+    benches/big.py run FILE       measures ctx-count, ctx-check, ctx-compact and ctx-rollback on it
 
-What is made is the same each time. It has the proportions of recorded sessions, as `ctx-count --by reach` shows them: half of the
-bytes lie before its 100 compactions, a fifth are second copies of results, a sixth is sent; file snapshots, progress, branches that were
-left, subagents. So it is sent far more than any window holds; `--last 0.005` makes one whose last window is a window.
+`make` writes the same session each time. It has the proportions of recorded sessions, as `ctx-count --by reach` shows them: half of
+the bytes are before the last of its 100 compactions, a fifth are second copies of results, and a sixth is sent; the rest are file
+snapshots, progress records, abandoned branches and subagents. The sixth that is sent is far more than any window can hold. With
+`--last 0.005` what is sent after the last compaction fits into a window.
 
-`run` changes a copy beside FILE, with a store beside it, and removes both; each undo has to give back the same bytes. The commands take
-turns, and the median counts; of the times that of the processor, which other work on the machine changes least. `--bin NAME=FOLDER`,
-again and again, compares builds; else CTX_BIN or target/release is taken. It needs jq, and GNU time at /usr/bin/time for the peaks.
+`run` changes a copy of FILE in the same folder, with a store there, and removes both at the end; each undo has to restore the same
+bytes. The commands take turns, and the median counts. Times are processor times, because other work on the machine changes them
+least. Several `--bin NAME=FOLDER` compare builds; without it the build in CTX_BIN or target/release is measured. `run` needs jq,
+and GNU time at /usr/bin/time for the peaks of memory.
 """
 
 import argparse
@@ -55,7 +57,7 @@ NAMES = "parse load store merge split verify count promote import_feed waitlist 
 
 
 class Session:
-    """Lines of a session, with what Claude Code writes around them."""
+    """The lines of a session, with the members that Claude Code adds to each."""
 
     def __init__(self, out):
         self.rng = random.Random(13)
@@ -97,7 +99,7 @@ class Session:
         self.out.write(data)
 
     def node(self, kind, parent=None, side=None, **members):
-        """A line of the tree; the next one hangs on it."""
+        """Adds a line to the tree; it becomes the parent of the next line."""
         own = str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
         hangs_on = parent or self.parent
         line = {"parentUuid": hangs_on, "isSidechain": side is not None, "userType": "external", "cwd": "/work/harbour",
@@ -111,7 +113,7 @@ class Session:
         return own
 
     def blocks(self, *blocks, side=None):
-        """A reply: each block is a line, with the usage of all of it."""
+        """Adds a reply: each block is a line that records the usage of the whole reply."""
         reply, request = self.id("msg_"), self.id("req_")
         usage = {"input_tokens": 4, "cache_creation_input_tokens": 900, "cache_read_input_tokens": self.used - 900,
                  "cache_creation": {"ephemeral_5m_input_tokens": 900, "ephemeral_1h_input_tokens": 0},
@@ -143,7 +145,7 @@ class Session:
                       data={"type": "bash_progress", "output": self.words(20), "fullOutput": "", "elapsedTimeSeconds": 3, "totalLines": 0})
         output = "\n".join(rng.choices(self.pool, k=rng.randrange(4, 110)))
         file = {"filePath": "/work/harbour/src/feed.py", "content": output, "numLines": 90, "startLine": 1}
-        # The second copy has what the screen shows, often with a patch beside it.
+        # The second copy has the text that the screen shows, often with a patch.
         copy = {"type": "text", "file": file} if rng.random() < 0.5 else {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
         if rng.random() < 0.35:
             copy["originalFile"] = "\n".join(rng.choices(self.pool, k=rng.randrange(20, 160)))
@@ -160,7 +162,7 @@ class Session:
         for _ in range(rng.randrange(2, 14)):
             self.exchange()
         if rng.random() < 0.08:
-            # The user took it back: what follows hangs on the request.
+            # The user withdraws the reply, so the next line is attached to the request.
             self.parent = asked
             for _ in range(3):
                 self.exchange()
@@ -219,7 +221,7 @@ def run(args):
 
 
 def measured(args, bins, folder):
-    """Each command once."""
+    """Runs each command once and returns the measurements."""
     yield "`jq -c .`", clock(["jq", "-c", ".", args.file])
     for name, bin in bins.items():
         bin, named = pathlib.Path(bin), f"{name}: " if name else ""
@@ -250,8 +252,8 @@ def wanted(args, command):
 
 
 def clock(command, may_say_no=False):
-    """Seconds of the processor, seconds, and the peak of memory in MB: by GNU time, since a child of Python's begins with
-    what Python has."""
+    """Returns processor seconds, seconds, and the peak of memory in MB. GNU time measures the peak, because a child process of
+    Python starts with the memory of Python."""
     timed = ["/usr/bin/time", "-f", "%U %S %e %M", *command]
     done = subprocess.run(timed, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode > (1 if may_say_no else 0):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The tables of docs/tokens.md: our count of each request against what the API said of it.
+"""Makes the tables of docs/tokens.md: our count of each request, compared with the usage that the API reported.
 
     cargo build --release --bin ctx-count
     benches/calibration.py target/release/ctx-count claude-code/*.jsonl pi/*.jsonl
 
-Reads session files of agents that record usage. Each reply is compared with what was made of
-our count by the replies before it in its file; the first one of a file cannot be. Last, how
-many characters of a signature came to a token: of requests that had nothing else of size.
+Reads session files of agents that record usage. The reported usage of each reply is compared with our count after the
+earlier replies of the same file have calibrated it; so the first reply of a file is not compared. The last table shows
+how many characters of a signature make a token, measured on requests that have little other content.
 """
 
 import collections
@@ -49,7 +49,7 @@ SIGNATURE = re.compile(r'"(?:s|thinkingS)ignature":"([^"]*)"')
 
 
 def signatures(file, session):
-    """Characters of signature for each token that the API counted for them."""
+    """Returns the characters of signatures for each token that the API counted for them."""
     lines = open(file, encoding="utf-8", errors="replace").read().split("\n")
     for one, two in zip(session["replies"], session["replies"][1:]):
         sealed = sum(len(text) for line in lines[one["line"] - 1 : two["line"] - 1] for text in SIGNATURE.findall(line))

@@ -1,6 +1,7 @@
-"""What the measurements of contexts share: commands and plain methods that make one small, and what it still tells.
+"""Code that the measurements of contexts share: commands and plain methods that compact a context, and the
+search for what the result still tells.
 
-Sessions are the bytes of chat records. The tools are those on PATH, or in CTX_BIN.
+Functions take and return sessions as the bytes of chat records. The tools are taken from PATH, or from CTX_BIN.
 """
 
 import functools
@@ -15,9 +16,9 @@ OURS = {
     "`ctx-summarize --budget`": "ctx-summarize -q --budget $CTX_BUDGET_TOKENS",
     "`ctx-compact --budget`": "ctx-compact -q --force --budget $CTX_BUDGET_TOKENS",
 }
-# Of a long result this much stays.
+# A long result is trimmed to this many characters.
 TRIM = ["--trim", "--max-chars", "2000"]
-# How often a command gave nothing that counts.
+# How often each command failed, so that its output does not count.
 failures = {}
 
 if "CTX_BIN" in os.environ:
@@ -25,7 +26,7 @@ if "CTX_BIN" in os.environ:
 
 
 def run(command, stdin=b""):
-    """What a tool writes; the program ends where it fails."""
+    """Returns the output of a tool; if the tool fails, the program ends."""
     done = subprocess.run(command, input=stdin, capture_output=True)
     if done.returncode:
         sys.exit(f"failed: {command}\n{done.stderr.decode()}")
@@ -54,16 +55,16 @@ def systems(session):
 
 
 def budget_of(session, share, least=0):
-    """A share of the tokens without the system messages, which stay."""
+    """Returns a share of the tokens of all messages except the system messages, which always stay."""
     fixed = tokens(systems(session))
     return fixed + max(int((tokens(session) - fixed) * share), least)
 
 
-# --- what makes a session small: a function of the session and the budget ------------
+# --- methods that compact: functions of a session and a budget ------------
 
 
 def compacted(command, session, budget):
-    """What a command writes; where it fails, the agent has its system messages."""
+    """Returns the output of a command; if the command fails, only the system messages are left."""
     environment = {**os.environ, "CTX_BUDGET_TOKENS": str(budget)}
     done = subprocess.run(command, shell=True, input=session, capture_output=True, env=environment)
     if done.returncode == 0 and tokens(done.stdout) <= budget:
@@ -73,7 +74,7 @@ def compacted(command, session, budget):
 
 
 def window(session, budget, trim=()):
-    """The latest messages that fit into the budget, after the system messages."""
+    """Returns the system messages and the latest messages that fit into the budget."""
     few, many = 0, len(records(session)) + 1
     best = systems(session)
     while few + 1 < many:
@@ -91,7 +92,7 @@ def trimmed(session, budget):
 
 
 def exchanges(session):
-    """The records without the system messages, a call with its results; and their tokens."""
+    """Returns the records except the system messages, each call together with its results, and their tokens."""
     groups = []
     for line in run(["ctx-count", "--annotate"], session).splitlines():
         record = json.loads(line)
@@ -105,7 +106,7 @@ def exchanges(session):
 
 
 def head_and_tail(session, budget):
-    """The first messages that fit into half of the budget, and the latest that fit into the rest."""
+    """Returns the first messages that fit into half of the budget, and the latest that fit into the rest."""
     groups, lines = exchanges(session), records(session)
     left = budget - tokens(systems(session) or b'{"role":"system","content":""}\n')
     kept, half = [], left / 2
@@ -127,7 +128,7 @@ PLAIN = {
 
 
 def by_name(commands):
-    """All methods: the plain ones, ours, and the commands given."""
+    """Returns all methods by name: the plain ones, ours, and the commands of the command line."""
     all_of_them = {**OURS, **{f"`{command}`": command for command in commands}}
     return {**PLAIN, **{name: functools.partial(compacted, command) for name, command in all_of_them.items()}}
 
@@ -145,29 +146,29 @@ def short(share):
     return f"{share:.2f}".lstrip("0")
 
 
-# --- what is still there ---------------------------------------------------------------
+# --- what the context still tells ---------------------------------------------------------------
 
 
 def chat(path):
-    """What an agent's own file sends, as chat records: so a result is a message of its own in all of them."""
+    """Returns the context of an agent's own file as chat records, in which each result is a message by itself."""
     return run(["ctx-convert", "-q", "--to", "chat", path])
 
 
 def scored(before, after, *flags):
-    """What `ctx-score --json` says of two sessions."""
+    """Returns the report of `ctx-score --json` on two sessions."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [pathlib.Path(folder, name) for name in ("before", "after")]
         for path, content in zip(paths, (before, after)):
             path.write_bytes(content)
-        # An empty store: what a snapshot has is not in the context.
+        # The store is empty, because text that only a snapshot has is not in the context.
         return json.loads(run(["ctx-score", "--json", *flags, "--store", f"{folder}/store", *paths]))
 
 
-# Of questions: the kinds in the order of the tables.
+# The kinds of questions, in the order of the tables.
 KINDS = ["intent", "constraint", "decision", "state", "cause", "location", "value"]
 
 
 def marks(sheet, before, after):
-    """The kind of each question of a file, and whether its answer still stands."""
+    """Returns for each question of a file its kind, and whether the context still has its answer."""
     found = scored(before, after, "--evidence", sheet)["evidence"]["marks"]
     return {mark["id"]: (mark["category"], mark["kept"]) for mark in found}

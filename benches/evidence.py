@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""What a context still tells of a session that was made small: questions with the quotes that answer them.
+"""Measures what a compacted context still tells of its session, by questions and the quotes that answer them.
 
     benches/evidence.py EXAM SESSIONS
     benches/evidence.py EXAM SESSIONS 'ctx-summarize --budget $CTX_BUDGET_TOKENS --method llm'
     CV=~/.cargo/bin/cv benches/evidence.py EXAM SESSIONS --only claude-code
 
-EXAM holds files of questions as `ctx-score --evidence` reads them, each with `session` (chat records, below SESSIONS) and
-`cut`, the number of its records that are before the cut. These are compacted to shares of their tokens by a window of the
-latest messages, by the same after long tool results were trimmed, by the first and the latest messages, by
-`ctx-summarize --budget`, `ctx-compact --budget` and the commands given, which read the session on stdin and write it to
-stdout. A question counts where its answer still stands (evidence recall); A_ctx and A_ctxfar are those of kept.py, of these cuts.
+EXAM is a folder with files of questions as `ctx-score --evidence` reads them. Each file names `session` (chat records, below
+SESSIONS) and `cut`, the number of records before the cut. These records are compacted to shares of their tokens by a window of
+the latest messages, by such a window after long tool results were trimmed, by the first and the latest messages, by
+`ctx-summarize --budget`, `ctx-compact --budget` and the commands of the command line, which read the session on stdin and
+write it to stdout. Evidence recall is the share of the questions whose answer the context still has. A_ctx and A_ctxfar are
+measured as in kept.py, at these cuts.
 
-Where a file also names `native` (the agent's own session, below SESSIONS) and `native_cut`, and CV names clustervision's
-`cv`, what `cv distill` and `cv prune` leave of the same records stands in a table each, all methods beside it at
-the tokens that it has left.
+If a file also names `native` (the agent's own session, below SESSIONS) and `native_cut`, and CV names clustervision's `cv`,
+there is a table for `cv distill` and one for `cv prune`: it compares the command with all methods, at the number of tokens
+that the command leaves.
 
-Prints Markdown; --list instead the mark of each question. Needs the tools on PATH or in CTX_BIN, and Python 3.
+Prints Markdown, or with --list the mark of each question. Needs the tools on PATH or in CTX_BIN, and Python 3.
 """
 
 import argparse
@@ -25,15 +26,15 @@ import pathlib
 import sys
 from statistics import mean
 
-sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+sys.dont_write_bytecode = True  # No cache folders in the repository.
 from contexts import KINDS, budget_of, by_name, chat, numbers, records, say_failures, scored, short, tokens
 
-# Where users talk with an agent that serves them, or with a person; all others work on code.
+# In these sessions users talk with an agent that serves them, or with a person; all others work on code.
 SERVICE = ("tau-bench", "crosswoz")
 
 
 class Sheet:
-    """A file of questions, and the sessions that it asks about."""
+    """A file of questions, and the sessions that the questions are about."""
 
     def __init__(self, path, sessions):
         self.path, self.stem = path, path.stem
@@ -56,13 +57,13 @@ def sheets(exam, sessions, only=""):
 
 
 class Row:
-    """What a method leaves of all sessions."""
+    """The results of a method over all sessions."""
 
     def __init__(self, name):
         self.name, self.tokens, self.of, self.marks, self.later = name, 0, 0, [], {}
 
     def add(self, sheet, after, args, budget=None, size=None):
-        """What it left of one."""
+        """Adds the result of one session."""
         flags = ["--evidence", sheet.path]
         if budget:
             flags += ["--future", sheet.whole, "--window-tokens", str(budget)]
@@ -110,7 +111,7 @@ def at_share(share, asked, methods, args):
 
 
 def beside(tool, asked, methods, args):
-    """What the tool leaves of the agents' own files, and all methods at that size."""
+    """Compares what the tool leaves of the agents' own files with all methods at the same size."""
     from beside import Trial
 
     rows = [Row(f"`{tool.name}`"), *(Row(name) for name in methods)]

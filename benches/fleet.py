@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""A batch of many conversations, and how fast it goes through the tools of a fleet.
+"""Makes a batch of many conversations, and measures how fast the tools process it.
 
     benches/fleet.py make SESSIONS BATCH [--conversations N] [--bin DIR]
     benches/fleet.py run BATCH [--bin DIR] [--runs N] [--tools count,check,...]
     benches/fleet.py fleet BATCH [--bin DIR] [--work DIR]
 
 `make` converts the sessions below the folder SESSIONS to chat, cuts them where no tool call waits
-for its result, and writes one conversation a line: the same file each time. `run` measures each tool
-with one job and with one a core, by turns, and compares what they write. `fleet` does the same work
-with GNU parallel, with xargs and as one run, and compares the bytes. DIR has the tools
-(target/release).
+for its result, and writes one conversation on each line; the file is the same each time. `run` measures
+each tool in turns, with one job and with as many jobs as there are cores, and compares the outputs.
+`fleet` compacts the batch with GNU parallel, with xargs and in a single run, and compares the bytes.
+DIR is the folder of the tools (default: target/release).
 """
 
 import argparse
@@ -25,13 +25,13 @@ import sys
 import time
 from pathlib import Path
 
-# A conversation that cannot be compacted is no failure of the run that has it.
+# A run does not fail because one of its conversations cannot be compacted.
 FLAGS = ["--budget", "1500", "--tag-failed"]
 CORES = os.cpu_count()
 
 
 def records(path, bin):
-    """The messages of a session as chat; none where it is no session."""
+    """Returns the messages of a session as chat, or none if the file is not a session."""
     done = subprocess.run([bin / "ctx-convert", "--to", "chat", "-q", path], capture_output=True)
     lines = done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else []
     messages = []
@@ -46,7 +46,7 @@ def records(path, bin):
 
 
 class Source:
-    """A session, and where it may be cut."""
+    """A session, and the places where it can be cut."""
 
     def __init__(self, messages):
         self.messages = messages
@@ -64,7 +64,7 @@ class Source:
             self.cuts.append(len(messages))
 
     def conversation(self, dice, number, target):
-        """Its first messages, and a stretch of the others of about so many bytes."""
+        """Returns the first messages of the session, and a stretch of the others with about this many bytes."""
         head = self.texts[: self.head]
         case = dict(self.messages[self.head - 1])
         if isinstance(case.get("content"), str):
@@ -89,7 +89,7 @@ def make(args):
     written = 0
     with open(args.batch, "w", encoding="utf-8") as batch:
         for number in range(args.conversations):
-            # Most are short, some very long: as a log of many users has them.
+            # Most conversations are short and some are very long, as in a log of many users.
             target = min(400_000, dice.lognormvariate(8.9, 1.0))
             line = dice.choice(sources).conversation(dice, number, target)
             written += len(line.encode())
@@ -98,7 +98,7 @@ def make(args):
 
 
 def timed(command, stdout, **more):
-    """Wall and processor seconds, and the status."""
+    """Returns the seconds, the processor seconds and the exit status."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     done = subprocess.run(command, stdout=stdout, stderr=subprocess.DEVNULL, **more)
@@ -155,7 +155,7 @@ def run(args):
 
 
 def fleet(args):
-    """Compacts by one run, GNU parallel and xargs; all must write the same."""
+    """Compacts the batch in a single run, with GNU parallel and with xargs; all must write the same."""
     args.work.mkdir(parents=True, exist_ok=True)
     env = {**os.environ, "PATH": f"{args.bin}:{os.environ['PATH']}", "BATCH": str(args.batch)}
     compact = f"ctx-compact --batch -q {' '.join(FLAGS)}"

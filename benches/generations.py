@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""What a summary still tells after ten generations, each made of the one before and of what was said since.
+"""Measures what a summary still tells after ten generations, each made from the previous one and the messages since.
 
     benches/generations.py EXAM SESSIONS
     benches/generations.py EXAM SESSIONS 'ctx-summarize -q --budget $CTX_BUDGET_TOKENS --method llm'
-    benches/generations.py EXAM SESSIONS --lost         # which evidence goes, when, and from what line
+    benches/generations.py EXAM SESSIONS --lost         # which evidence is lost, when, and from which line
 
-EXAM and SESSIONS are those of evidence.py. A session begins with what the questions ask about: its records before the cut.
-That is compacted to a share of its tokens; then as much more is said as makes the context as long as it was (--grow: other
-than that), first the rest of the session, then other sessions of the folder; and it is compacted again, ten times in all. What counts are the
-questions that the first summary answers, without the messages that stay as they are beside it: how many of them can the
-context of each later generation answer? The methods are `ctx-summarize --budget`, `ctx-compact --budget` and the commands
-given, which read the session on stdin and write it to stdout.
+EXAM and SESSIONS are those of evidence.py. A session begins with the records that the questions are about, which are those before
+the cut. They are compacted to a share of their tokens. Then messages are appended until the context is as long as it was before
+(--grow sets another length): first the rest of the session, then other sessions of the folder. After that the context is
+compacted again, ten times in all. The questions that count are those that the first summary answers by itself, without the
+messages that were kept. The result is the share of these questions that the context of each later generation answers. The
+methods are `ctx-summarize --budget`, `ctx-compact --budget` and the commands of the command line, which read the session on
+stdin and write it to stdout.
 
 Prints Markdown. Needs the tools on PATH or in CTX_BIN, and Python 3.
 """
@@ -24,7 +25,7 @@ import sys
 import tempfile
 from statistics import mean
 
-sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+sys.dont_write_bytecode = True  # No cache folders in the repository.
 from contexts import KINDS, PLAIN, budget_of, by_name, exchanges, is_system, marks, records, role, say_failures, short, systems, tokens
 from evidence import sheets
 
@@ -33,7 +34,7 @@ from evidence import sheets
 
 
 def others(sheet):
-    """The rest of the session, and the other sessions of its folder, from the next one on, as often as is needed."""
+    """Yields the rest of the session, and then the other sessions of its folder, starting with the next one, without end."""
     yield b"".join(records(sheet.whole.read_bytes())[len(records(sheet.before)) :])
     paths = sorted(sheet.whole.parent.glob("*.jsonl"))
     at = paths.index(sheet.whole)
@@ -43,12 +44,12 @@ def others(sheet):
 
 
 def again(session, turn):
-    """Said once more, with calls of other ids."""
+    """Returns a copy of an exchange in which the calls have new ids, so that it can be appended again."""
     return re.sub(rb'("(?:tool_call_id|id)": ?")', rb"\g<1>" + str(turn).encode() + b"-", session) if turn else session
 
 
 def material(sheet):
-    """What is said later: the tokens and the records of each exchange."""
+    """Yields the exchanges that are appended later: the tokens and the records of each."""
     for session in others(sheet):
         lines = records(session)
         for size, at in exchanges(session):
@@ -56,7 +57,7 @@ def material(sheet):
 
 
 def piece(stream, size):
-    """As much as has so many tokens."""
+    """Takes exchanges from the stream until they have this many tokens."""
     said = b""
     while size > 0:
         more, text = next(stream)
@@ -64,11 +65,11 @@ def piece(stream, size):
     return said
 
 
-# --- what is still told --------------------------------------------------------------
+# --- what the context still tells --------------------------------------------------------------
 
 
 class Evidence:
-    """The questions of a sheet, group by group: what of an answer is missing can be said."""
+    """The questions of a sheet, group by group, so that the missing part of an answer can be named."""
 
     def __init__(self, sheet, folder):
         asked = json.loads(sheet.path.read_text(encoding="utf-8"))["questions"]
@@ -81,7 +82,7 @@ class Evidence:
         self.path.write_text(json.dumps({"questions": parts}), encoding="utf-8")
 
     def told(self, context):
-        """The groups of evidence that stand in it."""
+        """Returns the groups of evidence that the context has."""
         return {name for name, (_, kept) in marks(self.path, self.before, context).items() if kept}
 
     def answered(self, told):
@@ -89,24 +90,24 @@ class Evidence:
 
 
 def summary(before, after):
-    """What a command has written itself: no system message, no result, and nothing that stood there."""
+    """Returns the text that a command has written itself: no system messages, no results, no earlier messages."""
     old = set(records(before))
     return b"".join(r for r in records(after) if r not in old and not is_system(r) and role(r) != "tool")
 
 
 def line_about(quote, context):
-    """The line of a context that has most words of a quote."""
+    """Returns the line of a context that has most words of a quote."""
     lines = (line for record in records(context) for line in str(json.loads(record).get("content") or "").split("\n"))
     return max(lines, key=lambda line: len(words(quote) & words(line)), default="")
 
 
 def words(text):
-    """Chinese has no spaces between them."""
+    """Returns the words of a text; Chinese has no spaces between words."""
     return set(re.findall(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+", text.lower()))
 
 
 class Line:
-    """A session through its generations."""
+    """A session that is compacted in several generations."""
 
     def __init__(self, sheet, name, method, args):
         self.sheet, self.name, self.method, self.args = sheet, name, method, args
@@ -114,7 +115,7 @@ class Line:
         self.more = int(args.grow * (tokens(sheet.before) - tokens(systems(sheet.before))))
 
     def live(self, evidence):
-        """The questions that the first summary answers, and which of these each generation answers."""
+        """Returns the questions that the first summary answers, and which of these each generation answers."""
         later, context = material(self.sheet), self.method(self.sheet.before, self.budget)
         first = evidence.answered(evidence.told(summary(self.sheet.before, context)))
         known, told = [first], evidence.told(context)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Instructions per megabyte of input, counted by valgrind: a measure of speed without noise.
+"""Counts the instructions per megabyte of input with valgrind, which measures speed without noise.
 
-    benches/instructions.py --check              # target/debug against benches/instructions.tsv
-    benches/instructions.py --write              # update that file; the commit says why
+    benches/instructions.py --check              # compare target/debug with benches/instructions.tsv
+    benches/instructions.py --write              # update benches/instructions.tsv; the commit must say why
     benches/instructions.py --bin target/release SESSION...    # print the counts, on your sessions
 
 Wall time varies by 10 % and more on a busy machine, so a slow change can land unseen. Instruction
-counts vary by less than 1 %. --check fails if a command needs more than 3 % above its figure; if
-it needs 3 % less, it only says so. It uses the debug build, which CI has anyway: the counts are
-higher than those of a release build, but they change with the same code.
+counts vary by less than 1 %. --check fails if a command needs over 3 % more than its figure; if a
+command needs over 3 % less, --check only prints a note. It uses the debug build, which CI has anyway:
+the counts are higher than those of a release build, but the same changes of the code affect them.
 
-Without SESSION the input is examples/session.jsonl, twice. All commands run with one job.
+Without SESSION the input is examples/session.jsonl, repeated once. All commands run with one job.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def name(command):
 
 
 def instructions(binary, command, session):
-    """Runs the command on a copy of the session, with a store of its own."""
+    """Runs the command on a copy of the session, with its own store, and returns its instructions."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "session.jsonl")
         copy.write_bytes(session)
@@ -84,7 +84,7 @@ def main():
         session = (ROOT / "examples" / "session.jsonl").read_bytes() * 2
     megabytes = len(session) / 1e6
     counts = {}
-    # What else runs does not change a count.
+    # Other processes do not change a count, so the commands can run at the same time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         counted = pool.map(lambda command: instructions(options.bin.resolve(), command, session), COMMANDS)
         for command, count in zip(COMMANDS, counted):

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""How much of what an agent needed later is still in its context after a compaction.
+"""Measures how much of what an agent needed later a compaction keeps in its context.
 
     CTX_TRANSCRIPTS=~/sessions benches/kept.py
     CTX_TRANSCRIPTS=~/sessions benches/kept.py 'ctx-summarize --budget $CTX_BUDGET_TOKENS --method llm'
 
-Each session (*.jsonl below the folder, chat records) is cut at several places, and what is
-before the cut is compacted to a share of its tokens: by a window of the latest messages, by
-the same after long tool results were trimmed, by the first and the latest messages, by
-`ctx-summarize --budget`, by `ctx-compact --budget`, and by the commands given, which read the session on stdin and write it to stdout. `ctx-score --future`
-says how many of the values that the rest of the session needed are still there (A_ctx), and
-how many of those that the window could not hold (A_ctxfar). Prints Markdown: means over the
-cuts where something was needed, and the share of the budget that the context takes. The budget is a share of the tokens without the system
-messages, which stay.
+Each session (*.jsonl below the folder, chat records) is cut at several places, and the part before
+the cut is compacted to a share of its tokens: by a window of the latest messages, by such a window
+after long tool results were trimmed, by the first and the latest messages, by `ctx-summarize
+--budget`, by `ctx-compact --budget`, and by the commands of the command line, which read the session
+on stdin and write it to stdout. `ctx-score --future` measures the share of the values needed by the
+rest of the session that the context still has (A_ctx), and the same share of the values that the
+window could not hold (A_ctxfar). Prints Markdown: the means over the cuts after which something was
+needed, and the share of the budget that the context uses. The budget is a share of the tokens of all
+messages except the system messages, which always stay.
 
 Needs the tools on PATH or in CTX_BIN, and Python 3.
 """
@@ -22,12 +23,12 @@ import pathlib
 import sys
 from statistics import mean
 
-sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+sys.dont_write_bytecode = True  # No cache folders in the repository.
 from contexts import budget_of, by_name, numbers, records, role, say_failures, scored, tokens
 
 
 def cut(session, share):
-    """The first `share` of a session; no call is parted from its results."""
+    """Returns the first `share` of a session; no call is separated from its results."""
     lines = records(session)
     at = int(len(lines) * share)
     while at < len(lines) and role(lines[at]) == "tool":

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""ctx-ls: its speed beside other tools, and whether it counts what ctx-count counts.
+"""Measures the speed of ctx-ls and of other tools, and checks that ctx-ls and ctx-count agree.
 
-    benches/ls.py agree FOLDER...      each session: ctx-ls and ctx-count see the same messages
-    benches/ls.py make HOME            made-up sessions of Claude Code, 1,000 files of 1 GB in all
-    benches/ls.py speed HOME           time and memory of ctx-ls, cold and warm, on the sessions of HOME
+    benches/ls.py agree FOLDER...      checks that ctx-ls and ctx-count find the same messages in each session
+    benches/ls.py make HOME            makes up sessions of Claude Code: 1,000 files, 1 GB in total
+    benches/ls.py speed HOME           measures time and memory of ctx-ls, cold and warm, on the sessions of HOME
 
-CTX_BIN names the folder of our tools (target/release). `speed` also runs what CV and CCUSAGE name:
-clustervision's `cv` and ccusage's start script. "Cold" is without an index or a catalogue; files are in
-the cache of the system. Commands take turns, and the median counts; HOME is used as the home of all.
+CTX_BIN names the folder of our tools (default: target/release). `speed` also runs clustervision's `cv`, if CV names it, and
+ccusage's start script, if CCUSAGE names it. "Cold" means that there is no index or catalogue yet; the files themselves are in
+the cache of the system. The commands take turns, and the median counts. HOME is the home folder of all commands.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def agree(args):
 
 
 def damaged(file, count, folder):
-    """Copies that are cut, or have bytes changed, runs of NUL or two lines joined."""
+    """Returns damaged copies: cut, with changed bytes, with runs of NUL, or with two lines joined."""
     rng = random.Random(file.name)
     for number in range(count):
         data = bytearray(file.read_bytes())
@@ -112,7 +112,7 @@ def make(args):
         folder = projects / f"-work-project-{number % 20}"
         folder.mkdir(parents=True, exist_ok=True)
         session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
-        # Some are long, most are short.
+        # Some sessions are long, most are short.
         of_this = int(size * (4 if number % 10 == 0 else 2 / 3))
         (folder / f"{session}.jsonl").write_text("".join(lines(rng, session, number % 20, of_this)))
 
@@ -195,7 +195,7 @@ def speed(args):
 
 
 def clock(command, home):
-    """Milliseconds, and those of the processor."""
+    """Returns the milliseconds, and the milliseconds of processor time."""
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     begin = time.perf_counter()
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -208,7 +208,7 @@ def clock(command, home):
 
 
 def peak(command, home):
-    """The peak of memory in MB: by GNU time, since a child begins with what Python has."""
+    """Returns the peak of memory in MB. GNU time measures it, because a child process starts with the memory of Python."""
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     done = subprocess.run(["/usr/bin/time", "-f", "%M", *command], env=environment, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True)

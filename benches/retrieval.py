@@ -1,33 +1,36 @@
 #!/usr/bin/env python3
-"""ctx-memory search beside other ways to find a message again, in one run on the same sessions.
+"""Compares ctx-memory search with other ways to find a message again, in one run on the same sessions.
 
     CTX_TRANSCRIPTS=~/sessions/claude-code benches/retrieval.py recall
     CTX_TRANSCRIPTS=~/sessions/claude-code benches/retrieval.py recall --list      # each query and each engine's rank
     CTX_TRANSCRIPTS=~/sessions/claude-code benches/retrieval.py speed
 
-Sessions are Claude Code's (*.jsonl in the folder), whole. A document is a message, that is a record with its texts,
-reasoning, calls with their arguments, and results. Three kinds of query, all made by rule, the same in every run:
+The sessions are whole files of Claude Code (*.jsonl in the folder). A document is a message: a record with its texts,
+reasoning, calls with their arguments, and results. There are three kinds of query. Rules make them, so they are the same in
+every run:
 
-value     an argument of a tool call of the second half of a session: the whole string where it is one line of 3 to 60
-          characters; of others the words of 6 to 60 characters that look like a name (a digit, a joint, a capital within)
-line      a line of such an argument, without the blanks around it: 20 to 160 characters, three words or more
-words     five words of one message of the first half, in another order, and two of another session; the answer is that message
+value     an argument of a tool call in the second half of a session: the whole string if it is one line of 3 to 60
+          characters, otherwise its words of 6 to 60 characters that look like a name (a digit, a joint, a capital inside)
+line      a line of such an argument, without blanks at its ends: 20 to 160 characters, three words or more
+words     five words of one message of the first half, in another order, and two words of another session; the answer is the message
 
-A value or a line must stand in an earlier message; the answer is the first one that holds it, letter by letter.
+A value or a line must occur in an earlier message; the answer is the first message that has it, letter by letter.
 
-Left out is what stands in more than a quarter of the messages of a session. Of a session at most PER queries of a kind
-count, spread evenly. "Within the session" is with its name as a filter; "over all" without, where the answer to a value is the
-earliest message of all sessions, by its timestamp. Sessions take turns in being of set A and of set B; A was looked at while
-the ranking was made, B was not.
+Strings that occur in more than a quarter of the messages of a session are left out. At most PER queries of each kind are taken
+from a session, spread evenly. "Within the session" means that the name of the session is a filter. "Over all" has no filter;
+there the answer to a value is the earliest message of all sessions, by its timestamp. The sessions belong to set A and set B in
+turn. The ranking was developed with set A only.
 
-Engines: ours; substring (ripgrep: messages that hold the string as it is, or any of its words, the most occurrences first, then
-in the order of the files); SQLite's FTS5 (BM25): unicode61 and trigrams, each with the string as a phrase and with any of its
-words; `cv search` where CV names clustervision's binary, with the string as a phrase, and where that finds nothing with any of its
-words. It answers with sessions and a snippet of each, so a snippet counts as the message that holds it; and a table tells of each
-engine whether it finds the session, by the first 100 messages of the others. CTX_BIN names the folder of our tools (target/release).
+The engines are ours; substring (ripgrep: messages that have the whole string, or any of its words, the most occurrences first,
+then in the order of the files); SQLite's FTS5 (BM25) with unicode61 and with trigrams, each with the string as a phrase and with
+any of its words; and `cv search`, if CV names clustervision's binary, with the string as a phrase, and if that finds nothing
+with any of its words. `cv search` returns sessions with a snippet of each, so a snippet counts as the message that has it. For
+this comparison a table shows whether each engine finds the session; of the other engines the first 100 messages count. CTX_BIN
+names the folder of our tools (default: target/release).
 
-`speed` puts COPIES of each session into one home and one store, and measures the first index and five queries as whole processes;
-commands take turns, and the median counts. Ours makes the index when it first searches, and answers a query with it.
+`speed` puts COPIES of each session into one home and one store, and measures the first index and five queries as whole
+processes; the commands take turns, and the median counts. ctx-memory makes its index during the first search, which also
+answers a query.
 """
 
 import argparse
@@ -45,7 +48,7 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+sys.dont_write_bytecode = True  # No cache folders in the repository.
 from ls import clock, peak
 
 BIN = pathlib.Path(os.environ.get("CTX_BIN", "target/release"))
@@ -88,7 +91,7 @@ def messages(path):
 
 
 def objects(line):
-    """A few lines hold two."""
+    """Returns the JSON objects of a line; a few lines have two."""
     at = 0
     while line[at:].strip():
         at += len(line[at:]) - len(line[at:].lstrip())
@@ -137,7 +140,7 @@ def strings(value, with_keys=False):
 
 
 def calls(path):
-    """The line and the arguments of each tool call."""
+    """Yields the line and the arguments of each tool call."""
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
         for record in objects(line.decode(errors="replace")):
             content = record.get("type") == "assistant" and record["message"]["content"]
@@ -176,7 +179,7 @@ def long_words(message):
 
 
 def queries(args, sessions):
-    """All queries, and for each the answers: within its session, and over all."""
+    """Returns all queries, each with its answers within the session and over all sessions."""
     everything = [message for of in sessions.values() for message in of]
     in_time = sorted(everything, key=lambda message: (message.time, message.session, message.line))
     for number, path in enumerate(args.files):
@@ -201,7 +204,7 @@ def spread(found, most):
 
 
 def held_before(path, own, strings_of):
-    """Strings of calls of the second half, with the first message that holds each and the number of those that do."""
+    """Yields the strings of calls in the second half, each with the first message that has it and the number of such messages."""
     found, seen = [], set()
     half = own[len(own) // 2].line
     for line, arguments in calls(path):
@@ -218,7 +221,7 @@ def held_before(path, own, strings_of):
 def word_queries(path, own, others, most):
     rng = random.Random(path.stem)
     count = collections.Counter(word for message in own for word in long_words(message))
-    # An equal text stands for the first one.
+    # Of messages with equal texts the first one counts.
     first = {message.text: message for message in reversed(own)}
     noise = sorted(set().union(*map(long_words, others[:200])))
     found = []
@@ -231,7 +234,7 @@ def word_queries(path, own, others, most):
     return found
 
 
-# --- the engines: a query, and a session or None; the ten best places ------------------------
+# --- the engines: from a query, and a session or None, to the ten best places ------------------------
 
 
 class Ours:
@@ -273,7 +276,7 @@ class Substring:
 
 
 class AnyWord(Substring):
-    """What `rg -c -e WORD -e WORD` counts."""
+    """Counts the lines that `rg -c -e WORD -e WORD` counts."""
 
     name = "substring, any word, most occurrences first"
 
@@ -348,7 +351,7 @@ class Cv:
         return []
 
     def find(self, text, session, most=BEST):
-        """For each session that is found the messages that hold its snippet."""
+        """Returns for each session that is found the messages that have its snippet."""
         found = []
         for hit in self.hits(text):
             if session in (None, hit["id"]):
@@ -402,7 +405,7 @@ def session_of(hit):
 
 
 def rank_of(answer, found):
-    """From 1; 0 where it was not found."""
+    """Returns the rank of the answer, starting at 1, or 0 if it was not found."""
     fits = (number for number, hit in enumerate(found, 1) if hit == answer or isinstance(hit, set) and answer in hit)
     rank = next(fits, 0)
     return rank if rank <= BEST else 0
@@ -426,7 +429,7 @@ def print_table(scope, ranks):
         print(f"| {engine.name} | " + " | ".join(cells) + " |")
 
 
-# What a rank counts; 0 is none.
+# The value of a rank in each measure; rank 0 means that the answer was not found.
 MEASURES = {"@1": lambda rank: rank == 1, "@10": lambda rank: rank > 0, "MRR": lambda rank: 1 / rank if rank else 0}
 
 

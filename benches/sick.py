@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""sick.py BIN FILE...: whether the logs of agents are read as they are, whole and damaged.
+"""sick.py BIN FILE...: checks that the tools read the logs of agents correctly, whole and damaged.
 
-BIN is the folder of the tools, each FILE a session as its agent wrote it; its dialect is told by its lines here, by other
-rules than the tools have. Of each file: the dialect is the right one, ctx-split and ctx-split --strip give back the same bytes, and
-the calls without a result on the path that the session goes on from are those that ctx-check names. Then the same for
-damaged copies: cut at random bytes, without a line end, with NUL bytes; and their repaired copies are repaired once for all.
+BIN is the folder of the tools, and each FILE is a session as its agent wrote it. This script detects the dialect of the lines with
+its own rules, not with those of the tools. For each file it checks that the tools find the same dialect, that ctx-split and
+ctx-split --strip give back the same bytes, and that ctx-check names exactly the calls that have no result on the path from which
+the session continues. Then it checks damaged copies in the same way: cut at random bytes, without a line end, with NUL bytes. It
+also repairs the copies, and checks that a second repair finds nothing to do.
 
-  --cuts N    damaged copies of each file [default: 20]
-  --seed N    which ones [default: 1]
+  --cuts N    number of damaged copies of each file [default: 20]
+  --seed N    seed of the random choice of damage [default: 1]
 
-Prints what fails and a line of figures. Exit status: 0 when nothing failed.
+Prints the checks that fail and a line of figures. The exit status is 0 if no check failed.
 """
 import argparse
 import json
@@ -21,7 +22,7 @@ import tempfile
 
 
 def objects(text):
-    """The whole lines of a log, or the messages of a document."""
+    """Returns the complete lines of a log, or the messages of a document."""
     try:
         whole = json.loads(text)
         return [whole, *whole.get("messages", [])] if isinstance(whole, dict) else whole
@@ -53,7 +54,7 @@ def dialect_of(records):
 
 
 def path_of(records, own, parent):
-    """The records from the root to the last one."""
+    """Returns the records of the path from the root to the last record."""
     ids = {record[own]: record for record in records if own in record}
     at, seen, path = records[-1] if records else None, set(), []
     while at is not None and id(at) not in seen:
@@ -79,7 +80,7 @@ def unanswered_of_claude(records):
     cuts = [at for at, record in enumerate(path) if record.get("subtype") == "compact_boundary"]
     path = path[cuts[-1] + 1 if cuts else 0:]
     replies = {record["message"].get("id") for record in path if record["type"] == "assistant"}
-    # Blocks of a reply beside the path belong to it, and so do their results.
+    # Blocks of one reply belong to the path even if they are on a side branch, and so do their results.
     calls, results = [], set()
     for record in said:
         for block in blocks(record["message"]):
@@ -161,7 +162,7 @@ class Counts(dict):
 
 
 def identical(tools, path, is_document):
-    """Whether the bytes come back; a document comes back as lines."""
+    """Returns True if the tools give back the same bytes; a document is given back as lines."""
     with open(path, "rb") as file:
         tagged = run(tools / "ctx-split", "-q", data=file.read())
     stripped = run(tools / "ctx-split", "-q", "--strip", data=tagged.stdout)
@@ -171,7 +172,7 @@ def identical(tools, path, is_document):
 
 
 def checked(tools, path):
-    # The last line is whole in all of them, so --strict counts the calls that wait, too.
+    # The last line is complete in all files, so --strict also counts calls that still wait for a result.
     done = run(tools / "ctx-check", "--json", "--all", "--strict", "-q", "-o", "/dev/stdout", path)
     return json.loads(done.stdout or b"{}")
 
@@ -218,7 +219,7 @@ def main():
                     run(args.bin / "ctx-check", "-q", copy)
                     continue
                 report = checked(args.bin, copy)
-                # The first line alone may be torn.
+                # If only the first line is left, it may be incomplete.
                 known = dialect_of(objects(bytes_.decode(errors="replace")))
                 counts.add(f"dialect, {kind}", report.get("dialect") == known, f"{where}: {report.get('dialect')} for {known}")
                 counts.add(f"identity, {kind}", identical(args.bin, copy, False), where)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Speed and memory of the release build against the usual commands, in one run.
+# Compares speed and memory of the release build with the usual commands, in one run.
 #
-#   benches/speed.sh                                  # on examples/session.jsonl, repeated
-#   CTX_TRANSCRIPTS=~/sessions benches/speed.sh       # on the *.jsonl of a folder, repeated
+# benches/speed.sh                                  # on repetitions of examples/session.jsonl
+# CTX_TRANSCRIPTS=~/sessions benches/speed.sh       # on repetitions of the *.jsonl files of a
+# folder
 #
-# Needs jq; /usr/bin/time for the peaks of memory. SIZE is the size of the input in bytes
-# (100 MB), BENCH_DIR the folder for four times as much (default: a temporary one), RUNS
-# and STARTS say how often is measured.
-# Prints Markdown. Competing commands take turns, so that a busy moment hits all of
-# them; the median counts.
+# Needs jq, and /usr/bin/time for the peaks of memory. SIZE is the size of the input in bytes
+# (default: 100 MB), BENCH_DIR a folder with room for four times as much (default: a temporary one),
+# and RUNS and STARTS are the numbers of measurements. Prints Markdown. Competing commands take
+# turns, so that a busy moment affects all of them; the median counts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ trap 'rm -rf "$work"' EXIT
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Microseconds that a command takes; the command must succeed.
+# Prints the microseconds that a command takes; the command must succeed.
 clock() {
     local start=$EPOCHREALTIME
     "$@" >/dev/null 2>"$work/stderr" || { say "failed: $*"; cat "$work/stderr" >&2; exit 1; }
@@ -29,13 +29,13 @@ clock() {
     echo $((${end/./} - ${start/./}))
 }
 
-# The median of the numbers in a file.
+# Prints the median of the numbers in a file.
 median() { sort -n "$1" | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 
 ms() { awk -v us="$1" 'BEGIN { printf us < 100000 ? "%.1f" : "%.0f", us / 1000 }'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
-# Peak memory of a command in MB, or `?` without GNU time.
+# Prints the peak memory of a command in MB, or `?` if GNU time is not installed.
 peak() {
     if [ -x /usr/bin/time ]; then
         /usr/bin/time -f %M -o "$work/peak" "$@" >/dev/null 2>&1
@@ -45,7 +45,7 @@ peak() {
     fi
 }
 
-# Times the functions named, in turn, RUNS times; the figures go to $work/NAME.
+# Runs the named functions in turn, RUNS times, and appends the times to $work/NAME.
 take_turns() {
     local run name
     for name in "$@"; do : >"$work/$name"; done
@@ -58,7 +58,7 @@ take_turns() {
 
 make_input() {
     if [ -n "${CTX_TRANSCRIPTS:-}" ]; then
-        # awk ends each file's last line.
+        # awk adds a newline if the last line of a file has none.
         find "$CTX_TRANSCRIPTS" -name '*.jsonl' -print0 | sort -z | xargs -0 awk 1 >"$work/once"
     else
         awk 1 examples/session.jsonl >"$work/once"
@@ -90,7 +90,7 @@ ctx_split() { "$bin/ctx-split" --keep-messages 20 "$big"; }
 ctx_count() { "$bin/ctx-count" "$big"; }
 ctx_count_chars4() { "$bin/ctx-count" --encoding chars4 "$big"; }
 
-# Each run writes a new file, as a snapshot is a new file.
+# Each run writes a new file, because a snapshot is a new file, too.
 copy_sync_hash() {
     rm -f "$work/copy"
     cp "$big" "$work/copy" && sync "$work/copy" && sha256sum "$work/copy"
@@ -125,10 +125,12 @@ row 'ctx-snapshot' "$took" "$(ratio "$took" "$base")" \
 
 # --- compaction -----------------------------------------------------------------
 
-# One session without system messages: those of all sessions together would stay.
+# A single session without system messages. A compaction would keep the system messages of all
+# joined sessions.
 session=$work/session.jsonl
 jq -c 'select(.role != "system")' "$big" >"$work/long.jsonl"
-# Each run compacts a new copy in place: saved, pruned, split, summed up, checked, replaced.
+# Each run compacts a new copy in place: the tool saves, prunes, splits, summarizes, checks and
+# replaces it.
 jq_session() { jq -c . "$session"; }
 compact_default() { "$bin/ctx-compact" --force "${compacting[@]}"; }
 compact_sanbot() { "$bin/ctx-compact" --force --preset sanbot "${compacting[@]}"; }
@@ -168,7 +170,7 @@ store=(--store "$work/store")
 "$bin/ctx-split" "$tiny" >"$work/tagged.jsonl"
 "$bin/ctx-snapshot" -s tiny "${store[@]}" "$tiny" >/dev/null
 
-# A tool and what it does on a tiny file, one a line.
+# Each line is a command that does its work on a tiny file.
 starts=(
     "/bin/true"
     "jq -c . $tiny"

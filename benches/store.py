@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""What runs on a store cost that has many snapshots.
+"""Measures the time of runs on a store that has many snapshots.
 
     benches/store.py
     benches/store.py --dir /dev/shm --sizes 10,1000,50000
     benches/store.py --dir ~/bench --writes-only
 
-Makes stores with so many small snapshots, a hundred to a session, and as many in the trash,
-and times one snapshot and one compaction, each as it is and with a library preloaded that
-lets nothing wait for the disk; `--list` of one session and `--verify` of all (medians of
---runs, in turns), and each of the runs that empty the store: `--purge`, and a collection
-that leaves one snapshot of each session. On a file system in memory (/dev/shm) nothing
-waits for a disk. Prints Markdown, in milliseconds.
+Makes stores with the numbers of small snapshots in --sizes, a hundred for each session, and as many in the trash. Times
+one snapshot and one compaction, each of them also with a preloaded library that removes all waiting for the disk;
+`--list` of one session and `--verify` of all sessions (these take turns; the median of --runs counts); and the runs that
+empty the store: `--purge`, and a collection that leaves one snapshot of each session. On a file system in memory
+(/dev/shm) nothing waits for a disk. Prints Markdown, in milliseconds.
 
 Needs the tools on PATH or in CTX_BIN, a C compiler as cc, and Python 3.
 """
@@ -36,8 +35,8 @@ BIN = os.environ.get("CTX_BIN") and pathlib.Path(os.environ["CTX_BIN"]).resolve(
 
 
 def run(tool, *args, cwd, preload=None, status=(0,)):
-    """Milliseconds that a tool takes."""
-    # Found before the folder changes, which CTX_BIN may be relative to.
+    """Returns the milliseconds that a tool takes."""
+    # CTX_BIN may be relative to the current folder, so it is resolved before that changes.
     program = BIN / tool if BIN else tool
     env = {**os.environ, "CTX_HOME": str(cwd / "store")}
     if preload:
@@ -51,7 +50,7 @@ def run(tool, *args, cwd, preload=None, status=(0,)):
 
 
 def save(folder, session, number, taken):
-    """A snapshot as ctx-snapshot writes it."""
+    """Writes a snapshot as ctx-snapshot does."""
     stamp = taken.strftime("%Y%m%dT%H%M%S.%fZ")
     name = f"{session}-{stamp}-{number:04}"
     data = LINE.encode() * 4
@@ -85,7 +84,7 @@ def session():
 
 
 def make(place, size):
-    """A store of `size` snapshots and as many in the trash, made by its own tool first."""
+    """Makes a store with `size` snapshots and as many in the trash; ctx-snapshot itself takes the first one."""
     (place / "s.jsonl").write_text(LINE)
     run("ctx-snapshot", "s.jsonl", cwd=place)
     store = place / "store"
@@ -96,13 +95,14 @@ def make(place, size):
     for number in range(2 * size):
         taken = now - datetime.timedelta(seconds=2 * size - number)
         save(folders[number % 2], f"session-{number // 2 // PER_SESSION}", number + 10, taken)
-    # The last number is counted anew once.
+    # The lock file holds the last number. It is emptied here, so that one run finds the number
+    # again.
     (store / "lock").write_text("")
     run("ctx-snapshot", "s.jsonl", cwd=place)
 
 
 def no_sync(place):
-    """A library with which nothing waits for the disk."""
+    """Builds a library that removes all waiting for the disk from a preloaded program."""
     library = place / "no_sync.so"
     source = pathlib.Path(__file__).with_name("no_sync.c")
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
@@ -110,7 +110,7 @@ def no_sync(place):
 
 
 def medians(runs, works):
-    """Of each, which take turns: a busy moment hits all of them."""
+    """Returns the median of each work; they take turns, so that a busy moment affects all of them."""
     took = [[work() for work in works] for _ in range(runs)]
     return [statistics.median(column) for column in zip(*took)]
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Whether compactions reach their targets, and keep what they are told to keep.
+"""Measures whether compactions reach their targets, and keep what a policy or a flag says.
 
     CTX_TRANSCRIPTS=~/sessions benches/targets.py
     CTX_TRANSCRIPTS=~/sessions benches/targets.py --window 16k --preset turns --overflow
 
-Each session (*.jsonl below the folder, chat records) is compacted in a folder of its own by each
-preset at each window, as a job does it: `ctx-compact --if-due`. Of what was due it is told how
-many sessions became smaller, how many stayed above their target (and of them those that
-`ctx-compact --budget` brings below it: there are to be none), how many used less than 60 % of a
-target that they were shortened for, and with which status the runs ended. `--floor 'keep-messages 20'`
-has a flag say what is kept: of each result the last records are held against those of the
-session: none may be missing, though long ones may have become shorter. Prints Markdown.
+Each session (*.jsonl below the folder, chat records) is compacted in its own folder with each preset at
+each window, by `ctx-compact --if-due` as in a nightly job. Of the sessions that needed a compaction, the
+table shows how many became smaller; how many stayed above their target, and how many of these
+`ctx-compact --budget` brings below it (there should be none); how many use less than 60 % of the target
+for which records were shortened; and the exit statuses of the runs. `--floor 'keep-messages 20'` adds a
+flag that says what is kept. Then the last records of each result are compared with those of the session:
+none may be missing, though long ones may be shorter. Prints Markdown.
 
 Needs the tools on PATH or in CTX_BIN, and Python 3.
 """
@@ -41,7 +41,7 @@ def run(place, name, *flags):
 
 
 def is_reached_by_budget(place, target, floor):
-    """Whether --budget brings what is there to the target, with the same floor."""
+    """Returns True if --budget brings the session to the target, with the same floor."""
     flags = [*floor, "--budget", str(target), "--strict-target", "--json", "s.jsonl"]
     done = run(place, "ctx-compact", "-n", *flags)
     return done.returncode == 0 and json.loads(done.stdout)["tokens_after"] <= target
@@ -56,7 +56,7 @@ def roles(lines):
 
 
 def identity(line):
-    """What of a record stays whatever is shortened in it."""
+    """Returns the part of a record that no shortening changes."""
     record = json.loads(line)
     calls = [call["id"] for call in record.get("tool_calls") or []]
     return record.get("role"), record.get("tool_call_id"), calls
@@ -70,7 +70,7 @@ def is_empty(line):
 
 
 def kept(before, after, floor):
-    """Whether the last records of a session are those of what it became."""
+    """Returns True if the last records of a session and of its compaction are the same."""
     name, count = floor.split()
     lines = before.splitlines(keepends=True)
     if name == "keep-messages":
@@ -86,7 +86,7 @@ def kept(before, after, floor):
 
 
 def case(path, preset, window, args):
-    """How a session ended, in words to be counted."""
+    """Compacts a session and yields words for the outcome, which are counted."""
     flags = ["--if-due", "--preset", preset, "--json", "-q"]
     flags += ["--window", window] if window else []
     flags += ["--overflow"] if args.overflow else []
@@ -117,7 +117,7 @@ def case(path, preset, window, args):
                 yield "above, though --budget reaches it"
             return
         was_shared = any(attempt["what"] == "budget" for attempt in report["attempts"])
-        # What the model refused below its target has to become plainly smaller.
+        # A session that the model refused below its target must become clearly smaller; it does not count here.
         was_above = target and report["tokens_before"] > target
         if was_above and was_shared and size < 0.6 * target:
             yield "under 60 %"

@@ -1,9 +1,8 @@
-"""Made-up conversations of two people, as long as LoCoMo's, with the lines that tell something.
+"""Makes up conversations of two people, as long as LoCoMo's, and lists the lines that tell something.
 
 Sentences are drawn from english.txt and chinese.txt: what people say about themselves (jobs,
-plans, changes of mind, family, tastes, health, ...) among questions, reactions and small
-talk, which has names and numbers, too. The same language and seed give the same
-conversation. The sentences were written without a look at what any tool here keeps.
+plans, changes of mind, family, tastes, health, ...) among questions, reactions and small talk, which has names and numbers, too. The same language and seed give the same
+conversation. Whoever wrote the sentences did not look at what the tools here keep.
 """
 
 import datetime
@@ -17,7 +16,7 @@ LANGUAGES = ("english", "chinese")
 
 
 class Evidence(NamedTuple):
-    """A turn that tells something: all of `facts` have to stay together, with the person."""
+    """A turn that tells something: all of its `facts` have to be kept together, with the person."""
 
     turn: int
     kind: str
@@ -33,7 +32,7 @@ class Conversation(NamedTuple):
 
 
 def material(language):
-    """The choices by section."""
+    """Returns the choices of a language's file, by section."""
     sections = {}
     for line in (FOLDER / f"{language}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -45,7 +44,7 @@ def material(language):
 
 
 class Deck:
-    """Choices in random order; none comes again before all have come."""
+    """Draws choices in random order; no choice is repeated before all have been drawn."""
 
     def __init__(self, choices, chance):
         self.choices, self.chance, self.left = choices, chance, []
@@ -75,7 +74,7 @@ class Writer:
         return value
 
     def text(self, section, speaker):
-        """A line of a section with its slots filled, and the facts that it tells."""
+        """Returns a line of a section with its slots filled, and the facts that it tells."""
         listener, facts = self.people[1 - speaker], []
 
         def fill(match):
@@ -87,7 +86,7 @@ class Writer:
         text = re.sub(r"\{(\w+)\}", fill, self.decks[section].draw())
         facts += re.findall(r"\*(.+?)\*", text)
         text = text.replace("*", "")
-        # What follows a full stop inside starts with a capital, too.
+        # Later sentences of the line start with a capital letter, too.
         return re.sub(r"(^|[.?!] )([a-z])", lambda m: m[1] + m[2].upper(), text), facts
 
     def say(self, speaker, *parts):
@@ -99,7 +98,7 @@ class Writer:
         return self.text(section, speaker)[0] if self.chance.random() < share else ""
 
     def small_talk(self, speaker):
-        """Nothing that anybody would have to know later."""
+        """Adds turns that nobody needs to remember."""
         if self.chance.random() < 0.5:
             parts = self.text("small", speaker)[0].split(" | ")
         else:
@@ -111,7 +110,7 @@ class Writer:
             speaker = 1 - speaker
 
     def scene(self):
-        """One tells something, the other reacts."""
+        """Adds a turn in which one person tells something, and the reaction of the other."""
         kind, speaker = self.kinds.draw(), self.chance.randrange(2)
         other = 1 - speaker
         if self.chance.random() < 0.5:
@@ -156,7 +155,7 @@ class Writer:
 
 
 def conversation(language, seed):
-    """Some 500 turns in about 13 sessions over most of a year."""
+    """Returns a conversation of some 500 turns, in about 13 sessions over most of a year."""
     writer = Writer(language, seed)
     day = datetime.date(2024, 1, 1) + datetime.timedelta(writer.chance.randrange(200))
     for _ in range(writer.chance.randint(12, 14)):

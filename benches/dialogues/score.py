@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""How much of what two people told each other is still there after a compaction.
+"""Measures how much of what two people told each other is kept by a compaction.
 
     CTX_BIN=target/release benches/dialogues/score.py
     benches/dialogues/score.py 'ctx-summarize --budget $CTX_BUDGET_TOKENS --method llm'
     benches/dialogues/score.py --write FOLDER     # the conversations and their evidence
 
-make.py makes the conversations: English and Chinese, as long as LoCoMo's. Each is compacted
-to 50, 25 and 10 % of its tokens by `ctx-summarize --budget`, by the commands given (session
-on stdin, result on stdout), by a plain window, by head and tail, and by messages drawn at
-random. A line of evidence is kept when all its facts stand in one statement of the result,
-word for word, with the person they belong to: by name, or by the role that the person has.
-With --turns it is kept when three quarters of the pairs of neighbouring words of its whole
-turn, with all that surrounds the facts, stand in one message. Prints Markdown. --by splits the figures; --lost shows what `ctx-summarize --budget` loses of
-the first conversation of each language.
+make.py makes the conversations, in English and Chinese, as long as LoCoMo's. Each one is compacted
+to 50, 25 and 10 % of its tokens by `ctx-summarize --budget`, by the commands of the command line (session on stdin, result on stdout),
+by a plain window, by head and tail, and by a random choice of messages. A line of evidence counts as
+kept if one statement of the result has all its facts, word for word, and names the person they belong
+to, or the role of that person. With --turns it counts as kept if one message has three quarters of the
+pairs of neighbouring words of its whole turn. Prints Markdown. --by splits the figures; --lost shows
+what `ctx-summarize --budget` loses of the first conversation of each language.
 
 Needs the tools on PATH or in CTX_BIN, and Python 3.
 """
@@ -31,7 +30,7 @@ sys.dont_write_bytecode = True
 from make import LANGUAGES, conversation
 
 SUMMARIZE = "ctx-summarize -q --budget $CTX_BUDGET_TOKENS"
-PRIMING = 3  # What ctx-count adds for a conversation.
+PRIMING = 3  # The tokens that ctx-count adds for each conversation.
 DRAWS = 10
 
 
@@ -53,7 +52,7 @@ def total(session):
 
 
 def sizes(session):
-    """The tokens of each message."""
+    """Returns the tokens of each message."""
     lines = checked("ctx-count --annotate", session).splitlines()
     return [json.loads(line)["_ctx"]["tokens"] for line in lines]
 
@@ -63,11 +62,11 @@ def session_of(turns):
     return "".join(records).encode()
 
 
-# Which messages a plain method keeps.
+# Plain methods, which choose the messages to keep.
 
 
 def fill(order, tokens, budget):
-    """Messages in this order until the next does not fit."""
+    """Takes messages in this order, until the next one does not fit."""
     kept, left = set(), budget - PRIMING
     for at in order:
         if tokens[at] > left:
@@ -94,11 +93,11 @@ def at_random(tokens, budget, draw):
 PLAIN = {"window": (window, 1), "head and tail": (head_and_tail, 1), "random": (at_random, DRAWS)}
 
 
-# What is still told.
+# The search for evidence in a result.
 
 LABEL = re.compile(r"\s*(?:[-*#>⟦|]|\d+[.)]\s|\[?[\w-]{1,12}\]?[::]|\[[^\]]*\]|\s*$)")
 
-# How a summary says whose words it quotes, behind the number of the message if it has one.
+# A summary says whose words it quotes. The role follows the number of the message, if there is one.
 ROLES = {
     "user": r"(?:\[[^\]]*\]|\W)*(?:user|human|用户)\b\W*?[::]",
     "assistant": r"(?:\[[^\]]*\]|\W)*(?:assistant|agent|助手)\b\W*?[::]",
@@ -106,7 +105,8 @@ ROLES = {
 
 
 def statements(messages):
-    """Messages; of one with several lines each item, with what goes on below it."""
+    """Returns the statements of a context: each message, or each item of a message with several lines, with
+    the lines below that continue it."""
     for role, text in messages:
         found = []
         for line in text.splitlines():
@@ -118,7 +118,7 @@ def statements(messages):
 
 
 def stands(fact, text):
-    """Whether a fact stands in a text as words; Chinese has no spaces between them."""
+    """Returns True if a text has a fact as whole words; Chinese has no spaces between words."""
     at = re.escape(fact.lower())
     if fact.isascii():
         at = rf"(?<![a-z0-9]){at}(?![a-z0-9])"
@@ -135,7 +135,7 @@ def tells(role, text, evidence):
 
 
 def kept(messages, evidence):
-    """For each line of evidence whether it is kept."""
+    """Returns for each line of evidence whether it is kept."""
     parts = [(role, text.lower()) for role, text in statements(messages)]
     return [any(tells(role, text, line) for role, text in parts) for line in evidence]
 
@@ -150,7 +150,7 @@ def pairs(text):
 
 
 def kept_turns(messages, talk):
-    """For each line of evidence whether its turn is kept as a whole."""
+    """Returns for each line of evidence whether its whole turn is kept."""
     found = [pairs(text) for _, text in messages]
 
     def stays(line):
@@ -170,7 +170,7 @@ def compacted(command, session, budget, failures):
 
 
 def results(args, talk, failures):
-    """Method, share of the tokens, and what is kept (once for each draw)."""
+    """Yields the method, the share of the tokens, and what is kept (once for each random draw)."""
     session = session_of(talk.turns)
     tokens, whole = sizes(session), total(session)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Writes the texts that are measured into a folder: code, prose, JSON, logs, Chinese, and
-# hostile pieces of one megabyte.
+# Writes the texts for the measurements into a folder: code, prose, JSON, logs, Chinese, and hostile
+# pieces of one megabyte.
 #
 #   CTX_TRANSCRIPTS=~/sessions benches/tokens/corpora.sh FOLDER
 #
 # Code and prose come from the local cargo registry; JSON from the *.jsonl below CTX_TRANSCRIPTS;
-# Chinese from the manual pages of Debian's package manpages-zh, below MAN_ZH (/usr/share/man);
-# logs and hostile pieces are made. Needs python3.
+# Chinese from the manual pages of Debian's package manpages-zh, below MAN_ZH (/usr/share/man); logs
+# and hostile pieces are made up. Needs python3.
 set -euo pipefail
 mkdir -p "$1"
 python3 - "$1" "${CARGO_HOME:-$HOME/.cargo}/registry/src" "${CTX_TRANSCRIPTS:-}" \
@@ -36,7 +36,7 @@ write("prose", "".join(files(registry, "*.md", 40_000)))
 if sys.argv[3]:
     write("json", "".join(files(transcripts, "*.jsonl", 200_000)))
 
-# The text of manual pages, without what belongs to roff.
+# Returns the text of a manual page without the roff markup.
 def plain(page):
     page = re.sub(r"(?m)^['.].*\n?", "", page)
     return re.sub(r"\\f.|\\[&|^]", "", page).replace("\\-", "-")

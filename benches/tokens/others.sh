@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# MB/s of processor time of Python's tiktoken and npm's gpt-tokenizer on some texts, best of 3
-# passes, o200k_base; and the time of a whole process that counts 34 bytes, median of 11.
+# Measures Python's tiktoken and npm's gpt-tokenizer with o200k_base: their MB/s of processor time
+# on some texts (best of 3 passes), and the time of a whole process that counts 34 bytes (median of
+# 11).
 #
 #   benches/tokens/others.sh FILE…
 #
-# Needs python3 with venv, npm, and both package registries. tiktoken reads its vocabulary from
-# the sources of tiktoken-rs in the local cargo registry, where it would download it.
+# Needs python3 with venv, npm, and both package registries. tiktoken would download its vocabulary;
+# here it reads the one in the sources of tiktoken-rs, in the local cargo registry.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

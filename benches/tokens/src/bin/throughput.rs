@@ -1,8 +1,8 @@
 //! Tokens counted per second, on one thread, by several implementations.
 //!
-//! `throughput [--cl100k] [--passes N] FILE…` prints a row of a Markdown table for each
-//! file: MB/s of processor time, best of N passes. The engines take turns. It fails where
-//! their counts differ.
+//! `throughput [--cl100k] [--passes N] FILE…` prints a row of a Markdown table for each file: MB/s
+//! of processor time, best of N passes. The engines take turns. The program fails if their counts
+//! differ.
 
 use ctx_tokens::{TokenCounter, Tokenizer};
 use rustix::time::{ClockId, clock_gettime};
@@ -71,7 +71,7 @@ fn engines_cl100k() -> Vec<Count<'static>> {
     ]
 }
 
-/// Nanoseconds that this thread has run, which other programs hardly change.
+/// Returns the nanoseconds that this thread has run, which other programs hardly change.
 fn processor_time() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64

@@ -1,4 +1,5 @@
-//! The least program that counts a file's tokens by tiktoken-rs: what start-up is measured against.
+//! The smallest program that counts a file's tokens with tiktoken-rs; the start-up of ctx-count is
+//! compared with it.
 
 fn main() {
     let path = std::env::args_os().nth(1).expect("a file");
