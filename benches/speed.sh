@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Compares speed and memory of the release build with the usual commands, in one run.
 #
-# benches/speed.sh                                  # on repetitions of examples/session.jsonl
-# CTX_TRANSCRIPTS=~/sessions benches/speed.sh       # on repetitions of the *.jsonl files of a
-# folder
+#   benches/speed.sh                                  # on repetitions of examples/session.jsonl
+#   CTX_TRANSCRIPTS=~/sessions benches/speed.sh       # on repetitions of the *.jsonl in a folder
 #
 # Needs jq, and /usr/bin/time for the peaks of memory. SIZE is the size of the input in bytes
 # (default: 100 MB), BENCH_DIR a folder with room for four times as much (default: a temporary one),

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The public API of ctx-tokens, the crate that is published, against crates/ctx-tokens/api.txt: a change of it
-# must be meant. A line that goes, or changes, wants a new major version (before 1.0 a minor one). Needs
-# cargo-public-api (cargo install --locked cargo-public-api) and a nightly toolchain.
+# Compares the public API of ctx-tokens, the crate that is published, with
+# crates/ctx-tokens/api.txt, so that the API only changes on purpose. If a line is removed or
+# changed, the crate needs a new major version (before 1.0 a minor one). Needs cargo-public-api
+# (cargo install --locked cargo-public-api) and a nightly toolchain.
 #
 #     tests/api.sh [--write]
 set -euo pipefail

@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Runs every tool of two builds on the same sessions and compares stdout, stderr,
-# the exit status and every file that is there afterwards, byte for byte.
+# Runs every tool of two builds on the same sessions and compares stdout, stderr, the exit status
+# and every file that exists afterwards, byte for byte.
 #
 #   tests/same.sh [OPTIONS] OLD_BIN NEW_BIN [TRANSCRIPTS]
 #
-# OLD_BIN and NEW_BIN are directories with the tools, as target/release. TRANSCRIPTS
-# is a directory with session files [default: $CTX_TRANSCRIPTS, else examples/].
+# OLD_BIN and NEW_BIN are directories with the tools, such as target/release. TRANSCRIPTS is a
+# directory with session files [default: $CTX_TRANSCRIPTS, or examples/ if it is not set].
 #
-#   --all             all sessions instead of a sample: of each folder five, spread over the sizes
+#   --all             all sessions instead of a sample of five per folder, spread over the sizes
 #   --jobs N          N sessions at a time [default: one per core]
-#   --only REGEX      only commands that match, with those that they need before them
-#   --expect FILE     differences that are on purpose: a regex per line, matched against the
-#                     line that reports the difference; lines that begin with # say why
-#   --rename OLD=NEW  a flag that was renamed: the old build gets the word OLD for NEW
+#   --only REGEX      only commands that match, and the commands that they depend on
+#   --expect FILE     intended differences: each line is a regex, which is matched against the
+#                     line that reports the difference; lines that begin with # are comments
+#   --rename OLD=NEW  a renamed flag: the old build gets the word OLD instead of NEW
 #
-# One line per difference: the session, the command, what differs, and the first line of
-# the difference. Exit status: 0 no differences but expected ones, 1 others, 2 usage.
+# Prints one line per difference: the session, the command, the output that differs, and the first
+# line of the difference. The exit status is 0 if all differences are expected, 1 if others are
+# found, and 2 after a usage error.
 #
-# What differs between two runs of one build is not compared: times of this run, numbers
-# of processes, and hashes over them. Each session gets a directory whose path is the same
-# for both builds, because session ids are made of it. No server is asked: what a
-# model answers is not compared.
+# Values that differ between two runs of one build are not compared: times of the run, process ids,
+# and hashes of these. Each session gets a directory whose path is the same for both builds, because
+# session ids depend on it. No server is asked, so the answers of a model are not compared.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -57,25 +57,25 @@ old=$(cd "$1" && pwd)
 new=$(cd "$2" && pwd)
 transcripts=$(cd "${3:-${CTX_TRANSCRIPTS:-$root/examples}}" && pwd) || exit 2
 
-# Memory where there is some: every command that changes a file calls fsync.
+# Use a file system in memory if possible, because every command that changes a file calls fsync.
 base=${TMPDIR:-/tmp}
 [ -w /dev/shm ] && base=/dev/shm
 tmp=$(mktemp -d "$base/ctx-same.XXXXXX") || exit 2
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
 
-# The tools see nothing of the caller's environment but where to find programs.
+# Of the caller's environment the tools only get the path of programs.
 for name in $(compgen -e CTX_) XDG_STATE_HOME XDG_CONFIG_HOME; do unset "$name"; done
 export LC_ALL=C TZ=UTC NO_COLOR=1
 shopt -s globstar dotglob nullglob
 
-# The policies that the old build knows.
+# The presets that the old build has, too.
 presets=
 for name in "$root"/presets/*.toml; do
     name=$(basename "$name" .toml)
     "$old/ctx-compact" --show-preset "$name" > /dev/null 2>&1 && presets+=" $name"
 done
 
-# Today, and tomorrow for a run over midnight.
+# The dates of today, and of tomorrow in case a run passes midnight.
 today=$(date -u +%F)
 tomorrow=$(date -u -d tomorrow +%F 2> /dev/null || echo "$today")
 normal="s/${today%%-*}[0-9]{4}T[0-9]{6}(\.[0-9]+)?Z(-[0-9]+\.)?/TIME\2/g
@@ -88,7 +88,8 @@ s/\"(meta_sha256|prev)\":\"[0-9a-f]{64}\"/\"\1\":HASH/g"
 
 # --- Running one build on one session ----------------------------------------------------
 
-# A fresh directory with the session; its time is the same for both builds, and long ago.
+# Makes a fresh directory with the session. The time of the session file is the same for both
+# builds, and long ago.
 fresh() {
     cd "$place" && chmod -R u+w work 2> /dev/null
     rm -rf work && mkdir -p work/tmp && cd work || exit 2
@@ -96,7 +97,7 @@ fresh() {
     export HOME=$PWD CTX_HOME=$PWD/store TMPDIR=$PWD/tmp
 }
 
-# Every file under the directory: modes and names, then the contents.
+# Prints the modes and names of all files under the directory, and then their contents.
 files() {
     local all=(**) plain=() path
     for path in "${all[@]}"; do [ -f "$path" ] && plain+=("$path"); done
@@ -104,7 +105,7 @@ files() {
     tail -v -c +1 -- "${plain[@]}"
 }
 
-# Runs a command line and keeps what it gives.
+# Runs a command line and stores its outputs.
 run() {
     [[ $1 =~ $only ]] || return 0
     number=$((number + 1))
@@ -119,14 +120,14 @@ run() {
     echo $? > "$log.status"
 }
 
-# The same, and the files are compared afterwards.
+# Runs a command line like `run`, and also stores the files, so that they are compared.
 change() {
     local before=$number
     run "$1"
     [ "$number" -eq "$before" ] || files > "$logs/$(printf %04d "$number").files"
 }
 
-# Needed by later commands: runs whatever --only says.
+# Runs a command that later commands need, whatever --only says.
 need() {
     local only=.
     change "$1"
@@ -140,7 +141,7 @@ different() { # prints the names of the outputs that differ
 
 compare() { # NAME: prints a line per difference
     local output first
-    # Only what differs is made comparable: the rest is equal already.
+    # Only the outputs that differ are normalized, because the others are already equal.
     (cd "$place" && different | sed 's|.*|old/&\nnew/&|' | xargs -r sed -E -i "$normal")
     for output in $(different); do
         first=$(diff -a "$place/old/$output" "$place/new/$output" |
@@ -166,7 +167,7 @@ one() { # NUMBER SESSION
 
 # --- Choosing the sessions ---------------------------------------------------------------
 
-# Of the names on stdin, a few at equal distances, the first and the last among them.
+# Prints a few of the names on stdin at equal distances, including the first and the last one.
 spread() {
     awk -v wanted="$per_folder" '{ name[NR] = $0 }
         END {
@@ -183,8 +184,8 @@ choose() {
     printf '%s\n' "$root"/tests/llm/{chat,anthropic}.jsonl "$tmp/damaged.jsonl"
 }
 
-# A session with all that can be wrong with one: a broken line, a call without a result, a
-# result without a call, a reply that says nothing, a last line that is still being written.
+# Makes a damaged session: a broken line, a call without a result, a result without a call, an empty
+# reply, and a last line that is still being written.
 damage() {
     sed -e '5a{"role":"user","content":' \
         -e '0,/"role": *"tool"/{/"role": *"tool"/d}' \
@@ -212,7 +213,7 @@ wait
 # --- The report --------------------------------------------------------------------------
 
 cat "$tmp"/*.differences > "$tmp/differences"
-# grep counts nothing when there is no pattern at all.
+# The file needs at least one pattern, because without patterns grep counts nothing.
 echo 'never in a report' > "$tmp/patterns"
 [ -z "$expect" ] || grep -vE '^(#|$)' "$expect" >> "$tmp/patterns"
 expected=$(grep -acEf "$tmp/patterns" "$tmp/differences")

@@ -2,11 +2,11 @@
 #
 # run COMMAND      compares stdout, stderr and the exit status
 # change COMMAND   compares the files of the directory, too
-# need COMMAND     as change, and runs when --only leaves it out
+# need COMMAND     is like change, but also runs if --only leaves it out
 # fresh            begins with a new directory and an empty store
 #
-# A command that writes nothing is run with `run`; the last one of such a list is run
-# with `change`, which shows that none of them has written anything.
+# Commands that write nothing use `run`. The last one of such a list uses `change`, which shows that
+# none of them has written anything.
 # shellcheck shell=bash disable=SC2016 # Commands are text, expanded when they run.
 
 commands() {

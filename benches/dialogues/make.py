@@ -1,7 +1,8 @@
 """Makes up conversations of two people, as long as LoCoMo's, and lists the lines that tell something.
 
 Sentences are drawn from english.txt and chinese.txt: what people say about themselves (jobs,
-plans, changes of mind, family, tastes, health, ...) among questions, reactions and small talk, which has names and numbers, too. The same language and seed give the same
+plans, changes of mind, family, tastes, health, ...) among questions, reactions and
+small talk, which has names and numbers, too. The same language and seed give the same
 conversation. Whoever wrote the sentences did not look at what the tools here keep.
 """
 

@@ -1,7 +1,7 @@
-"""The agents: how each is installed and resumes a session, and what it then sends its model.
+"""The agents: how each one is installed, how it resumes a session, and what it then sends to its model.
 
-What is sent is a list of blocks, each a tuple: ("text", role, text), ("call", id, name) or
-("result", id, text). What an agent adds on each start by itself is left out.
+The content that an agent sends is a list of blocks. Each block is a tuple: ("text", role, text), ("call", id, name) or
+("result", id, text). Content that the agent adds by itself at each start is left out.
 """
 
 import json
@@ -25,7 +25,7 @@ def text_of(content):
 
 
 def npm(*args, cwd=None):
-    """What npm says; why it failed as the second value."""
+    """Runs npm; returns its output, and the reason as the second value if it failed."""
     done = subprocess.run(["npm", *args], cwd=cwd, capture_output=True, text=True)
     why = f"npm {' '.join(args)}: {done.stderr.strip().splitlines()[-1:]}" if done.returncode else None
     return done.stdout.strip(), why
@@ -37,7 +37,7 @@ def install_package(folder, package, *flags):
 
 
 def provide_node(installed):
-    """Agents want Node 22 or newer, and on an older one npm installs older agents without a word."""
+    """Provides Node 22 or newer, which agents need; with an older Node npm silently installs older agents."""
     version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
     if int(version.strip("v\n").split(".")[0]) < 22:
         folder = os.path.join(installed, "node")
@@ -49,7 +49,7 @@ def provide_node(installed):
 
 
 class Agent:
-    """Common to all: installed once, into a folder of its own. `wanted` is "tested", "newest" or a version."""
+    """An agent that is installed once, into its own folder. `wanted` is "tested", "newest" or a version."""
 
     size = None
 
@@ -57,7 +57,7 @@ class Agent:
         self.installed, self.wanted = installed, wanted
 
     def install(self, is_named=False):
-        """Why it cannot be tried; nothing when it is there. What is large is fetched only when it is named."""
+        """Installs the agent; returns why it cannot be tried, or nothing. Large agents are downloaded only if they are named."""
         self.version, why = (self.tested if self.wanted == "tested" else self.wanted), None
         if self.wanted == "newest":
             self.version, why = npm("view", self.package, "version")
@@ -80,15 +80,15 @@ class Agent:
 
     @property
     def format(self):
-        """What our tools call the format of its sessions."""
+        """Returns the name that our tools use for the format of the agent's sessions."""
         return self.name
 
     def rewrites(self, session):
-        """Whether it writes a session anew when it opens it."""
+        """Returns True if the agent rewrites the file of a session when it opens it."""
         return False
 
     def is_own(self, session):
-        """Whether a session is one of this agent's."""
+        """Returns True if this agent has written the session."""
         return all(mark in session[:100000] for mark in self.marks)
 
     def module(self, path):
@@ -114,7 +114,7 @@ class ClaudeCode(Agent):
         return os.path.join(scope, machine, "claude")
 
     def place(self, home, session):
-        """Where the client looks for a session of that text; its id, and where it runs."""
+        """Returns the path where the client looks for a session with this text, its id, and the folder in which the client runs."""
         found = re.search(r'"sessionId":"([0-9a-f-]{36})"', session)
         identity = found.group(1)
         work = os.path.join(home, "work")
@@ -132,20 +132,20 @@ class ClaudeCode(Agent):
         return self.sent(requests), said
 
     def requests(self, home, identity, work):
-        """All that it sends when it goes on with the prompt, and what it says."""
+        """Resumes the session with the prompt; returns all requests of the agent, and its output."""
         with Recorder() as model:
             said = self.run([self.program(), "-p", "--resume", identity, PROMPT], work, self.environment(home, model))
             return model.requests, said
 
     def sent(self, requests):
-        """What was sent with the prompt; nothing when it was not sent."""
+        """Returns the blocks that were sent with the prompt, or nothing if the prompt was not sent."""
         messages = self.messages(requests)
         return self.blocks(messages) if messages else None
 
     def messages(self, requests):
-        """The same as the messages of the request."""
+        """Returns the messages of the request that sent the prompt."""
         asked = [request["messages"] for request in requests if PROMPT in json.dumps(request.get("messages", []))]
-        # Smaller requests beside it ask for a title.
+        # The agent also sends smaller requests, which ask for a title.
         return max(asked, key=len) if asked else None
 
     def blocks(self, messages):
@@ -160,7 +160,7 @@ class ClaudeCode(Agent):
     def block(self, role, block):
         kind = block["type"]
         if kind == "text":
-            # 2.1.332 ends with a line what 2.1.197 does not.
+            # Version 2.1.332 adds a newline here, and version 2.1.197 does not.
             text = re.sub(r"(?<=</local-command-stdout>)\n\Z", "", block["text"])
             is_added = role == "system" or text.startswith("<system-reminder>") or text in (PROMPT, "No response requested.", "Continue from where you left off.")
             return [] if is_added else [("text", role, text)]
@@ -224,14 +224,14 @@ class Codex(Agent):
 
 
 class Loader(Agent):
-    """An agent whose own loader is asked, since it can be: no request is made."""
+    """An agent whose own loader can be called to read a session, so no request is needed."""
 
     def place(self, home, session):
         os.makedirs(home, exist_ok=True)
         return os.path.join(home, "session.jsonl"), None, home
 
     def ask(self, home, path, _identity, work):
-        # A loader may write the file anew: it gets a copy.
+        # The loader works on a copy, because it may rewrite the file.
         copy = os.path.join(home, "copy.jsonl")
         shutil.copy(path, copy)
         said = self.run(["node", os.path.join(HERE, self.script), self.folder, copy], work, {"HOME": home})
@@ -242,19 +242,19 @@ class Loader(Agent):
 
 
 class Pi(Agent):
-    """It asks a model in the words of Claude Code."""
+    """pi, which sends requests in the same format as Claude Code."""
 
     name = "pi"
     package, tested = "@earendil-works/pi-coding-agent", "1.5.2"
     marks = ['"type":"session"', '"timestamp"']
-    # What it puts around a summary.
+    # The text that pi puts around a summary.
     WRAPPED = re.compile(r"\A(?:The conversation history before|The following is a summary of a branch)[^\n]*:\n\n<summary>\n(.*?)\n?</summary>\Z", re.S)
     MODELS = [{"id": name, "contextWindow": 200000} for name in ("claude-opus-4-5", "claude-sonnet-4-5")]
 
     place, sent, messages, blocks = Loader.place, ClaudeCode.sent, ClaudeCode.messages, ClaudeCode.blocks
 
     def fetch(self, package):
-        """npm cannot install it where it does not have all that it names; what it is run from needs none of that."""
+        """Downloads the package without its dependencies: npm cannot install it if one is missing, and the part that runs needs none."""
         os.makedirs(self.folder, exist_ok=True)
         name, why = npm("pack", "--silent", package, cwd=self.folder)
         if not why:
@@ -300,7 +300,7 @@ class Pi(Agent):
 
 
 class OldPi(Loader):
-    """Under its first name, which gets no newer versions."""
+    """pi under its first name, under which there are no newer versions."""
 
     name = "pi-0.73"
     format = "pi"
@@ -309,7 +309,7 @@ class OldPi(Loader):
     script = "pi.mjs"
     MODELS = Pi.MODELS
 
-    # By hand it is asked as the other one.
+    # When it is opened by hand, it is asked in the same way as the newer pi.
     sent, messages, blocks, block = ClaudeCode.sent, ClaudeCode.messages, ClaudeCode.blocks, ClaudeCode.block
     command, configure = Pi.command, Pi.configure
 
@@ -318,7 +318,7 @@ class OldPi(Loader):
 
 
 class OpenClaw(Loader):
-    """Of its own database it reads no file; these are the entries of before, which its `doctor` takes over, and of archives."""
+    """OpenClaw. It now keeps sessions in a database; these files are those of earlier versions, which its `doctor` imports, and archives."""
 
     name = "openclaw"
     format = "pi"

@@ -1,8 +1,8 @@
-"""Trials: sessions are opened by hand, under a pseudo-terminal, and the prompt is typed.
+"""Trials in which a session is opened as by hand: the agent runs in a pseudo-terminal, and the prompt is typed.
 
-The last replies of these sessions say that they used more than a window holds. What an agent does then is known of each
-(docs/agents.md): Claude Code sends all, or asks first, and Codex and pi compact by themselves first. Behind a compaction of
-ctx-compact, and after ctx-prune, none of them does.
+The last replies of these sessions record more usage than a window can hold. docs/agents.md says what each agent does in that
+case: Claude Code sends everything, or asks first, and Codex and pi first compact the session themselves. After ctx-compact or
+ctx-prune none of them does this.
 """
 
 import json
@@ -16,8 +16,9 @@ from judge import Failed, tool
 from recorder import Recorder
 from terminal import Terminal
 
-# An account for which it is switched on is asked this on resuming, when the session is older than 70 minutes and its last reply
-# has used 100,000 tokens. The second one is of 2.1.332, which asks only where it has made a summary beforehand: never here.
+# Claude Code asks the first question when a session is resumed that is older than 70 minutes and whose last reply used 100,000
+# tokens, if the account has this question switched on. Version 2.1.332 asks the second one, but only if it has already made a
+# summary, which never happens here.
 QUESTIONS, AS_IT_IS = ["We recommend resuming from a summary", "Resuming from a summary uses less"], "2"
 SWITCHES = {"cachedGrowthBookFeatures": {"tengu_gleaming_fair": True, "tengu_gleaming_fair_reuse": True}}
 ASKS = ["2.1.197"]
@@ -30,14 +31,14 @@ def claude_code(agent, home, path, identity, work, model, asks):
         json.dump({**settled, **(SWITCHES if asks else {})}, out)
     env = agent.environment(home, model)
     if asks:
-        # With these it reads no switch.
+        # If these variables are set, Claude Code does not read the switches.
         del env["DISABLE_TELEMETRY"], env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
     return [agent.program(), "--resume", identity], env
 
 
 def codex(agent, home, path, identity, work, model, asks):
     env = agent.configure(home, model, f'[projects."{work}"]\ntrust_level = "trusted"\n')
-    # A server of its own would go on behind us; and without a folder it asks for one.
+    # Without --no-daemon a server of Codex would outlive the trial; without --cd Codex asks for a folder.
     return [agent.program(), "resume", "--no-daemon", "--cd", work, identity], env
 
 
@@ -45,18 +46,18 @@ def pi(agent, home, path, identity, work, model, asks):
     return agent.command(path), agent.configure(home, model)
 
 
-# Three turns of these sessions are more than half of the window that is taken where the file, as pi's, tells none.
+# The files of pi record no window. Three turns of these sessions exceed half of the default window.
 TAIL = ["--keep-turns", "3", "--window", "272000"]
 STARTS = {"claude-code": claude_code, "codex": codex, "pi": pi, "pi-0.73": pi}
 
 
 class Opened:
-    """What was seen of a session that was opened by hand and given the prompt."""
+    """The result of opening a session as by hand and typing the prompt."""
 
     def __init__(self, trial, asks=False):
         with Recorder() as model:
             command, env = STARTS[trial.agent.name](trial.agent, trial.home, trial.path, trial.identity, trial.work, model, asks)
-            # All else than the model is refused, on loopback too.
+            # All connections except those to the model are refused, also on loopback.
             env = {"PATH": os.environ["PATH"], **env, "HTTP_PROXY": model.url, "HTTPS_PROXY": model.url, "NO_PROXY": "127.0.0.1"}
             with Terminal(command, trial.work, env) as terminal:
                 terminal.settle()
@@ -79,7 +80,7 @@ class Opened:
 
 
 def as_before(trial, before, opened):
-    """All of it is sent, or the agent compacts it first."""
+    """Checks that the agent sends the whole session, or compacts it first."""
     if trial.agent.name != "claude-code":
         if not opened.is_compacted_by_itself:
             raise Failed(f"it has not compacted by itself: {opened.blocks[:2]}")
@@ -143,7 +144,7 @@ def opening(agent, step, folder, asks=False):
 
 
 def recorded(agent, text, folder):
-    """A recorded session, compacted: nothing is asked, and what is sent is the summary and the end."""
+    """Compacts a recorded session; the agent must ask nothing, and must send the summary and the end of the session."""
     trial = judge.Trial(agent, text, folder)
     before = trial.sent()
     report = judge.compacted(trial, False, *judge.TAILS["cut"])

@@ -1,5 +1,5 @@
-"""Trial: the hooks of docs/cookbook/hooks.md in the real client. The session is saved before the client's own compaction and when it
-ends, and comes back."""
+"""Tries the hooks of docs/cookbook/hooks.md in the real client. They save the session before the client's own compaction and
+when the client ends, and the session can be restored."""
 
 import os
 import re
@@ -11,19 +11,19 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 def settings():
-    """The settings file that the page shows."""
+    """Returns the settings file that the page shows."""
     with open(os.path.join(ROOT, "docs", "cookbook", "hooks.md")) as page:
         return re.search(r"```json settings.json\n(.*?PreCompact.*?)```", page.read(), re.S).group(1)
 
 
 def example():
-    """A session of Claude Code, made of the one that the page uses."""
+    """Returns a session of Claude Code, converted from the one that the page uses."""
     name = os.path.join(ROOT, "examples", "session.jsonl")
     return tool("ctx-convert", "-q", "--to", "claude-code", "--cwd", "/work", "-s", "11111111-2222-4333-8444-555555555555", name)
 
 
 def compact(trial):
-    """Has the client compact the session by itself."""
+    """Makes the client compact the session itself."""
     agent = trial.agent
     with Recorder() as model:
         env = {**agent.environment(trial.home, model), "PATH": f"{os.path.abspath(BIN)}:{os.environ['PATH']}"}
@@ -50,7 +50,7 @@ def hook(agent, text, folder):
     restored = trial.read()
     if not compacted.startswith(restored) or not restored.startswith(text):
         raise Failed("the snapshot is not the session of before")
-    # The client has put the command itself there before the hook ran, or nothing.
+    # Before the hook ran, the client has appended only its own command, or nothing.
     if trial.sent()[: len(before)] != before:
         raise Failed("it goes on from something else")
     return "saved before the client compacted and when it ended, and back"

@@ -1,8 +1,8 @@
-"""Trials: sessions are compacted with ctx-compact, the agents resume them, and what they send is compared.
+"""Trials in which ctx-compact changes sessions, the agents resume them, and the requests of the agents are compared.
 
-For each session: the agent sends what it sent before, from some place on, and our summary in the
-place of all before that; a rollback brings back each byte, and what it sent; three compactions in a
-row, each behind what the agent itself has appended, leave a session that the agent goes on with.
+Checked for each session: the agent sends our summary, followed by the end of what it sent before the compaction; a rollback
+restores every byte, and the agent sends the same as at first; and the agent can continue a session after three compactions, each
+of which follows a turn that the agent itself has appended.
 """
 
 import json
@@ -14,7 +14,7 @@ import sessions
 from agents import text_of
 
 BIN = os.environ["CTX_BIN"]
-# How much stays: what the flags say, and how many turns that are of a made-up session.
+# The flags that say how much of a session is kept.
 TAILS = {"short": ["--keep-turns", "1"], "long": ["--keep-turns", "6"], "cut": ["--budget", "2500"]}
 
 
@@ -23,11 +23,11 @@ class Failed(Exception):
 
 
 class Skipped(Exception):
-    """There was nothing to try."""
+    """Raised if there is nothing to try."""
 
 
 def tool(name, *args, codes=(0,), home=None):
-    # Whether the agent reads the summary is held against its text.
+    # The text of the summary is needed to check that the agent reads it.
     env = {**os.environ, "CTX_SUMMARY_IN_REPORT": "true", **({"HOME": home} if home else {})}
     done = subprocess.run([os.path.join(BIN, name), *args], env=env, capture_output=True, text=True)
     if done.returncode not in codes:
@@ -44,7 +44,7 @@ def is_sound(path):
 
 
 class Trial:
-    """A session of an agent, in a home of its own."""
+    """A session of an agent, in its own home folder."""
 
     def __init__(self, agent, text, folder):
         self.agent, self.text, self.folder, self.runs = agent, text, folder, 0
@@ -62,7 +62,7 @@ class Trial:
             return text.read()
 
     def sent(self):
-        """What the agent sends now; what it appends to the session stays only with `keep`."""
+        """Returns what the agent sends now; the lines that it appends to the session are kept only with `keep`."""
         before = self.read()
         blocks = self.sent_and_kept()
         self.write(before)
@@ -76,7 +76,7 @@ class Trial:
 
     def compact(self, *flags):
         args = ["--store", self.store, "--min-idle", "0s", "--force", "--json", "--method", "extractive", *flags, self.path]
-        # No gain, or what stays is more than the policy's target.
+        # Exit status 1 means that nothing was gained, or that the result exceeds the policy's target.
         return json.loads(tool("ctx-compact", *args, codes=(0, 1)))
 
     def rollback(self):
@@ -84,7 +84,7 @@ class Trial:
 
 
 def check_tail(before, after, report):
-    """`after` is the summary, and then a part of `before` whose order is the same."""
+    """Checks that `after` is the summary, followed by a part of `before` in the same order."""
     summary = report.get("summary", "No message was summed up").strip()
     heads = [at for at, block in enumerate(after[:3]) if block[0] == "text" and summary[:200] in block[2]]
     if not heads:
@@ -110,7 +110,7 @@ def check_tail(before, after, report):
 
 
 def is_same(before, after):
-    """Results that were superseded are a handle now."""
+    """Returns True if the blocks are equal; a superseded result may be replaced by a handle."""
     is_pruned = before[0] == after[0] == "result" and before[1] == after[1] and "⟦ctx:" in after[2]
     return before == after or is_pruned
 
@@ -133,14 +133,14 @@ def turns_in(blocks):
 
 
 def check_turns(tail, count):
-    """The last so many of the 14 turns of a made-up session are there."""
+    """Checks that the tail has the last `count` of the 14 turns of a made-up session."""
     expected = set(range(15 - count, 15))
     if turns_in(tail) != expected:
         raise Failed(f"turns {sorted(turns_in(tail))} stay, not {sorted(expected)}")
 
 
 def compacted(trial, is_made_up, *flags):
-    """What ctx-compact says that it has done."""
+    """Runs ctx-compact and returns its report."""
     report = trial.compact(*flags)
     if report["outcome"] != "compacted":
         raise (Failed if is_made_up else Skipped)(f"{report['outcome']} ({report['tokens_before']} tokens)")
@@ -172,7 +172,7 @@ def compaction(agent, text, tail, folder, is_made_up):
 
 
 def generations(agent, text, folder, is_made_up):
-    """Three compactions, each behind a turn that the agent itself appended."""
+    """Compacts three times, each time after a turn that the agent itself appended."""
     trial = Trial(agent, text, folder)
     was_sound = is_sound(trial.path)
     summary = None
@@ -192,7 +192,7 @@ def generations(agent, text, folder, is_made_up):
 
 
 def view(agent, text, folder):
-    """What our tools say is sent is what the agent sends, message by message: of the session as it is, and as each tool leaves it."""
+    """Checks that our tools list the messages that the agent really sends: for the session as it is, and as each tool leaves it."""
     outcomes = []
     for step, command in CHANGES.items():
         trial = Trial(agent, text, os.path.join(folder, step))
@@ -205,7 +205,7 @@ def view(agent, text, folder):
             raise Failed(f"{step}: ctx-check finds something wrong with it")
         ours = tool("ctx-convert", "-q", "--to", "anthropic", trial.path)
         ours = whole(agent, [json.loads(line) for line in ours.splitlines()])
-        # The Anthropic API wants the user first, so ctx-convert puts this before a reply that begins a session.
+        # The Anthropic API requires a first message by the user, so ctx-convert adds this one if a session begins with a reply.
         if ours[:1] == [("user", {"type": "text", "text": "The beginning of this session is missing."})]:
             del ours[0]
         requests, said = agent.requests(trial.home, trial.path, trial.work)
@@ -217,18 +217,18 @@ def view(agent, text, folder):
     return f"blocks: {', '.join(outcomes)}"
 
 
-# What may be done to a session, and by which flags.
+# The changes of a session that are tried, each with its command.
 CHANGES = {"untouched": None, **{f"compacted, {tail}": ["ctx-compact", "--force", "--method", "extractive", *flags] for tail, flags in TAILS.items()},
            "pruned": ["ctx-prune", "-i", "--trim", "--max-chars", "300"], "lines dropped": ["ctx-prune", "-i", "--trim", "--max-chars", "500", "--drop", "dead-branches,before-compaction,rewritten,copies"],
            "offloaded": ["ctx-offload", "-i", "--min-tokens", "100"]}
 
 
-# What a summary begins with in a list of messages.
+# The beginning of a summary in a list of messages.
 MARK = "[ctx_summary] Summary of earlier messages of this session:\n\n"
 
 
 def whole(agent, messages):
-    """All that is said, block by block, with who says it; without what the agent puts around a summary, and marks for the cache."""
+    """Returns all blocks with their roles, without the text that the agent puts around a summary, and without marks for the cache."""
     blocks = []
     for message in messages:
         content = message["content"]
@@ -249,7 +249,7 @@ def check_same(theirs, ours, what):
 
 
 def conversion(agent, text, other, folder):
-    """A session of another agent, converted: this one sends what that one did."""
+    """Converts a session of another agent, and checks that this agent sends what the other one did."""
     theirs = [strip(block) for block in Trial(other, text, os.path.join(folder, "theirs")).sent()]
     path = os.path.join(folder, "converted.jsonl")
     source = os.path.join(folder, "source.jsonl")
@@ -263,7 +263,7 @@ def conversion(agent, text, other, folder):
 
 
 def strip(block):
-    """What every agent says alike of a block."""
+    """Returns the members of a block that are the same for every agent."""
     kind, who, text = block
     if kind == "result" and text.startswith('{"output":'):
         text = json.loads(text)["output"]

@@ -1,4 +1,4 @@
-"""Has the agents themselves read what our tools wrote, and says in a table what ran."""
+"""Makes the agents themselves read what our tools wrote, and prints a table of the trials."""
 
 import argparse
 import collections
@@ -20,8 +20,8 @@ KINDS = ["compaction", "generations", "conversion", "view", "hand", "hook"]
 
 
 def made_up(agent, installed):
-    """Each a kind, what it is called, and a trial that is given a folder."""
-    # What an agent writes itself it writes when it is asked for.
+    """Returns the trials of made-up sessions: for each its kind, its name, and a function that gets a folder."""
+    # Sessions that the agent writes itself are only written when they are needed.
     made_up = {name: lambda text=text: text for name, text in sessions.MADE_UP[agent.name].items()}
     if agent.name == "pi":
         made_up.update({name: lambda name=name: own.text(agent, name) for name in own.OWN})
@@ -67,7 +67,7 @@ def found(agent, operands):
 
 
 def tried(trial):
-    """How a trial ended, and what it said."""
+    """Runs a trial; returns its outcome and its message."""
     folder = tempfile.mkdtemp(prefix="ctx-clients-")
     try:
         return "ran", trial(folder)
@@ -111,7 +111,7 @@ def main():
         if why := agent.install(is_named=args.agent is not None):
             missing[agent.name] = why
             continue
-        # Of some the newest one is the one that is tested.
+        # For some agents the newest version is also the tested one.
         label = f"{agent.name} {agent.version}"
         if label in ran:
             continue

@@ -1,5 +1,5 @@
-"""Sessions that pi writes itself: turns with tools on loopback, other models and tools, what the user runs, a compaction, and,
-through its own SessionManager, branches and edits of what is sent. Their words are those of the made-up ones.
+"""Sessions that pi writes itself: turns with tools on loopback, changes of the model and the tools, commands that the user runs, a
+compaction, and, with pi's own SessionManager, branches and edits of the context. The texts are those of the made-up sessions.
 """
 
 import json
@@ -17,7 +17,7 @@ SUMMARY = "A summary that the client made: turns up to here are done, port 8443 
 
 
 def said_in(request):
-    """What the model says to a request: it calls two tools when a turn begins, and answers when they have run."""
+    """Returns the model's reply to a request: two tool calls at the beginning of a turn, and an answer after they have run."""
     text = json.dumps(request["messages"][-1]["content"])
     turns = re.findall(r"turn(\d+)\.", text)
     if not request.get("tools"):
@@ -32,7 +32,7 @@ def said_in(request):
 
 
 class Session:
-    """Is written in a folder of its own, which its header names: it stays as long as this does."""
+    """A session in its own folder, which its header names, so the folder exists as long as this object."""
 
     def __init__(self, agent):
         self.agent, self.kept = agent, tempfile.TemporaryDirectory(prefix="ctx-own-")
@@ -45,7 +45,7 @@ class Session:
                     out.write(result)
 
     def run(self, *commands, tools=()):
-        """Has pi do that, one after the other; a number is a turn."""
+        """Makes pi run these commands one after the other; a number is a turn."""
         with Recorder(said_in) as model:
             env = {"PATH": os.environ["PATH"], **self.agent.configure(self.folder, model)}
             command = self.agent.command(self.path, "--mode", "rpc", *tools)
@@ -76,7 +76,7 @@ class Session:
         raise Failed(f"pi has ended: {pi.stderr.read()[-600:]}")
 
     def manage(self, *steps):
-        """Has pi's SessionManager do that."""
+        """Makes pi's SessionManager take these steps."""
         script = [os.path.join(HERE, "pi-own.mjs"), self.agent.bundle, self.path]
         done = subprocess.run(["node", *script, json.dumps(steps)], capture_output=True, text=True)
         if done.returncode:
@@ -116,7 +116,7 @@ def edited(session):
 
 
 def edited_and_compacted(session):
-    """The compaction keeps entries that were edited, and their edits; another one follows."""
+    """Writes a compaction that keeps edited entries with their edits; another compaction follows."""
     session.run(*range(1, 6)).manage(*EDITS).run(COMPACT, 6, 7)
     session.manage(["edit", "toolResult", "turn6.a", {"content": "turn6.a was edited"}]).run(8, COMPACT, *range(9, 15))
     return session.manage(*LATE, ["edit", "toolResult", "turn2.b", {"content": "is not sent any more"}])
@@ -132,7 +132,7 @@ written = {}
 
 
 def text(agent, name):
-    """The session of that name; each is written once."""
+    """Returns the session of that name; each session is written only once."""
     if (agent.version, name) not in written:
         written[agent.version, name] = OWN[name](Session(agent))
     return written[agent.version, name].text()

@@ -1,4 +1,4 @@
-"""A model on loopback that says "recorded", and keeps what it was asked."""
+"""A model on loopback that answers "recorded", and keeps the requests."""
 
 import http.server
 import json
@@ -47,7 +47,7 @@ def responses_events(_request):
 
 
 class Recorder:
-    """Serves until it is closed; `requests` are the bodies that were posted. `says` gives the blocks of an answer."""
+    """A server that runs until it is closed. `requests` are the posted bodies; `says` returns the blocks of an answer."""
 
     def __init__(self, says=says):
         self.requests = []

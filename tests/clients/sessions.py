@@ -1,13 +1,13 @@
-"""Made-up sessions, in each agent's own words. Each turn asks, calls two tools at once, and answers.
+"""Made-up sessions in each agent's own format. Each turn has a request, two parallel tool calls, and an answer.
 
-All that turn number N says holds the word `turnN.`, so that what is left of it is seen.
+All texts of turn number N contain the word `turnN.`, which shows what is left of the turn later.
 """
 
 import json
 import uuid
 
 FILLER = "the parser keeps every byte of a record that it does not change, and counts what it leaves out. "
-# Which calls a turn makes, and how many sentences each result has.
+# The calls of a turn, one letter for each, and the number of sentences in each result.
 SHORT, LONG = ("ab", 12), ("abcdefgh", 100)
 
 
@@ -24,7 +24,7 @@ def line(value):
 
 
 def said(turn, size=SHORT):
-    """The texts of a turn: ask, calls with results, answer."""
+    """Returns the texts of a turn: the request, the calls with their results, and the answer."""
     letters, filler = size
     word = f"turn{turn}."
     calls = [(f"toolu_{turn:03}{letter}", "Read", {"file_path": f"src/{word}{letter}.rs"}, f"{word}{letter} " + FILLER * filler) for letter in letters]
@@ -32,7 +32,7 @@ def said(turn, size=SHORT):
 
 
 def used_before(turn, size, is_answer):
-    """What a request has used: what was said before it, four characters a token, and 40,000 beside it."""
+    """Returns the usage of a request: everything before it, with four characters for each token, and 40,000 tokens more."""
     texts = []
     for at in range(1, turn + 1):
         ask, calls, answer = said(at, size)
@@ -66,7 +66,7 @@ def claude_code(turns, compacted_after=None, version="2.1.197", used=160000, siz
         add("user", message={"role": "user", "content": ask})
         callers = [block(turn, "a", {"type": "tool_use", "id": call, "name": name, "input": given}) for call, name, given, _ in calls]
         for caller, (call, _, _, result) in zip(callers, calls):
-            # Results of parallel calls hang each on the line of its call.
+            # The parent of each result is the line of its call, also if calls are parallel.
             add("user", message={"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": result}]},
                 parentUuid=caller, toolUseResult={"file": {"content": result}}, sourceToolAssistantUUID=caller)
         block(turn, "b", {"type": "text", "text": answer})
@@ -175,7 +175,7 @@ def gemini(turns, compacted_after=None, resumed_after=None):
 
 
 def next_turn(agent, text, turn):
-    """A session as its agent would leave it after one more turn; for those that make no request here."""
+    """Returns a session as its agent would leave it after one more turn, for agents that make no request in these trials."""
     ask, _, answer = said(turn)
     text = text if text.endswith("\n") else text + "\n"
     if agent == "gemini":
@@ -195,7 +195,7 @@ def next_turn(agent, text, turn):
     return text + "".join(map(line, lines))
 
 
-# Each with a name; the client's own compactions stand in the middle.
+# The sessions by name. The client's own compactions are in the middle of a session.
 MADE_UP = {
     "claude-code": {
         "plain": claude_code(14), "compacted": claude_code(14, compacted_after=6), "2.1.100": claude_code(14, version="2.1.100"),
@@ -204,7 +204,7 @@ MADE_UP = {
     "codex": {"plain": codex(14), "compacted": codex(14, compacted_after=6), "paginated": codex(14, paginated=True), "no-newline": codex(14).rstrip("\n")},
     "pi": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
     "pi-0.73": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
-    # OpenClaw writes what pi does, and entries of its own.
+    # OpenClaw writes the same entries as pi, and some of its own.
     "openclaw": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "reset": pi(14, reset_after=6)},
     "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
 }

@@ -19,7 +19,7 @@ WAYS = {
     "before and after": ("begins", "ends"),
     "before, killed after": ("begins", "kill"),
 }
-# The number of seconds by which the call is delayed, longer if the agent did not make it in time.
+# The seconds by which the call is delayed: the next number is tried if the agent was too late.
 HELD_UP = [0.03, 0.3, 3]
 # Simulates a file system that can neither exchange two names nor refuse to replace a file.
 NO_EXCHANGE = ("-e", "inject=renameat2:error=EINVAL")
@@ -44,7 +44,7 @@ class Meeting:
         return WAYS[self.way]
 
     def wrong(self, case):
-        """Describes what is wrong afterwards; None if nothing is."""
+        """Runs the tool with the agent; returns a description of what is wrong afterwards, or None."""
         for held_up in HELD_UP:
             case.bench.reseed()
             agent = Agent(files_of(case))
@@ -63,12 +63,12 @@ class Meeting:
 
 
 def meetings(case):
-    """Agents of each kind at each call that gives or takes a name, by fault."""
+    """Returns the meetings by fault: agents of each kind, at each call that gives or takes a name."""
     names = {path.name for path in files_of(case)}
     for fault, around in [("agent", ()), ("agent, no exchange", NO_EXCHANGE)]:
         found = []
         for place in calls_of(case.bench, case.command, around):
-            # Without an exchange, that call fails at once.
+            # If the file system cannot exchange names, that call fails at once.
             if place.call not in CALLS or (around and place.call == "renameat2"):
                 continue
             # Here an agent between the last check and the rename loses, and no call helps.

@@ -9,18 +9,18 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-# Longer than any run takes, even on a busy machine.
+# The limit of a run in seconds, longer than any run takes even on a busy machine.
 PATIENCE = 60
 
 
 def sha256(path):
-    """The hash of the content without the times of an agent's lines, which depend on the run."""
+    """Returns the hash of the content without the times in an agent's lines, which depend on the run."""
     timeless = re.sub(rb'"timestamp":"[^"]*"', b"", content(path))
     return hashlib.sha256(timeless).hexdigest()
 
 
 def content(path):
-    """The content of a file, unpacked if it is packed; the bytes themselves if that fails."""
+    """Returns the content of a file, unpacked if it is packed, or the bytes themselves if that fails."""
     if path.suffix != ".zst":
         return path.read_bytes()
     unpacked = subprocess.run(["zstdcat", str(path)], capture_output=True, check=False)
@@ -28,7 +28,7 @@ def content(path):
 
 
 def snapshots_in(*folders):
-    """The bytes of snapshots, plain and packed."""
+    """Yields the bytes of snapshots, plain and packed."""
     return [path for folder in folders for end in ("jsonl", "jsonl.zst") for path in folder.glob(f"*.{end}")]
 
 
@@ -37,17 +37,17 @@ class Facts:
     """The state of the folder, without times and ids."""
 
     files: dict  # session files and outputs by name: hashes
-    committed: list  # hashes of the snapshots, one each
-    packed: list  # hashes of those whose bytes are packed, and nowhere plain
-    held: int  # how many of them are held
+    committed: list  # the hash of each snapshot
+    packed: list  # hashes of the snapshots that exist only as packed bytes
+    held: int  # how many snapshots are held
     trash: set  # names of snapshots in the trash
     memory: dict  # memory files by name: hashes
     offloaded: set  # names of offloaded files
     told: str  # the session's summaries, without their times
-    other: set  # hashes of other *.jsonl that hold sessions: what was retained
+    other: set  # hashes of other *.jsonl files with retained sessions
 
     def bytes(self):
-        """Hashes of all sessions that a user can reach."""
+        """Returns the hashes of all sessions that a user can reach."""
         files = set(self.files.values())
         return files | set(self.committed) | self.other
 
@@ -66,7 +66,7 @@ class Bench:
             for name, value in os.environ.items()
             if not name.startswith(("CTX_", "XDG_", "LC_", "RUST_"))
         }
-        # The filters use this store as well, because some use one when they replace a session.
+        # Filters use this store as well, because some need a store when they replace a session.
         self.env.update(
             LC_ALL="C", HOME=str(self.tmp), TMPDIR=str(self.tmp / "temp"), CTX_HOME=str(self.store)
         )
@@ -87,15 +87,15 @@ class Bench:
         (self.tmp / "temp").mkdir()
 
     def tool(self, name, *args):
-        """A command that uses the store of this folder."""
+        """Returns a command that uses the store of this folder."""
         return [str(self.tools / f"ctx-{name}"), "--store", str(self.store), *map(str, args)]
 
     def filter(self, name, *args):
-        """A command of a tool that has no store."""
+        """Returns a command of a tool that has no store."""
         return [str(self.tools / f"ctx-{name}"), *map(str, args)]
 
     def run(self, command, around=(), env=None, limit=None):
-        """Runs a command with the file `stdin`; None if it hangs."""
+        """Runs a command with the file `stdin` as its input; returns None if the command hangs."""
         stdin = self.work / "stdin"
         with open(stdin if stdin.exists() else os.devnull, "rb") as stdin:
             try:
@@ -113,7 +113,7 @@ class Bench:
                 return None
 
     def must(self, command):
-        """Runs a command that prepares the folder."""
+        """Runs a command that prepares the folder, and must succeed."""
         done = self.run(command)
         if done is None or done.returncode != 0:
             raise RuntimeError(f"cannot seed: {command}: {done and done.stderr.decode()}")
@@ -125,7 +125,7 @@ class Bench:
         path.write_text(text)
 
     def memory_folders(self):
-        """The folders of the memory files and of the master file."""
+        """Returns the folders of the memory files and of the master file."""
         roots = (self.work / "memory", self.store / "memory")
         return [root / name for root in roots for name in ("extracted", "summary")]
 
@@ -157,7 +157,7 @@ class Bench:
         )
 
     def reachable(self, at_last=False):
-        """Files that contain the content of a session. In the end, all snapshots are committed,
+        """Returns the files that contain the content of a session. In the end all snapshots are committed,
         and nothing is left next to the sessions."""
         snapshots = snapshots_in(self.store / "memory/session-summaries", *self.store.glob("trash/*"))
         beside = self.work.glob(".*.ctx-*")
@@ -165,14 +165,14 @@ class Bench:
             record = lambda path: path.with_name(path.name.split(".jsonl")[0] + ".meta.json")
             snapshots = [path for path in snapshots if record(path).exists()]
             beside = []
-        # Includes what people wrote into it at the moment of a kill.
+        # The memory includes what people wrote into its files at the moment of a kill.
         memory = [path for folder in self.memory_folders() for path in folder.glob("*")]
         memory += self.store.glob("memory/history/*")
         found = [*self.work.glob("*.jsonl"), *snapshots, *beside, *memory]
         return [path for path in found if path.is_file()]
 
     def strays(self):
-        """Temporary files, and files next to the sessions that nobody requested."""
+        """Returns temporary files, and files next to the sessions that nobody requested."""
         found = set()
         for path in self.work.rglob("*"):
             inside = path.relative_to(self.work)
@@ -190,7 +190,7 @@ def line(role, content, **more):
 
 
 def talk(turns, words=0):
-    """A session with this many turns."""
+    """Returns a session with this many turns."""
     long = " " + " ".join(map(str, range(words))) if words else ""
     turn = "{user}{assistant}"
     return "".join(
@@ -203,7 +203,7 @@ def talk(turns, words=0):
 
 
 def log(turns, words):
-    """The same in the format of Claude Code."""
+    """Returns a session with this many turns in the format of Claude Code."""
     lines, parent = "", None
     for n in range(1, turns + 1):
         for kind, said in (("user", "question"), ("assistant", "we decided on answer")):
@@ -218,7 +218,7 @@ def log(turns, words):
 
 
 def result(name, words):
-    """A call and its result."""
+    """Returns a call and its result."""
     call = {"id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}}
     return line("assistant", None, tool_calls=[call]) + line(
         "tool", " ".join(f"{name}{n}" for n in range(words)), tool_call_id=name

@@ -31,9 +31,9 @@ class Fault:
     name: str
     inject: str
     calls: tuple
-    when: str = "{n}"  # the place of the call among those of its name
-    early: bool = False  # whether it also strikes the loader
-    silent: bool = False  # whether nobody may notice it
+    when: str = "{n}"  # which of the calls with the same name fails
+    early: bool = False  # whether the fault also affects the loader
+    silent: bool = False  # whether the tool must work as if there were no fault
 
 
 FAULTS = [
@@ -70,11 +70,11 @@ class Point:
     around: tuple = ()
     env: tuple = ()
     files: int = 0
-    early: bool = False  # before the tool begins
-    silent: bool = False  # as if nothing had been
+    early: bool = False  # whether the fault happens before the tool begins
+    silent: bool = False  # whether the tool must work as if there were no fault
 
     def wrong(self, case):
-        """Describes what is wrong afterwards; None if nothing is."""
+        """Runs the tool with the fault; returns a description of what is wrong afterwards, or None."""
         case.bench.reseed()
         done = self.run(case.bench, case.command)
         return (self.silent and case.noticed(done)) or case.judge(done, self.early)
@@ -100,13 +100,13 @@ class Place:
     """A call of a run."""
 
     call: str
-    number: int  # among those of its name
-    early: bool = False  # whether it is the loader's, before the tool begins
-    onto: str = field(default="", compare=False)  # the name that it gives
+    number: int  # its number among the calls with the same name
+    early: bool = False  # whether the loader makes the call, before the tool begins
+    onto: str = field(default="", compare=False)  # the new name that the call gives to a file
 
 
 def calls_of(bench, command, around=(), env=()):
-    """The calls of a run without a fault, in order. Each process counts its own calls."""
+    """Returns the calls of a run without a fault, in order. The calls of each process are counted separately."""
     trace = bench.tmp / "trace"
     bench.reseed()
     bench.run(command, ("strace", "-f", "-qq", "-o", str(trace), *around), dict(env))
@@ -141,7 +141,7 @@ def traced(*injections):
 
 
 def points(bench, command, library):
-    """All places of all faults, by fault."""
+    """Returns all places of all faults, by fault."""
     places = calls_of(bench, command)
     for fault in FAULTS:
         found = []
@@ -169,7 +169,7 @@ def points(bench, command, library):
 
 
 def torn(bench, command, library):
-    """Kills the tool in the middle of a write, of which a part is done."""
+    """Returns points that kill the tool in the middle of a write, after a part of it is done."""
     env = (("LD_PRELOAD", library), ("SHORT_BYTES", TORN_BYTES), ("SHORT_EINTR", "0"))
     calls = calls_of(bench, command, env=env)
     writes = [place.number for place in calls if place.call == "write" and not place.early]
@@ -182,7 +182,7 @@ def torn(bench, command, library):
 
 
 def pairs(places):
-    """A call fails, and the tool is killed at another call while it handles that."""
+    """Returns points at which a call fails, and the tool is killed at a later call while it handles the failure."""
     choose = random.Random(len(places))
     first = [at for at, (name, _) in enumerate(places) if name in WRITES + READS]
     found = []
@@ -198,7 +198,7 @@ def pairs(places):
 
 
 def build_library(tmp):
-    """The library that makes reads and writes short; None if there is no C compiler."""
+    """Builds the library that makes reads and writes short; returns None if there is no C compiler."""
     source = Path(__file__).with_name("short_io.c")
     compiler = shutil.which("cc")
     if not compiler:

@@ -9,31 +9,31 @@ from bench import content, line, log, result, talk
 
 @dataclass
 class Operation:
-    """An operation."""
+    """An operation, and what is allowed after a fault."""
 
     name: str
-    seed: Callable  # prepares a bench; the command
-    partial: bool = False  # whether exit status 3 may be
-    again: tuple = (0,)  # how a run after a fault may end
+    seed: Callable  # prepares a bench and returns the command
+    partial: bool = False  # whether exit status 3 is allowed
+    again: tuple = (0,)  # the allowed exit statuses of a run after a fault
     goes_on: bool = True  # whether one more run changes nothing more
     answers: tuple = ()  # other exit statuses that change nothing
-    sums_up: bool = False  # whether exit status 3 means a summary without what was not read
-    remembers: bool = False  # whether the memory may know more although it failed
-    passes_on: bool = False  # whether it passes on what it has saved, and nothing else
-    appends: bool = False  # whether a kill may leave a part of what it puts behind the old bytes
-    forgets: bool = False  # whether nothing of the session may stay in the store
-    puts_back: str = ""  # the file whose references lead to the old bytes
-    packs: bool = False  # whether snapshots have to be packed after it
+    sums_up: bool = False  # whether exit status 3 means a summary without the unreadable content
+    remembers: bool = False  # whether the memory may have new entries although the run failed
+    passes_on: bool = False  # whether it passes on exactly what it has saved
+    appends: bool = False  # whether a kill may leave a part of the lines that are appended to the old bytes
+    forgets: bool = False  # whether the session must be gone from the store
+    puts_back: str = ""  # the file whose references can be replaced by the old bytes
+    packs: bool = False  # whether the snapshots must be packed afterwards
     needs: str = ""  # a program that its oracle needs
-    naive: bool = False  # a control, which the oracle has to catch
-    caught_by: tuple = ()  # the faults that show what is wrong with it, if not all do
+    naive: bool = False  # a control with a known error, which the oracle must find
+    caught_by: tuple = ()  # the faults that show the error of a control, if not all faults do
 
 
 OPERATIONS = []
 
 
 def is_possible(operation):
-    """Whether the program that its oracle needs is installed."""
+    """Returns True if the program is installed that the oracle of the operation needs."""
     if operation.needs and not shutil.which(operation.needs):
         print(f"{operation.name}: skipped: {operation.needs} is not installed")
         return False
@@ -114,7 +114,7 @@ def restore(bench):
 
 @operation(partial=True)
 def gc(bench):
-    """One snapshot has been in the trash for longer than its grace, and there are three more."""
+    """Collects a store with one snapshot that has been in the trash for longer than the grace period, and three others."""
     for turns in range(1, 5):
         saved(bench, turns)
     bench.must(bench.tool("gc", "-q", "--keep-last", 3))
@@ -142,7 +142,7 @@ def forget(bench):
 
 
 def packed(bench):
-    """Three snapshots, all packed."""
+    """Makes three snapshots and packs all of them."""
     for turns in range(1, 4):
         saved(bench, turns)
     return bench.tool("gc", "-q", "--keep-last", 3, "--pack-after-days", 0)
@@ -155,7 +155,7 @@ def pack(bench):
 
 @operation(partial=True, packs=True, needs="zstdcat")
 def pack_after_a_kill(bench):
-    """The packed files exist, and so do the plain ones."""
+    """Packs again after a kill that left both the packed files and the plain ones."""
     bench.must(packed(bench))
     for zst in (bench.store / "memory/session-summaries").glob("*.zst"):
         zst.with_suffix("").write_bytes(content(zst))
@@ -191,8 +191,8 @@ def extract(bench):
 
 @operation(partial=True)
 def consolidate(bench):
-    """Memory that a person has edited: a file that will get a mark, one that will get an entry,
-    and a master that will change."""
+    """Consolidates memory that a person has edited: one file will get a mark, another one an entry,
+    and the master file will change."""
     memory = "store/memory"
     bench.write("store/FORMAT", '{"format":1}\n')
     bench.write(f"{memory}/extracted/facts.md", "- The port is 8443. (user, a:1)\n")
@@ -290,7 +290,7 @@ SYNAPSE = (
 
 @operation(partial=True, sums_up=True)
 def compact_offloading(bench):
-    """Results are moved into files, one of which the new session no longer names."""
+    """Moves results into files; the new session no longer names one of them."""
     text = talk(2, 60) + result("old", 3000) + talk(4, 60) + result("new", 3000)
     bench.write("live.jsonl", text)
     return bench.tool("compact", *SYNAPSE, "live.jsonl")
@@ -298,7 +298,7 @@ def compact_offloading(bench):
 
 @operation(partial=True, sums_up=True)
 def compact_offloaded(bench):
-    """Results are in files from an earlier run, and are summarized."""
+    """Summarizes results that an earlier run has moved into files."""
     text = talk(2, 60) + result("old", 3000) + talk(8, 60)
     bench.write("live.jsonl", text)
     offloads = ("-s", "demo", "--min-tokens", 2000, "live.jsonl", "-o", "small.jsonl")
@@ -319,7 +319,7 @@ def compact_native(bench):
 
 @operation(goes_on=False, again=(0, 2))
 def undo_native(bench):
-    """Removes that record and the lines that were added since."""
+    """Removes the compaction record and the lines that were added after it."""
     bench.must(compact_native(bench))
     with (bench.work / "live.jsonl").open("a") as live:
         live.write(line("user", "one more"))

@@ -35,7 +35,7 @@ class Case:
         self.strays = bench.strays()
 
     def sessions(self):
-        """The content of files that may be a part of the new ones."""
+        """Returns the content of those files of which the new ones may have only a part."""
         names = self.bench.work.glob("*.jsonl") if self.operation.appends else ()
         return {path.name: path.read_bytes() for path in names}
 
@@ -43,7 +43,7 @@ class Case:
         return not self.operation.naive and self.done.returncode != 0
 
     def within(self):
-        """Hashes of the content that references lead to."""
+        """Returns the hashes of the content to which references lead."""
         name = self.operation.puts_back
         if not name or not (self.bench.work / name).exists():
             return set()
@@ -54,8 +54,8 @@ class Case:
         return {sha256(self.bench.tmp / "back")}
 
     def judge(self, done, early=False):
-        """Describes what is wrong after a run with a fault, which may have been before the tool
-        started; None if nothing is."""
+        """Returns a description of what is wrong after a run with a fault, or None. With `early` the fault
+        happened before the tool started."""
         status = done and done.returncode
         if early and status in (NOT_LOADED, LOADER_FAULT):
             return self.changed(self.bench.facts()) or self.goes_on()
@@ -68,19 +68,19 @@ class Case:
         return self.goes_on()
 
     def noticed(self, done):
-        """Whether it ended differently than without a fault."""
+        """Returns a message if the run ended differently than without a fault."""
         if done is None or self.operation.naive or done.returncode == self.done.returncode:
             return None
         said = done.stderr.decode(errors="replace")[-300:]
         return f"exit {done.returncode} instead of {self.done.returncode}: {said}"
 
     def is_lesser(self, now, status):
-        """Whether the session was summarized without unreadable content, with a warning."""
+        """Returns True if the session was summarized without the unreadable content, with a warning."""
         saved = set(self.before.files.values()) <= set(now.committed)
         return self.operation.sums_up and status == 3 and saved
 
     def is_torn(self, name, status):
-        """Whether it was killed in the middle of an addition, which the next run removes."""
+        """Returns True if the run was killed while it appended lines; the next run removes the torn part."""
         if status != KILLED or name not in self.old or name not in self.new:
             return False
         now, old = (self.bench.work / name).read_bytes(), self.old[name]
@@ -89,7 +89,7 @@ class Case:
         return now.startswith(old) and timeless[1].startswith(timeless[0])
 
     def consistent(self, status=None):
-        """Checks that live files are old or new, no byte is lost, and nothing is damaged."""
+        """Returns a message unless live files are old or new, no byte is lost, and nothing is damaged."""
         now = self.bench.facts()
         for name in {*self.before.files, *self.after.files, *now.files}:
             of = [facts.files.get(name) for facts in (self.before, self.after, now)]
@@ -108,18 +108,18 @@ class Case:
         return self.damage()
 
     def mine(self):
-        """The memory files that a person has edited."""
+        """Returns the memory files that a person has edited."""
         seed = self.bench.kept
         found = [path for path in seed.rglob("*.md") if MINE in path.read_text()]
         return [self.bench.work / path.relative_to(seed) for path in found]
 
     def lost(self, kept):
-        """Whether content with these hashes can no longer be found anywhere."""
+        """Returns a message if content with these hashes can no longer be found anywhere."""
         lost = kept - self.bench.facts().bytes()
         return "old bytes are lost" if lost and lost - self.within() else None
 
     def damage(self):
-        """The result of `ctx-snapshot --verify`."""
+        """Returns a message if `ctx-snapshot --verify` finds damage."""
         if not self.bench.store.exists():
             return None
         verified = self.bench.run(self.bench.tool("snapshot", "--verify", "--read-data"))
@@ -128,7 +128,7 @@ class Case:
         return None
 
     def exit_status(self, done):
-        """Whether the exit status is correct."""
+        """Returns a message if the exit status is wrong."""
         if done is None:
             return "it hangs"
         now, status = self.bench.facts(), done.returncode
@@ -162,7 +162,7 @@ class Case:
         return f"exit {status}: {said}"
 
     def told(self, done):
-        """The expected stdout; ids contain times."""
+        """Returns the expected stdout. Where it has ids, which contain times, any stdout is accepted."""
         has_ids = self.operation.name in SAYS_IDS
         return done.stdout if has_ids else self.done.stdout
 
@@ -180,7 +180,7 @@ class Case:
         return set(self.after.committed) <= set(now.committed)
 
     def changed(self, now):
-        """What has changed, apart from snapshots that were taken."""
+        """Returns a message if anything has changed, apart from snapshots that were taken."""
         before = self.before
         if now.files != before.files:
             return "a file has changed"
@@ -199,7 +199,7 @@ class Case:
         return self.bench.strays() - self.strays - {"store"}
 
     def goes_on(self):
-        """The next run, without a fault, completes and cleans up."""
+        """Returns a message unless the next run, which has no fault, completes the work and cleans up."""
         again = self.bench.run(self.command)
         said = again.stderr.decode(errors="replace")[-300:]
         if again.returncode not in self.operation.again:
@@ -221,7 +221,7 @@ class Case:
         return f"left: {', '.join(left[:3])}" if left else None
 
     def left(self):
-        """What a run leaves behind, after the next one or at the latest after ctx-gc."""
+        """Returns the files that are left over after the next run, or at the latest after ctx-gc."""
         if self.strays_now():
             self.bench.run(self.bench.tool("gc", "-q"))
         return sorted(self.strays_now())

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""C6, C7: cuts the power. Each tool that changes files runs on its own ext4, which writes
-nothing unless it is flushed. At each flush, rename and link, and at the end, the content
-that has reached the disk is copied, mounted, and checked by the oracle. The work of a run
-that said "done" must be there. The naive controls must be caught.
+"""C6, C7: simulates power cuts. Each tool that changes files runs on its own ext4 file system, which writes
+nothing unless a program flushes it. At each flush, rename and link, and at the end, the content
+that has reached the disk is copied and mounted, and the oracle checks it. If a run has reported
+success, its work must be there. The oracle must find the errors of the naive controls.
 
     tests/faults/power_cut.py [--bin DIR] [--sample N] [--only OPERATION] [--data MODE] [--jobs N]
 
---sample takes N points of each operation instead of all. --data is how ext4 orders data and
-names: "ordered", the default of ext4, or "writeback" (C7), where a name may reach the disk
-long before its bytes; without it both. Needs root, loop devices and strace.
+--sample takes N points of each operation instead of all. --data sets how ext4 orders data and
+names: "ordered" is the default of ext4; with "writeback" (C7) a name may reach the disk long before
+its bytes. Without --data both are tested. Needs root, loop devices and strace.
 """
 
 import argparse
@@ -62,8 +62,8 @@ class Disk:
         subprocess.run(["mkfs.ext4", "-q", "-E", at_once, image], check=True)
 
     def insert(self, image):
-        """Makes ext4 write nothing before it is asked to, not even where it guesses that a
-        program meant to (auto_da_alloc)."""
+        """Mounts an image. ext4 then writes nothing before a program asks for it, not even if it guesses
+        that the program wanted it (auto_da_alloc)."""
         options = f"loop,commit=300,noauto_da_alloc,data={self.mode}"
         subprocess.run(["mount", "-o", options, image, self.at], check=True, capture_output=True)
 
@@ -75,7 +75,7 @@ class Disk:
         raise RuntimeError(f"cannot unmount {self.at}")
 
     def copy(self, image, name):
-        """Copies an image, which may be mounted: the current content of the disk."""
+        """Copies an image, which may be mounted; the copy has the current content of the disk."""
         copied = self.folder / name
         subprocess.run(["cp", "--sparse=always", image, copied], check=True)
         return copied
@@ -103,7 +103,7 @@ class Cuts:
         return [(place.call, place.number) for place in found if place.call in CALLS]
 
     def cut(self, place):
-        """Cuts the power when a call begins, or at the end; describes what is wrong then."""
+        """Cuts the power when a call begins, or at the end; returns a description of what is wrong then."""
         around = traced((place[0], f"signal=KILL:when={place[1]}")) if place else ()
         disk = self.disk
         disk.insert(disk.copy(self.seed, "run"))
@@ -120,7 +120,7 @@ class Cuts:
 
 
 def cut_all(job):
-    """Runs an operation with all its cuts: their number, what is wrong, and empty sessions."""
+    """Runs an operation with all its cuts; returns their number, what is wrong, and the empty sessions."""
     operation, mode, args, tmp = job
     folder = Path(tmp) / f"{operation.name}-{mode}"
     cuts = Cuts(folder, mode, operation, args.bin.resolve())
@@ -128,7 +128,7 @@ def cut_all(job):
         return operation, mode, 0, [cuts.case.done.stderr.decode()], 0
     calls = cuts.calls
     if args.sample and len(calls) > args.sample:
-        # The same ones each time, but different ones for each operation.
+        # The choice is the same in each run, but differs between operations.
         calls = random.Random(operation.name).sample(calls, args.sample)
     bad = []
     for place in [None, *calls]:
@@ -141,7 +141,7 @@ def cut_all(job):
 
 
 def skipped(tmp):
-    """Why no power can be cut here; None if it can."""
+    """Returns the reason why no power can be cut here, or None."""
     if not can_trace():
         return "strace is not here, or may not trace"
     if not shutil.which("mkfs.ext4"):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Kills each tool that changes files at every call that changes something, makes every call
-fail, once and from then on, and lets an agent replace the session at every call that gives or
-takes a name. Then the oracle checks whether a byte is lost, and whether the exit status is
-correct. It must catch the naive controls.
+"""Injects faults into each tool that changes files. The tool is killed at every call that changes something;
+every call fails once, or from then on; and an agent replaces the session at every call that gives or
+takes a name. After each fault the oracle checks that no byte is lost and that the exit status is
+correct. It must find the errors of the naive controls.
 
     tests/faults/sweep.py [--bin DIR] [--sample N] [--only OPERATION] [--fault FAULT]
                           [--jobs N] [--results FILE] [--table]
@@ -46,7 +46,7 @@ def arguments():
 
 
 def sweep(job):
-    """Runs one operation under all faults; returns the tallies, or why it is refused."""
+    """Runs one operation with all faults; returns the tallies, or the reason why the operation is refused."""
     operation, args, tmp, library = job
     bench = Bench(Path(tmp) / operation.name, args.bin.resolve())
     bench.tmp.mkdir()
@@ -68,8 +68,8 @@ def sweep(job):
 
 
 def chosen(operation, fault, found, sample):
-    """The points to try: the same ones each time, but different ones for each operation."""
-    # A control is only caught at some places, mostly where it is killed or meets an agent.
+    """Returns the points to try. The choice is the same in each run, but differs between operations."""
+    # Only some places show the error of a control, mostly those where it is killed or meets an agent.
     most = 10 if operation.naive else sample
     if not most or len(found) <= most or (operation.naive and fault in ("kill", "agent")):
         return found

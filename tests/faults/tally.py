@@ -27,7 +27,7 @@ class Tally:
     operation: str
     fault: str
     points: int
-    bad: list  # where, and what is wrong
+    bad: list  # the places, each with what is wrong there
 
     def write(self, file):
         # Use one write, because several processes append.
@@ -42,7 +42,7 @@ def read(file):
 
 
 def table(tallies):
-    """The points by operation and fault, in Markdown."""
+    """Returns a Markdown table of the points by operation and fault."""
     count, order = Counter(), {}
     for tally in tallies:
         order[tally.operation] = None

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compacts a batch with Spark's RDD.pipe, and compares with one run, byte for byte.
+"""Compacts a batch with Spark's RDD.pipe, and compares the output with that of a single run, byte for byte.
 
     tests/fleet/spark.py [--bin DIR] [--batch FILE] [--cores N] [--partitions N] [--work DIR]
 
-Needs a Python with pyspark and a Java. Without --batch a small one is made, in which conversations
-cannot be compacted, lines are no JSON, and characters stand that some readers take for line ends.
+Needs Java, and a Python with pyspark. Without --batch the script makes a small batch. Some of its conversations
+cannot be compacted, some lines are not JSON, and some characters are line ends for certain readers.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
-# A conversation that cannot be compacted is no reason to do its partition again; it is tagged.
+# A conversation that cannot be compacted is tagged, so that Spark does not repeat its partition.
 COMPACT = "ctx-compact --batch -q --budget 1500 --tag-failed"
 PIPED = f"{COMPACT} --jobs 1"
 FAILED = '{"_ctx":{"failed":'
@@ -28,7 +28,7 @@ STRANGE = '{"messages":[{"kind":"human","text":"x"}]}'
 
 
 def small(path):
-    """Cuts of the example, and what may go wrong."""
+    """Writes a batch of cuts of the example, with lines that cannot be compacted."""
     example = (ROOT / "examples/session.jsonl").read_text().splitlines()
     with open(path, "w", encoding="utf-8", newline="") as batch:
         for number in range(60):
@@ -39,7 +39,7 @@ def small(path):
 
 
 def lines(spark, path, partitions):
-    """The lines of a file, by their newlines and nothing else: textFile takes a return for an end, too."""
+    """Returns the lines of a file, which only newlines separate; textFile would also end a line at a carriage return."""
     conf = {"textinputformat.record.delimiter": "\n"}
     kinds = ["org.apache.hadoop.mapreduce.lib.input.TextInputFormat", "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text"]
     size = max(1, Path(path).stat().st_size // partitions)
@@ -48,7 +48,7 @@ def lines(spark, path, partitions):
 
 
 def written(folder):
-    """What the tasks wrote, in the order of the lines."""
+    """Returns the output of the tasks, in the order of the lines."""
     for part in sorted(folder.glob("part-*")):
         yield part.read_bytes()
 
@@ -63,7 +63,7 @@ def main():
     args = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="ctx-spark-", dir=args.work))
     os.environ["PATH"] = f"{args.bin.resolve()}:{os.environ['PATH']}"
-    # What is piped gets this environment and no other one.
+    # The piped commands get only this environment.
     env = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
     batch = args.batch and args.batch.resolve() or work / "batch.jsonl"
     if not args.batch:
@@ -91,13 +91,13 @@ def main():
             assert one.read(len(part)) == part, "Spark wrote other bytes than one run"
         assert not one.read(1), "Spark wrote less than one run"
 
-    # Failing conversations are in the output, and are found in it.
+    # Conversations that failed are in the output, where their tag is found.
     out = lines(spark, work / "alone.jsonl", args.partitions)
     failed = out.filter(lambda line: line.startswith(FAILED)).count()
     if not args.batch:
         assert failed == 3, failed
 
-    # Counts of the partitions are those of the whole.
+    # The sums of the partitions' counts must equal the counts of the whole batch.
     count = "ctx-count --batch --json --jobs 1"
     totals = lines(spark, batch, args.partitions).pipe(count, env, checkCode=True).map(json.loads)
     totals = totals.filter(lambda it: it["type"] == "total")
@@ -106,7 +106,7 @@ def main():
     whole = json.loads(whole.stdout.splitlines()[-1])
     assert summed == (whole["conversations"], whole["tokens"]), (summed, whole)
 
-    # What is wrong with the run, and not with a record, fails the job: a full disk, a missing tool.
+    # The job must fail if the error is not in a record, for example if the disk is full or a tool is missing.
     for command in (f"env TMPDIR=/no/such/folder {PIPED}", "sh -c 'no-such-tool --batch'"):
         try:
             lines(spark, batch, 1).pipe(command, env, checkCode=True).count()

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Two machines and one store, as far as one machine can show it: the folder is mounted twice by
-# bindfs, and each mount has locks of its own, or, with --shared-locks, the same ones.
+# Simulates two machines that use one store: bindfs mounts the folder twice on one machine. Each
+# mount has its own locks, or with --shared-locks both have the same ones.
 #
 #     tests/fleet/two_mounts.sh [--shared-locks]        (CTX_BIN=target/debug; needs bindfs and root)
 #
-# Sixteen sessions' worth of snapshots and compactions run through both at once. In either case no
-# session may lose a line that is in no snapshot; with shared locks the store is whole as well.
+# Snapshots and compactions of sixteen sessions run through both mounts at once. In either case no
+# session may lose a line that is in no snapshot; with shared locks the store must also be
+# undamaged.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bin=$(realpath "${CTX_BIN:-target/debug}")
@@ -43,7 +44,7 @@ machine() {
 machine a & machine b & wait
 cat "$work"/ended.* | sort | uniq -c
 
-# Each first content is in a snapshot, and each session is one that can be read.
+# The first content of each session must be in a snapshot, and each session must be readable.
 for session in 1 2 3 4 5 6 7 8; do
     found=no
     for snapshot in "$work"/real/ctx/memory/session-summaries/*.jsonl; do

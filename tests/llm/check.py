@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Is NEW what `ctx-summarize` must make of SESSION, whoever wrote the summary?
+"""Checks that NEW is a correct result of `ctx-summarize` for SESSION, whether code or a model wrote the summary.
 
     check.py SESSION NEW KEEP HEADER
 
-Looks with eyes of its own: system records and the last KEEP messages (more where
-an exchange lies on the border) are there byte for byte and in order, one summary
-stands between, it has the header and says something, and every call and result
-have their partner.
+The script uses no code of the tools. It checks that NEW has the system records and the last KEEP messages
+(more if an exchange crosses the border) byte for byte and in order, that one summary is between them,
+that the summary has the header HEADER and some text, and that every call has a result and every
+result a call.
 """
 
 import json
@@ -21,7 +21,7 @@ def text_of(message):
 
 
 def ids(message):
-    """Ids of the calls made and of those answered, in either dialect."""
+    """Returns the ids of the calls and the ids of the results in a message, in either dialect."""
     calls = [call["id"] for call in message.get("tool_calls") or []]
     results = [message["tool_call_id"]] if "tool_call_id" in message else []
     for block in message["content"] if isinstance(message.get("content"), list) else []:
@@ -42,7 +42,7 @@ def main(session, new, keep, header):
     assert after[:place] == system, "system records come first"
     kept = after[place + 1 :]
     assert kept[-keep:] == before[-keep:], "the end is not as it was"
-    # Pinned messages stand before the end, each once and in order.
+    # Pinned messages are before the last ones, each once and in order.
     rest = iter(before)
     assert all(line in rest for line in kept), "what is kept changed its order"
     assert len(after) < len(before), "nothing was summed up"

