@@ -51,7 +51,7 @@ fn setup(change: impl FnOnce(&mut Policy)) -> Setup {
     }
 }
 
-/// A session with turns of two messages.
+/// Returns a session with turns of two messages.
 fn session(turns: usize) -> String {
     let turn = |at: usize| {
         let text = format!("{at}: we keep the file src/part{at}.rs as it is. ").repeat(20);
@@ -240,7 +240,7 @@ fn a_stream_is_compacted_or_comes_as_it_was() {
     assert_eq!(compacted(&not_due), (Outcome::NotDue, session(8)));
 }
 
-/// A session with turns of a request, a call, its long result and a reply.
+/// Returns a session with turns of a request, a call, its long result and a reply.
 fn session_with_results(turns: usize) -> String {
     let turn = |at: usize| {
         let result = format!("word{at} ").repeat(200);

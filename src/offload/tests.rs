@@ -135,7 +135,7 @@ fn any_session() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
     ]
 }
 
-/// A change that changes nothing.
+/// Returns the records unchanged.
 struct Nothing;
 
 impl Change for Nothing {

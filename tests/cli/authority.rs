@@ -1,5 +1,5 @@
-//! Who speaks for the user, tested with the tools: the output of a tool never becomes an order in a
-//! summary or in the memory.
+//! Only the user gives orders: the output of a tool never becomes an order in a summary or in the
+//! memory.
 
 use std::fs;
 
@@ -21,8 +21,8 @@ fn answered(order: &str) -> String {
     )
 }
 
-/// A session whose first call, of `tool`, returned `text` with these `fields` next to the message,
-/// as Claude Code writes it, followed by thirty turns.
+/// Returns a session whose first call, of `tool`, returned `text` with these `fields` next to the
+/// message, as Claude Code writes it, followed by thirty turns.
 fn claude_code(tool: &str, text: &str, fields: &Value) -> String {
     let mut messages = vec![
         json!({"role": "user", "content": "Please read the page and fix the importer."}),
@@ -58,7 +58,7 @@ fn claude_code(tool: &str, text: &str, fields: &Value) -> String {
     lines
 }
 
-/// The lines of the summary and the items of the memory that contain the order.
+/// Returns the lines of the summary and the items of the memory that contain the order.
 fn found(session: &str) -> (Vec<String>, Vec<Value>) {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
@@ -76,8 +76,9 @@ fn found(session: &str) -> (Vec<String>, Vec<Value>) {
     (lines.map(str::to_owned).collect(), items.collect())
 }
 
-/// A page or an MCP server whose output imitates Claude Code's words for the user gives no order,
-/// in any format. A denial that the agent marks, and an answer, are the user's.
+/// A page or an MCP server gives no order in any format, even if its output imitates the words that
+/// Claude Code writes for the user. Denials that the agent marks, and answers to questions, are the
+/// user's words.
 #[test]
 fn only_the_record_makes_words_the_users() {
     let marked = json!({"toolDenialKind": "user-rejected"});

@@ -8,7 +8,7 @@ use ctx_testkit::Case;
 
 use crate::snapshot::CTX_SNAPSHOT;
 
-/// The result of a line of bash.
+/// The result of a line that bash ran.
 pub(crate) struct Done {
     /// The exit status. A process that a signal ended has 128 plus the signal, as in bash.
     pub(crate) code: i32,
@@ -22,7 +22,7 @@ pub(crate) fn bash(dir: &Path, line: &str) -> Done {
     done(&output)
 }
 
-/// The same, as a command that the caller can change.
+/// Returns the command that runs a line of bash in `dir`, so that the caller can change it.
 pub(crate) fn shell(dir: &Path, line: &str) -> Command {
     let tools = Path::new(CTX_SNAPSHOT).parent().expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -68,21 +68,21 @@ pub(crate) fn nothing_is_lost(dir: &Path, before: &str) {
     }
 }
 
-/// The bytes of all snapshots.
+/// Returns the bytes of all snapshots.
 pub(crate) fn snapshots(dir: &Path) -> Vec<String> {
     let list = good(dir, "ctx-snapshot --list");
     let ids = list.lines().filter_map(|line| line.split(' ').next());
     ids.map(|id| good(dir, &format!("ctx-snapshot --show {id}"))).collect()
 }
 
-/// Unfinished files, and second names of replaced files.
+/// Returns the unfinished files below `dir`, and the second names of replaced files.
 pub(crate) fn leftovers(dir: &Path) -> Vec<String> {
     let mut found = files(dir);
     found.retain(|path| path.contains(".ctx-tmp-") || path.contains(".ctx-old-"));
     found
 }
 
-/// All files below `dir`.
+/// Returns all files below `dir`.
 pub(crate) fn files(dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).expect("a folder") {
@@ -111,7 +111,7 @@ pub(crate) fn saved(messages: usize) -> (tempfile::TempDir, String) {
     (dir, all)
 }
 
-/// Whether a program is installed and runs.
+/// Returns true if a program is installed and runs.
 pub(crate) fn has(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     found.is_ok_and(|output| output.status.success())

@@ -1,5 +1,5 @@
-//! The size of a context according to the usage that an agent has recorded: `ctx-count
-//! --calibrate`, and `ctx-check`, which compares it with limits and triggers.
+//! The size of a context is taken from the usage that an agent has recorded: `ctx-count
+//! --calibrate` prints it, and `ctx-check` compares it with limits and triggers.
 
 use ctx_testkit::Case;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::bench::bash;
 use crate::tool_path;
 
-/// A session of Claude Code: a system prompt of 20,000 tokens that the file does not have, and
-/// a reply of two lines.
+/// Returns a session of Claude Code: a system prompt of 20,000 tokens that the file does not have,
+/// and a reply of two lines.
 fn session() -> String {
     let line = |id: &str, parent: Option<&str>, kind: &str, rest: Value| {
         let mut line = json!({"type": kind, "uuid": id, "parentUuid": parent, "sessionId": "s1",
@@ -165,7 +165,7 @@ fn a_greater_budget_never_leaves_less() {
     assert!(strict.stderr.ends_with(unreachable), "{}", strict.stderr);
 }
 
-/// A session may be larger than a compaction may leave it. If it is within its budget by the API's
+/// A session may be larger than the target of a compaction. If it is within its budget by the API's
 /// count, it is left alone; otherwise both figures are reported.
 #[test]
 fn a_session_within_its_budget_is_left_alone() {

@@ -137,7 +137,7 @@ fn a_file_without_a_message_is_a_problem() {
         .stdout("x.jsonl:2: no-message: no message of a known format\n")
         .code(1)
         .run();
-    // There it is unknown whether the session needs a compaction.
+    // In a file without messages it is unknown whether the session needs a compaction.
     check()
         .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
         .args(["--due", "x.jsonl"])
@@ -148,7 +148,7 @@ fn a_file_without_a_message_is_a_problem() {
         .run();
 }
 
-/// Another format is named, whether the file has lines or is one document.
+/// A format that the tools do not read is named, whether the file has lines or is one document.
 #[test]
 fn a_format_that_is_not_read_is_named() {
     let event = "{\"id\":0,\"source\":\"user\",\"action\":\"message\",\"args\":{}}";

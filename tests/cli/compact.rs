@@ -38,7 +38,7 @@ fn within(done: &Finished) -> Case {
     Case::new(CTX_COMPACT).within(done.dir())
 }
 
-/// Whether no file of the store was created.
+/// Returns true if no file of the store was created.
 fn no_store(dir: &Path) -> bool {
     !dir.join(".local").exists()
 }
@@ -125,8 +125,8 @@ fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
     }
 }
 
-/// The answer of the model is longer than the target allows. Code used to write a shorter summary
-/// without saying so. With a budget this is an error.
+/// If the answer of the model was longer than the target allows, code used to write a shorter
+/// summary without saying so. With a budget such an answer is an error.
 #[test]
 fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     let line =
@@ -154,7 +154,7 @@ fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     assert!(done.read("s.jsonl") == before.as_bytes());
 }
 
-/// A server that a flag named used to be ignored silently.
+/// The server named by a flag used to be ignored silently if no model was asked.
 #[test]
 fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     for flag in ["--llm-url", "--llm-model", "--record", "--replay"] {
@@ -168,8 +168,8 @@ fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     }
 }
 
-/// In a script stdin is not a terminal. The id of a session used to be taken for that of the empty
-/// stdin.
+/// In a script stdin is not a terminal, so the id of a session used to be taken as the id of the
+/// empty session on stdin.
 #[test]
 fn an_id_names_no_file() {
     for stdin in ["", SYSTEM] {
@@ -237,7 +237,7 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     within(&done).args(["--force"]).args(args).code(1).stderr_has("out of reach").run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 
-    // It is tried again after it has grown.
+    // The session is tried again after it has grown.
     fs::write(done.dir().join("s.jsonl"), session(32)).expect("writes");
     out_of_reach(1, "out of reach");
 }
@@ -263,7 +263,7 @@ fn by_triggers_alone_a_session_that_gets_no_smaller_is_told_once() {
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 }
 
-/// The setting of a policy: after this many runs without a result, there are no more.
+/// A policy sets the number of runs without a result after which a session is not tried any more.
 #[test]
 fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
     let case = |dir: &Path, args: &[&str]| {
@@ -287,7 +287,7 @@ fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
             let words = if run < most { tried } else { given_up };
             case(done.dir(), args).env(name, value).stderr_has(words).run();
         }
-        // A forced run happens whatever the count is.
+        // A forced run happens however many runs had no result.
         case(done.dir(), args).args(["--force"]).stderr_has(tried).run();
     }
     compact(&session(30))
@@ -366,7 +366,7 @@ fn a_preview_tells_zones_lines_and_what_leaves() {
         })
     };
     assert_eq!(leaving, counts(19));
-    // A filter takes no snapshot, so nothing has the messages that it removes.
+    // A filter takes no snapshot, so the messages that it removes are nowhere else.
     let (_, leaving) = preview(Case::new(CTX_COMPACT).stdin(before.as_str()));
     assert_eq!(leaving, counts(0));
 }
@@ -461,8 +461,8 @@ fn a_preset_is_shown_as_it_is_written() {
     }
 }
 
-/// The last turn is too large for the target. The part before it is summarized anyway, and what a
-/// flag keeps stays, however large it is.
+/// If the last turn is too large for the target, the part before it is summarized anyway. Messages
+/// that a flag keeps stay, however large they are.
 #[test]
 fn the_last_turn_never_stays_without_a_word_of_the_rest() {
     let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]}\n";
@@ -499,7 +499,8 @@ fn an_earlier_summary_gets_shorter_for_a_target_and_is_not_dropped() {
             .run();
         done.read("s.jsonl")
     };
-    // The target is already met, or the part that must stay exceeds it.
+    // In the first case the target is already met; in the second the part that must stay exceeds
+    // it.
     assert_eq!(again("2000", 0), once);
     assert_eq!(again("100", 1), once);
     let twice = again("300", 0);

@@ -7,7 +7,7 @@ use crate::compact::{CTX_COMPACT, messages};
 
 const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 
-/// A conversation with this many messages.
+/// Returns a conversation with this many messages.
 fn conversation(count: usize) -> String {
     let list = messages(0, count).trim_end().replace('\n', " ,  ");
     format!("{{\"id\": {count}, \"messages\": [ {list} ] , \"n\":1E2}}\n")
@@ -17,7 +17,7 @@ fn batch(counts: &[usize]) -> String {
     counts.iter().copied().map(conversation).collect()
 }
 
-/// The messages of each conversation, one on each line.
+/// Returns the messages of each conversation, one on each line.
 fn lists(batch: &str) -> Vec<String> {
     let list = |line: &str| {
         let inner = line.split_once("\"messages\": [ ").expect("a list").1;
@@ -133,7 +133,7 @@ fn a_preview_changes_nothing_and_json_has_an_object_a_conversation() {
         .run();
 }
 
-/// A line that needs no compaction, or cannot be made smaller, is not reported every night.
+/// A nightly job does not report lines that need no compaction, or that cannot be made smaller.
 #[test]
 fn a_job_over_a_batch_ends_well_where_nothing_is_due() {
     let input = batch(&[3, 2]);
@@ -160,7 +160,7 @@ fn with_o_the_output_appears_whole() {
     assert_eq!((new.lines().count(), new.matches("ctx_summary").count()), (2, 1));
 }
 
-/// Several threads write the same as one, and report the same in the same order.
+/// Several threads write the same output as one, and report the same messages in the same order.
 #[test]
 fn the_number_of_jobs_changes_nothing() {
     let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\nno JSON\n";
@@ -230,7 +230,8 @@ fn a_conversation_that_fails_can_be_tagged() {
         .run();
 }
 
-/// A part of a corpus may have only one conversation. Its exit status means the same as for many.
+/// A part of a corpus may have only one conversation. The exit status then means the same as for
+/// many conversations.
 #[test]
 fn also_where_all_conversations_fail_the_status_is_3() {
     let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
@@ -243,8 +244,8 @@ fn also_where_all_conversations_fail_the_status_is_3() {
         .run();
 }
 
-/// If temporary files cannot be created, no conversation is at fault, so nothing must count as
-/// done.
+/// If temporary files cannot be created, that is not the fault of a conversation, so the whole run
+/// fails.
 #[test]
 fn a_failing_disk_ends_a_batch() {
     for jobs in ["1", "3"] {

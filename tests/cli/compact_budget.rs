@@ -1,4 +1,4 @@
-//! `ctx-compact --budget`: one number for the whole context.
+//! `ctx-compact --budget`: one number limits the whole context.
 
 use std::fs;
 
@@ -75,7 +75,7 @@ fn a_session_within_it_is_left_alone() {
             .run();
         assert_eq!(live(&done), before);
     }
-    // The same if it is forced: nothing has to be removed.
+    // A forced run also removes nothing, because the session fits.
     let done = compact(&before, all)
         .args(["--force", "s.jsonl"])
         .stdout(format!("s.jsonl: nothing to do: nothing to summarize in {all} tokens\n"))

@@ -32,7 +32,7 @@ fn session(dir: &Path) -> std::path::PathBuf {
     live
 }
 
-/// The live file and every snapshot, after `ctx-gc` has handled old files.
+/// Returns the live file and every snapshot, after `ctx-gc` has handled old files.
 fn files(dir: &Path) -> Vec<Vec<u8>> {
     Case::new(env!("CARGO_BIN_EXE_ctx-gc")).within(dir).env("CTX_HOME", "store").args(["-q"]).run();
     let mut files = vec![fs::read(dir.join("s.jsonl")).expect("reads")];
@@ -47,7 +47,7 @@ fn files(dir: &Path) -> Vec<Vec<u8>> {
 
 /// Checks that nothing is lost or duplicated, that lines of one descriptor are in order, and that
 /// the session is legal.
-#[allow(clippy::print_stderr)] // Somebody reads it when a test fails, or with --nocapture.
+#[allow(clippy::print_stderr)] // A failing test, or --nocapture, shows the text.
 fn check(dir: &Path, written: &[usize], agent: Agent) {
     let files = files(dir);
     assert_eq!(lost(written, &files), [0; 0], "{agent:?}");
@@ -132,7 +132,8 @@ fn an_agent_that_never_lets_go() {
     }
 }
 
-/// Otherwise the tests above could pass only because nothing ever collides.
+/// Checks that naive replacements lose lines. Otherwise the tests above could pass just because a
+/// tool and an agent never collide.
 #[test]
 fn the_naive_ways_lose_lines() {
     let naive: [fn(&Path) -> bool; 2] = [replace_by_rename, replace_in_place];

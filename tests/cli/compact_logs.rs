@@ -1,5 +1,6 @@
-//! `ctx-compact` on agents' own files, again and again, each time after the agent has appended
-//! more, and the rollback. `tests/clients/run` shows what the agents themselves then read.
+//! `ctx-compact` on agents' own files, again and again, each time after the agent has appended more
+//! lines, and the rollback. `tests/clients/run` shows what the agents themselves read from such
+//! files.
 
 use std::fs;
 use std::path::Path;
@@ -106,9 +107,9 @@ fn pi(number: usize, parent: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// A session like pi's, with entries that only `OpenClaw` writes: a reset before everything, a
-/// branch abandoned by a `leaf`, and notes off the path that the next turn is attached to. None of
-/// these are sent.
+/// Returns a session like pi's, with entries that only `OpenClaw` writes: a reset before
+/// everything, a branch abandoned by a `leaf`, and notes off the path that the next turn is
+/// attached to. None of these are sent.
 fn openclaw(number: usize, parent: &str) -> Vec<String> {
     let unsent = |id: &str, parent: &str, rest: &str| {
         format!(
@@ -192,7 +193,7 @@ impl Log {
         log
     }
 
-    /// A session with these lines.
+    /// Writes a session with these lines into its own folder.
     fn of(lines: &[String], turn: Turn) -> Self {
         let log = Self { dir: tempfile::tempdir().expect("a folder"), turn };
         fs::write(log.path(), lines.join("\n") + "\n").expect("written");
@@ -235,7 +236,7 @@ impl Log {
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
-    /// The result of `ctx-count` for the session.
+    /// Returns the result of `ctx-count` for the session.
     fn count(&self, args: &[&str]) -> String {
         let done = Command::new(tool_path("ctx-count"))
             .args(args)
@@ -254,7 +255,7 @@ impl Log {
     }
 }
 
-/// Everything that the agent would send, and the number of broken rules.
+/// Returns everything that the agent would send, and the number of broken rules.
 fn context(path: &Path) -> (String, usize) {
     let file = fs::File::open(path).expect("opens");
     let mut records = Records::open(file, &Options::default()).expect("reads");
@@ -275,12 +276,13 @@ fn context(path: &Path) -> (String, usize) {
 
 const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/","originator":"o","cli_version":"0.169.0"}}"#;
 
-/// A line of Codex.
+/// Returns a line of Codex.
 fn of_codex(kind: &str, payload: &str) -> String {
     format!(r#"{{"timestamp":"2026-01-01T00:30:00.000Z","type":"{kind}","payload":{payload}}}"#)
 }
 
-/// One list has nine turns. The last one is withdrawn, and a tenth follows it.
+/// Returns a session of Gemini and one of Codex. One record has a list of nine turns; the ninth
+/// turn is withdrawn, and a tenth follows it.
 fn lists() -> [Log; 2] {
     let turns = |turn: Turn| -> Vec<String> { (1..10).flat_map(|at| turn(at, "")).collect() };
     let list = turns(gemini).join(",");
@@ -409,7 +411,8 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
             log.run("ctx-check", &[]);
             assert!(!sent.contains("unsent"), "{header}: {sent}");
             assert!(log.read().starts_with(&before), "{header}: an old line changed");
-            // The tail is kept word for word, and the first decision is still in the summary.
+            // The last turns are kept word for word, and the first decision is still in the
+            // summary.
             let last = 8 + 3 * generation;
             assert!(sent.contains(&answer(last)[1..20]), "{header}");
             assert!(sent.contains(output(last).trim_matches('"')), "{header}");

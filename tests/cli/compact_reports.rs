@@ -20,7 +20,7 @@ pub(crate) fn after(done: &Finished) -> String {
 }
 
 const KEEP_4: [&str; 2] = ["--keep-messages", "4"];
-/// The same, with a summary that says how many messages it covers.
+/// Flags that keep 4 messages and write a summary that says how many messages it covers.
 const KEEP_4_AND_COUNT: [&str; 4] = ["--keep-messages", "4", "--method", "rule"];
 
 /// pi#2608: what one compaction kept was neither kept nor summarized by the next.
@@ -220,10 +220,10 @@ fn a_turn_that_was_compacted_midway_can_be_rolled_back() {
             .run();
         after(&done)
     };
-    // The end of the turn is not in what comes back, and it is not lost either.
+    // The restored session does not have the end of the turn, but the end is not lost either.
     assert_eq!(rollback("1"), midway);
     assert_eq!(rollback("2"), ended);
-    // The next compaction uses this.
+    // The next compaction starts from the restored session.
     assert_eq!(rollback("1"), midway);
     let again = Case::new(CTX_COMPACT)
         .within(done.dir())

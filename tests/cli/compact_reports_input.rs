@@ -24,7 +24,7 @@ fn result(id: &str, text: &str) -> String {
     format!("{{\"role\":\"tool\",\"tool_call_id\":\"{id}\",\"content\":\"{text}\"}}\n")
 }
 
-/// The report of `--json`.
+/// Returns the report of `--json`.
 fn report(session: &str, args: &[&str]) -> serde_json::Value {
     let done = Case::new(CTX_COMPACT)
         .file("s.jsonl", session)
@@ -135,8 +135,8 @@ fn what_records_say_of_their_tokens_is_not_taken_for_true() {
     }
 }
 
-/// claude-code#42810: a tree of records with hundreds of dead branches. Consecutive lines are not a
-/// conversation: no branch is summarized as if it were part of another.
+/// claude-code#42810: a tree of records has hundreds of dead branches, so consecutive lines are not
+/// a conversation. No branch is summarized as if it were part of another.
 #[test]
 fn a_tree_is_not_taken_for_a_conversation() {
     let mut tree = String::new();

@@ -13,7 +13,7 @@ const PRESETS: [&str; 7] =
     ["default", "sanbot", "synapse", "pomelobot", "turns", "xopcbot", "openclaw"];
 const MODES: [&str; 4] = ["", "summary_only", "summary_plus_prune", "prune_only"];
 
-/// The problems of a session, without line numbers, which change.
+/// Returns the problems of a session, without line numbers, which change.
 fn problems(bytes: &[u8]) -> Vec<(Rule, String)> {
     let mut records = Records::open(bytes, &Options::default()).expect("from memory");
     let dialect = records.dialect().expect("a known format");
@@ -29,7 +29,7 @@ fn problems(bytes: &[u8]) -> Vec<(Rule, String)> {
     problems
 }
 
-/// Whether `whole` has all of `part`, at least as many times.
+/// Returns true if `whole` has all of `part`, at least as many times.
 fn is_within(part: &[(Rule, String)], whole: &[(Rule, String)]) -> bool {
     let mut left = whole.to_vec();
     part.iter().all(|problem| {
@@ -57,8 +57,8 @@ fn compact(dir: &Path, preset: &str, mode: &str, args: &[&str]) -> serde_json::V
     serde_json::from_slice(&output.stdout).expect("a JSON object")
 }
 
-/// Whether every record, except for the summary and offloaded results, is a record of the input,
-/// byte for byte and in order.
+/// Returns true if every record, except for the summary and offloaded results, is a record of the
+/// input, byte for byte and in order.
 fn is_kept(output: &[u8], input: &[u8]) -> bool {
     fn lines(session: &[u8]) -> impl Iterator<Item = &[u8]> {
         session.split(|byte| *byte == b'\n')
@@ -123,7 +123,7 @@ fn every_policy_and_mode_keeps_a_session_legal_and_can_be_undone() {
 /// where DIR/chat/*/*.jsonl are sessions.
 #[test]
 #[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
-#[allow(clippy::print_stderr)] // The figures are what it is run for.
+#[allow(clippy::print_stderr)] // The test prints figures.
 fn all_policies_on_real_sessions() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut outcomes = BTreeMap::new();
@@ -163,7 +163,7 @@ fn summaries(session: &[u8]) -> usize {
     text.matches("\"ctx_summary\"").count()
 }
 
-/// A session that grows by a tenth of `records` and is compacted, ten times.
+/// Returns a session that grows by a tenth of `records` and is compacted, ten times.
 fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
     let live = dir.join("s.jsonl");
     fs::write(&live, b"").expect("writes");
@@ -180,7 +180,7 @@ fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
         assert!(is_within(&problems(&output), &problems(&grown)), "{report}");
         if report["outcome"] == "compacted" {
             compactions += 1;
-            // Pruning alone may be enough.
+            // In some generations pruning alone is enough.
             let (was, is) = (summaries(&grown), summaries(&output));
             assert!(is <= 1 && is >= was, "one summary, which holds those before it");
         }
@@ -206,7 +206,7 @@ fn ten_compactions_in_a_row_stay_legal_and_under_the_target() {
 
 #[test]
 #[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
-#[allow(clippy::print_stderr)] // The figures are what it is run for.
+#[allow(clippy::print_stderr)] // The test prints figures.
 fn replays_of_real_sessions() {
     let (mut replayed, mut compactions) = (0, 0);
     for path in sessions() {
@@ -221,7 +221,7 @@ fn replays_of_real_sessions() {
     eprintln!("{replayed} sessions, {compactions} compactions");
 }
 
-/// The summary of a session; empty if there is none.
+/// Returns the summary of a session; empty if there is none.
 fn summary_of(session: &[u8]) -> String {
     let text = String::from_utf8_lossy(session);
     let record = text.lines().find(|line| line.contains("\"ctx_summary\""));
@@ -230,7 +230,7 @@ fn summary_of(session: &[u8]) -> String {
     content.unwrap_or_default()
 }
 
-/// The items of one section of a summary, without the cited lines.
+/// Returns the items of one section of a summary, without the cited lines.
 fn section<'t>(summary: &'t str, name: &str) -> Vec<&'t str> {
     let heading = format!("## {name}");
     let lines = summary.lines().skip_while(|line| *line != heading).skip(1);
@@ -301,7 +301,7 @@ fn what_the_first_summary_holds_is_in_the_tenth_or_counted() {
 
 #[test]
 #[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
-#[allow(clippy::print_stderr)] // The figures are what it is run for.
+#[allow(clippy::print_stderr)] // The test prints figures.
 fn generations_of_real_sessions() {
     let mut compactions = 0;
     let mut replayed = 0;

@@ -13,7 +13,7 @@ use crate::{tool_path, tools};
 
 const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
 
-/// An ordinary call that writes to stdout: its arguments and what is piped in.
+/// Returns an ordinary call that writes to stdout: its arguments and what is piped in.
 fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     let session = || fs::read(SESSION).expect("the example");
     match tool.name {
@@ -33,7 +33,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     }
 }
 
-/// The flags and operands that have a help text, according to clap.
+/// Returns the flags and operands that have a help text, according to clap.
 fn arguments(tool: &Tool) -> Vec<Arg> {
     let mut command = tool.full_command();
     command.build();
@@ -146,7 +146,8 @@ fn short_help_fits_the_terminal() {
     for tool in tools() {
         let help = tool.full_command().render_help().to_string();
         for line in help.lines() {
-            // Text in brackets is written by clap, or too valuable to leave out.
+            // Text in brackets does not count, because clap writes it or because it is too valuable
+            // to leave out.
             let own = line.split(" [").next().unwrap_or(line);
             let width = own.chars().count();
             assert!(width <= 100, "{} -h: {width} columns: {line}", tool.name);
@@ -259,7 +260,7 @@ fn no_stdout_at_all() {
     }
 }
 
-/// C8: the reader of stdout may exit.
+/// C8: a tool ends quietly if the reader of its stdout exits.
 #[test]
 fn a_reader_that_went_away_is_no_failure() {
     for tool in tools() {
@@ -317,7 +318,7 @@ fn no_test_module_is_forgotten() {
     }
 }
 
-/// Code that two tools need is in a module of `src` or in a library.
+/// No tool uses code of another tool: shared code is in a module of `src` or in a library.
 #[test]
 fn no_tool_uses_another() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tools");

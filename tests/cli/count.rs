@@ -170,7 +170,7 @@ fn a_short_name_is_the_newest_model_of_its_family() {
     }
 }
 
-/// The list has windows, encodings, short names and its date, as text and as JSON.
+/// The list of models has windows, encodings, short names and its own date, as text and as JSON.
 #[test]
 fn models_are_listed() {
     let list = count().args(["--list-models"]).stdout_any().run();
@@ -205,7 +205,8 @@ fn encodings_differ() {
         .run();
 }
 
-/// `--window` gives a share like a model does, and overrides the model's window.
+/// `--window` adds the share of the window to the output, like a model does, and overrides the
+/// model's window.
 #[test]
 fn a_window_can_be_named_without_a_model() {
     for args in [&["--window", "580"][..], &["--window=580", "--model", "gpt-4o"]] {
@@ -375,7 +376,7 @@ fn annotate_keeps_what_others_decided() {
         .run();
 }
 
-/// A reader of the zones must still notice that the splitter died.
+/// If ctx-split dies, a later tool that reads the zones must still notice it, also after ctx-count.
 #[test]
 fn annotate_does_not_repair_a_stream_that_ended_early() {
     let zoned = "{\"_ctx\":{\"zone\":\"old\"},\"role\":\"user\",\"content\":\"hello\"}\n";
@@ -434,7 +435,7 @@ fn a_closed_stdout_is_silence() {
     }
 }
 
-/// Tokens and messages of the last line of `--json`.
+/// Returns the tokens and the messages in the last line of `--json`.
 fn total(stdout: &[u8]) -> (u64, u64) {
     let text = String::from_utf8_lossy(stdout);
     let last = text.lines().last().expect("a total");

@@ -102,6 +102,6 @@ fn a_log_that_cannot_be_written_is_told() {
     assert_eq!(undo.code, 5, "{}", undo.stderr);
     assert_eq!(fs::read_to_string(dir.join("s.jsonl")).expect("reads"), text);
     let extract = bash(dir, "ctx-extract --store st --into-store -s other s.jsonl > /dev/null");
-    // Everything is known since the compaction.
+    // The compaction has already extracted everything.
     assert_eq!(extract.code, 0, "{}", extract.stderr);
 }

@@ -35,7 +35,7 @@ fn dialogues() -> Vec<Dialogue> {
     paths.into_iter().map(dialogue).collect()
 }
 
-/// The text of each message.
+/// Returns the text of each message.
 fn texts(session: &str) -> Vec<String> {
     let text = |line: &str| {
         let record: serde_json::Value = serde_json::from_str(line).expect("JSON");
@@ -52,7 +52,7 @@ fn all_tokens(texts: &[String]) -> u64 {
     PRIMING + texts.iter().map(|text| tokens(text)).sum::<u64>()
 }
 
-/// The latest messages that fit.
+/// Returns the latest messages that fit.
 fn window(texts: &[String], budget: u64) -> String {
     let mut left = budget - PRIMING;
     let fits = |text: &&String| {

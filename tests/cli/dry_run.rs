@@ -1,4 +1,4 @@
-//! `-n` of every tool that changes a file or the store.
+//! `-n` of every tool that changes a file or the store changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -60,7 +60,7 @@ fn session() -> String {
     format!("{system}\n{ORPHAN}{rest}")
 }
 
-/// A folder with a session, and a store with snapshots, some in the trash.
+/// Returns a folder with a session, and a store with snapshots, some in the trash.
 fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path();
@@ -91,7 +91,8 @@ fn call<'a>(tool: &str, args: impl Iterator<Item = &'a str>, dir: &Path) -> Comm
     command
 }
 
-/// The state of the folder: bytes and modes of all files, and the times of their last change.
+/// Returns the state of the folder: bytes and modes of all files, and the times of their last
+/// change.
 fn everything(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, std::time::SystemTime)> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![dir.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -126,7 +127,7 @@ fn a_dry_run_changes_nothing() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{line}: {said}");
         let is_silent = output.stdout.is_empty() && said.is_empty();
-        // It is fine if there is nothing to do.
+        // These calls may be silent, because there may be nothing to do.
         let may_be_silent = line.contains("--undelete") || line.contains("consolidate");
         assert!(!is_silent || may_be_silent || line.contains("convert"), "{line}");
         assert!(everything(dir.path()) == before, "{line}");
@@ -151,7 +152,7 @@ fn without_it_the_same_calls_change_something() {
     }
 }
 
-/// Each tool has -n and is in the table, or says that it changes nothing.
+/// Each tool has -n and is in the table, or its help says that it changes nothing.
 #[test]
 fn every_tool_knows_dry_runs_or_says_that_it_needs_none() {
     for tool in tools() {

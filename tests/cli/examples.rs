@@ -1,4 +1,5 @@
-//! The example session is what its page claims, and its script does what it says.
+//! The example session has the properties that its page claims, and the example script does what
+//! its comments say.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
 
-/// The number of messages of a chat session, and its problems. Every record must be a message.
+/// Returns the number of messages of a chat session, and its problems. Every record must be a
+/// message.
 fn inspect(session: &[u8]) -> (usize, Vec<Problem>) {
     let mut records = Records::open(session, &Options::default()).expect("from memory");
     let dialect = records.dialect().expect("a known dialect");

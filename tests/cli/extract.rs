@@ -24,7 +24,7 @@ const ITEMS: &str = r#"{"kind":"decision","text":"We decided to keep SQLite.","r
 {"kind":"fact","text":"The parser lives in src/parser.rs, the key is [REDACTED] there.","role":"assistant","line":5,"session":"demo"}
 "#;
 
-/// Records 2 and 3 are old, and all six records arrived.
+/// A tagged stream in which records 2 and 3 are old, and all six records arrived.
 const TAGGED: &str = r#"{"_ctx":{"zone":"system","line":1},"role":"system","content":"s"}
 {"_ctx":{"zone":"old","line":7},"role":"user","content":"We decided on A."}
 
@@ -46,7 +46,8 @@ fn items_are_json_lines() {
     demo(&[]).stdout(ITEMS).run();
 }
 
-/// If a record has a time, the item and its entry have the day, and the entry is recognized.
+/// If a record has a time, the item and its entry in the memory have the day, and a later run
+/// recognizes the entry.
 #[test]
 fn what_was_said_has_its_day() {
     let session = r#"{"role":"user","content":"We decided to keep SQLite.","timestamp":"2026-11-20T23:30:00-05:00"}
@@ -235,7 +236,7 @@ fn a_merge_into_the_store_is_in_the_audit_log() {
         "{log}"
     );
     assert!(lines[1].contains(r#""count":7"#) && !log.contains("SQLite"), "{log}");
-    // The same folder, given by its path. Nothing is new, so nothing is recorded.
+    // The memory folder of the store is given by its path. Nothing is new, so nothing is recorded.
     demo(&["--into", "s/memory"]).within(out.dir()).stdout(CHAT).run();
     assert_eq!(fs::read_to_string(out.dir().join("s/context/events.jsonl")).expect("a log"), log);
     let more = "{\"role\":\"user\",\"content\":\"We decided on Z.\"}\n";

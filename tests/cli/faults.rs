@@ -26,7 +26,8 @@ fn no_fault_loses_a_byte() {
         return;
     }
     let bin = Path::new(CTX_SNAPSHOT).parent().expect("a folder");
-    // Four of its seventeen faults, because a test may take only some seconds.
+    // Only four of the seventeen faults of the script are tried, because a test may take only some
+    // seconds.
     let faults = ["kill", "EIO", "short", "agent"].map(|fault| ["--fault", fault]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/sweep.py");
     let output = Command::new("python3")
@@ -41,7 +42,7 @@ fn no_fault_loses_a_byte() {
         return;
     };
     let said = String::from_utf8_lossy(&output.stdout);
-    // Without strace it says that it skips, and succeeds.
+    // Without strace the script says that it skips, and succeeds.
     eprintln!("{said}");
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -56,7 +57,7 @@ pub(crate) fn can_trace() -> bool {
     can
 }
 
-/// A rollback of `s.jsonl` with these injections.
+/// Runs a rollback of `s.jsonl` with these injections.
 fn rollback(dir: &Path, injections: &[&str]) -> Command {
     let args = ["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"];
     traced(dir, injections, "ctx-rollback", &args)
@@ -78,7 +79,7 @@ fn traced(dir: &Path, injections: &[&str], tool: &str, args: &[&str]) -> Command
     command
 }
 
-/// The files next to `s.jsonl`.
+/// Returns the files next to `s.jsonl`.
 fn beside(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).expect("reads").map(|entry| entry.expect("an entry").path());
     let is_ours = |path: &PathBuf| path.to_string_lossy().contains(".s.jsonl.ctx-");
@@ -124,7 +125,8 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
     }
 }
 
-/// C9: neither does a signal during an exchange of names, which is possible on FUSE.
+/// C9: a signal during an exchange of names changes nothing either; on FUSE such a signal is
+/// possible.
 #[test]
 fn names_are_exchanged_however_often_a_signal_comes() {
     if !can_trace() {
@@ -262,7 +264,7 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
                 assert_eq!((code, is_written), (Some(2), false), "{tool} {when}: {said}");
                 failed += 1;
             }
-            // The bytes and the meta.json.
+            // Both files of a snapshot have failed: the bytes and the meta.json.
             if failed == 2 {
                 break;
             }
@@ -334,7 +336,8 @@ fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Kill the traced tool first: without its tracer it would continue.
+/// Kills a tool and its tracer. The tool is killed first, because without its tracer it would
+/// continue.
 fn kill(mut tracer: Child, dir: &Path) {
     let trace = fs::read_to_string(dir.join("trace")).expect("reads");
     let pid = trace.split(' ').next().expect("a pid");
@@ -379,7 +382,7 @@ fn what_was_exchanged_out_survives_a_kill() {
     assert!(kept, "the agent's newer file is in no snapshot");
 }
 
-/// A session with large results, of which the older ones are summarized.
+/// Returns a session with large results, of which the older ones are summarized.
 fn with_large_results() -> String {
     let log = "another line of the log\\n".repeat(600);
     let call = |n: usize| {

@@ -29,7 +29,7 @@ fn id(finished: &Finished) -> String {
     text.trim_end().to_owned()
 }
 
-/// The first word of each line of a list.
+/// Returns the first word of each line of a list.
 fn ids(dir: &Path, args: &[&str]) -> Vec<String> {
     let done = snapshot(dir).args(args.iter().copied()).stdout_any().run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -37,8 +37,8 @@ fn ids(dir: &Path, args: &[&str]) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// A number is never the start of a date. It names a snapshot of this file, or the error
-/// says where that number is.
+/// A number is never taken as the start of a date. It names a snapshot of this file, or the error
+/// says which session has a snapshot with that number.
 #[test]
 fn a_number_of_another_session_is_never_restored() {
     let done = saved();
@@ -104,7 +104,7 @@ fn days_and_times_name_snapshots() {
         .run();
 }
 
-/// Times restrict a list.
+/// Flags with times restrict a list of snapshots.
 #[test]
 fn a_list_has_the_times_that_are_asked_for() {
     let done = saved();
@@ -200,7 +200,7 @@ fn a_session_with_a_typing_error_is_an_error() {
         .run();
 }
 
-/// A snapshot in the trash is reported with the command that brings it back.
+/// A snapshot in the trash is reported with the command that restores it.
 #[test]
 fn what_is_in_the_trash_is_said_to_be_there() {
     let done = saved();
@@ -220,8 +220,8 @@ fn what_is_in_the_trash_is_said_to_be_there() {
     }
 }
 
-/// The history of a session: saved, rolled back, undone, removed, brought back, with the
-/// tool.
+/// The history of a session lists each operation with its tool: saved, rolled back, undone,
+/// removed, restored.
 #[test]
 fn the_log_tells_a_sessions_history() {
     let done = saved();

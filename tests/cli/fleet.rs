@@ -12,8 +12,8 @@ use crate::compact::messages;
 const STRANGE: &str = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
 const COMPACT: &str = "ctx-compact --batch -q --budget 600 --tag-failed";
 
-/// A folder with `batch.jsonl`, in which one conversation cannot be compacted, and `one.jsonl`, the
-/// output of one run over it.
+/// Returns a folder with `batch.jsonl`, in which one conversation cannot be compacted, and
+/// `one.jsonl`, the output of one run over it.
 fn field() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let conversation = |count: usize| {
@@ -58,7 +58,7 @@ fn a_part_with_a_failing_conversation_says_so() {
     assert_eq!(read(dir.path(), "all.jsonl"), untagged);
 }
 
-/// The same with GNU parallel.
+/// The output of GNU parallel over the parts equals the output of one run.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn parts_by_gnu_parallel_are_what_one_run_writes() {
@@ -85,7 +85,7 @@ case $to in s3://*) to=buckets/${to#s3://}; mkdir -p "$(dirname "$to")" ;; esac
 cat "$from" > "$to"
 "#;
 
-/// The sh block of `docs/fleet.md` that contains this text.
+/// Returns the sh block of `docs/fleet.md` that contains this text.
 fn recipe(part: &str) -> String {
     let page = fs::read_to_string(xtask::root().join("docs/fleet.md")).expect("the page");
     let mut blocks = page.split("```sh\n").skip(1);
@@ -109,7 +109,7 @@ fn a_failing_stage_uploads_nothing() {
     assert_eq!(out.lines().count(), 59);
     assert!(out.contains("ctx_summary"));
     fs::remove_file(at("buckets/out/part.jsonl")).expect("removed");
-    // A download that breaks off, and an unknown flag.
+    // In the first case the download breaks off; in the second a flag is unknown.
     for (from, to) in [("s3://in/part", "s3://in/no-such-part"), ("--batch", "--no-such-flag")] {
         let done = run(&recipe.replace(from, to));
         assert_ne!(done.code, 0);
@@ -117,7 +117,7 @@ fn a_failing_stage_uploads_nothing() {
     }
 }
 
-/// A conversation that fails keeps its place, and no store is created.
+/// A conversation that cannot be compacted keeps its place in the output, and no store is created.
 #[test]
 fn nothing_but_the_output_is_left_behind() {
     let dir = field();

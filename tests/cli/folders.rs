@@ -1,4 +1,4 @@
-//! Folders as operands: searched on request, and every refusal says what to do.
+//! Folders as operands are searched on request; every refusal of a folder says what to do.
 
 use ctx_testkit::Case;
 

@@ -9,7 +9,7 @@ use crate::compact::CTX_COMPACT;
 
 const PLAIN: usize = 66;
 
-/// Texts that are legal in every format.
+/// Returns messages with texts, which are legal in every format.
 fn texts(from: usize, to: usize) -> String {
     let mut texts = String::new();
     for n in from..to {
@@ -53,7 +53,7 @@ fn an_exchange_behind_many_texts_is_seen() {
     }
 }
 
-/// Two formats in one file: the line and the flag are named, and nothing is written.
+/// If a file has two formats, the error names the line and the flag, and nothing is written.
 #[test]
 fn two_formats_in_one_session_are_refused() {
     let session = format!("{CALLS}{}{BLOCKS}", texts(0, 20));

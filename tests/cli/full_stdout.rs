@@ -1,4 +1,4 @@
-//! Stdout on a full disk: the exit status says whether something was changed before.
+//! If stdout is on a full disk, the exit status says whether the tool had changed something before.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::tool_path;
 
 const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
 
-/// A call in `dir` whose stdout is full.
+/// Returns a call in `dir` whose stdout is full.
 fn call(dir: &Path, tool: &str, args: &str, stdin: &str) -> Output {
     Command::new(tool_path(tool))
         .args(args.split(' '))
@@ -24,7 +24,7 @@ fn call(dir: &Path, tool: &str, args: &str, stdin: &str) -> Output {
         .expect("starts")
 }
 
-/// Two snapshots of `s.jsonl`, which is a copy of the example.
+/// Returns two snapshots of `s.jsonl`, which is a copy of the example.
 fn saved() -> ctx_testkit::Finished {
     let done = Case::new(CTX_SNAPSHOT)
         .file("s.jsonl", fs::read(SESSION).expect("the example"))

@@ -18,7 +18,7 @@ fn gc(dir: &Path) -> Case {
     Case::new(CTX_GC).within(dir)
 }
 
-/// Snapshots of session demo, and their ids.
+/// Returns snapshots of session demo, and their ids.
 fn saved(count: usize) -> (TempDir, Vec<String>) {
     let dir = tempfile::tempdir().expect("a folder");
     let ids = (1..=count)
@@ -65,7 +65,7 @@ fn reasons_are_shown_and_nothing_is_done() {
         .run();
 }
 
-/// The line of `--json` about an item that is removed.
+/// Returns the line of `--json` about an item that is removed.
 fn going(id: &str, kind: &str, action: &str) -> String {
     format!(
         "{{\"id\":\"{id}\",\"keep\":false,\"reasons\":[],\"kind\":\"{kind}\",\"action\":\"{action}\"}}\n"
@@ -77,7 +77,7 @@ fn json_says_what_goes_and_how() {
     let (dir, ids) = saved(3);
     let removed = [&ids[0], &ids[1]].map(|id| going(id, "snapshot", "remove"));
     gc(dir.path()).args(["--json", "--keep-last", "1"]).stdout(removed.concat()).run();
-    // The grace of one of the two is over.
+    // The grace period of one of the two items is over.
     let trash = store(dir.path()).join("trash");
     let folder = fs::read_dir(&trash).expect("a trash").next();
     let folder = folder.expect("a folder").expect("an entry").path();
@@ -229,7 +229,7 @@ fn unknown_is_not_expired() {
     assert!(meta.exists() && folder.join("demo.md").exists());
 }
 
-/// L8: gc next to a run that changes the session.
+/// L8: ctx-gc skips a session while another run that changes it holds its lock.
 #[test]
 fn a_session_that_is_rolled_back_at_the_moment_is_skipped() {
     let (dir, ids) = saved(2);
@@ -283,7 +283,7 @@ fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
     gc(dir.path()).run();
 }
 
-/// C4: gc must work on a full disk.
+/// C4: ctx-gc must work on a full disk.
 ///
 /// A locked session is an open file, and a process may have few of these.
 #[test]
@@ -305,7 +305,7 @@ fn more_sessions_than_files_may_be_open_are_collected() {
     assert_eq!(listed(dir.path()).len(), SESSIONS);
 }
 
-/// A run that frees space must not need space.
+/// A run that frees disk space must not need any.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_does_not_stop_it() {
@@ -324,7 +324,7 @@ fn a_full_disk_does_not_stop_it() {
             .stdout(bytes)
             .run();
     }
-    // The last page of the log is full as well.
+    // The last page of the audit log is filled, too, so that any entry would need space.
     let log = Path::new(store).join("context/events.jsonl");
     let mut text = fs::read(&log).expect("reads");
     text.resize(text.len().next_multiple_of(4096) - 1, b' ');

@@ -1,4 +1,5 @@
-//! `ctx-gc` limits the size of a store: it removes everything old, and one command brings it back.
+//! `ctx-gc` limits the size of a store: it removes everything that is old, and one command restores
+//! it.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ fn trusting(dir: &Path) -> Case {
     gc(dir).args(["--trust-clock", "--no-pack"])
 }
 
-/// Two sessions, one of which has not been saved for 30 days.
+/// Returns two sessions, one of which has not been saved for 30 days.
 fn two_sessions() -> (TempDir, [String; 4]) {
     let dir = tempfile::tempdir().expect("a folder");
     let old = saved_as("old", dir.path(), &[40, 30], "{}\n");
@@ -56,7 +57,8 @@ fn no_floor_bounds_the_whole_store() {
             "{{\"id\":\"{two}\",\"keep\":false,\"reasons\":[],\"kind\":\"snapshot\",\"action\":\"remove\",\"last_of_session\":true}}\n"
         ))
         .run();
-    // The snapshots that each floor leaves.
+    // Each row has the flags of a floor, and whether the newest snapshot of the older session is
+    // kept.
     for (floor, kept) in
         [(vec![], true), (vec!["--floor-days", "31"], true), (vec!["--floor-days", "29"], false)]
     {
@@ -81,7 +83,7 @@ fn sorted(plan: &str, more: &str) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
-/// Three snapshots in the trash.
+/// Returns three snapshots in the trash.
 fn removed() -> (TempDir, [String; 4]) {
     let (dir, ids) = two_sessions();
     trusting(dir.path()).args(["-q", "--no-floor", "--keep-days", "7"]).run();
@@ -108,7 +110,7 @@ fn all_comes_back_in_one_go() {
     Case::new(CTX_SNAPSHOT).within(dir.path()).args(["--verify", "--read-data"]).stdout_any().run();
 }
 
-/// Several names at once; a missing one does not affect the others.
+/// `--undelete` takes several names at once; a missing one does not affect the others.
 #[test]
 fn several_come_back_and_what_is_not_there_is_told() {
     let (dir, [one, two, three, _]) = removed();
@@ -168,7 +170,7 @@ fn no_grace_empties_the_trash() {
     assert!(of_trash(dir.path()).is_empty());
 }
 
-/// Stdout is empty; errors are reported.
+/// With -q stdout is empty, and errors are still reported.
 #[test]
 fn quiet_is_silent() {
     let (dir, _) = two_sessions();

@@ -17,12 +17,12 @@ use crate::snapshot::CTX_SNAPSHOT;
 const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
 const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
 
-/// Snapshots of the session demo, taken this many days ago from the file s.jsonl.
+/// Returns snapshots of the session demo, taken this many days ago from the file s.jsonl.
 fn saved(root: &Path, ages: &[i64], text: &str) -> Vec<String> {
     saved_as("demo", root, ages, text)
 }
 
-/// The same for any session.
+/// Takes snapshots of this session, this many days ago.
 pub(crate) fn saved_as(session: &str, root: &Path, ages: &[i64], text: &str) -> Vec<String> {
     let live = root.join("s.jsonl");
     let save = |days: &i64| {

@@ -15,7 +15,8 @@ const CTX_SUMMARIZE: &str = env!("CARGO_BIN_EXE_ctx-summarize");
 
 const KINDS: [&str; 5] = ["intent", "constraint", "cause", "decision", "state"];
 
-/// The request, the rule, the finding, the decision with its reason, and the progress.
+/// A piece of work: the request, the rule, the finding, the decision with its reason, and the
+/// progress.
 type Work = [&'static str; 5];
 
 const ENGLISH: [Work; 10] = [
@@ -164,7 +165,7 @@ const CHINESE: [Work; 10] = [
     ],
 ];
 
-/// The output of a tool that is too long to keep.
+/// Returns the output of a tool that is too long to keep.
 fn output(seed: usize) -> String {
     let line = |at: usize| {
         let (job, worker) = (seed * 10_000 + at * 7_919 % 1_000, (at * 31 + seed) % 97);
@@ -173,7 +174,7 @@ fn output(seed: usize) -> String {
     (0..80).map(line).collect()
 }
 
-/// The messages about a piece of work, between calls whose results fill the context.
+/// Returns the messages about a piece of work, between calls whose results fill the context.
 fn piece(number: usize, work: &Work) -> [Event; 6] {
     let [wanted, rule, cause, decision, state] = work;
     let call = |at: usize| {
@@ -190,7 +191,7 @@ fn piece(number: usize, work: &Work) -> [Event; 6] {
     ]
 }
 
-/// The records of each piece. A call is two records.
+/// Returns the records of each piece. A call is two records.
 fn pieces(dialect: &str, works: &[Work]) -> Vec<String> {
     let events = works.iter().enumerate().flat_map(|(number, work)| piece(number, work));
     let said = session(dialect, None, &events.collect::<Vec<_>>());
@@ -207,7 +208,7 @@ fn questions(works: &[Work]) -> String {
     json!({ "questions": all }).to_string()
 }
 
-/// The facts that a session still has, each as a number and a kind.
+/// Returns the facts that a session still has, each as a number and a kind.
 fn told(works: &[Work], said: &str, now: &str) -> Vec<String> {
     let done = Case::new(CTX_SCORE)
         .file("said.jsonl", said)
@@ -222,8 +223,9 @@ fn told(works: &[Work], said: &str, now: &str) -> Vec<String> {
     kept.map(|line| line.split('\t').next().expect("an id").to_owned()).collect()
 }
 
-/// Each generation is made by `next` from the previous one and a new piece. Facts that a generation
-/// has are in all later ones, and each fact was there at first.
+/// Makes each generation with `next`, from the previous generation and a new piece. Checks that all
+/// facts of a generation are in all later ones, and that the first generation with a piece has its
+/// facts.
 fn live(works: &[Work], dialect: &str, mut next: impl FnMut(&str) -> String) {
     let mut said = String::new();
     let mut known: Vec<String> = Vec::new();
@@ -245,7 +247,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// `ctx-summarize` as a filter.
+/// Runs `ctx-summarize` as a filter.
 fn summarized() -> impl FnMut(&str) -> String {
     let mut now = String::new();
     move |piece| {
@@ -256,8 +258,8 @@ fn summarized() -> impl FnMut(&str) -> String {
     }
 }
 
-/// `ctx-compact` in place, with a store that has the earlier generations; `grown` appends a piece
-/// to the session.
+/// Runs `ctx-compact` in place, with a store that has the earlier generations; `grown` appends a
+/// piece to the session.
 fn compacted(grown: fn(&str, &str) -> String) -> impl FnMut(&str) -> String {
     let home = Case::new(CTX_COMPACT).file("s.jsonl", "").args(["-V"]);
     let home = home.stdout_any().run();
@@ -273,8 +275,8 @@ fn compacted(grown: fn(&str, &str) -> String) -> impl FnMut(&str) -> String {
     }
 }
 
-/// Lines of Claude Code. The parent of each is the one before, or the last one that a compaction
-/// kept.
+/// Returns messages as lines of Claude Code. The parent of each line is the line before, or the
+/// last one that a compaction kept.
 fn of_claude_code(log: &str, piece: &str) -> String {
     let mut log = log.to_owned();
     let value = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");

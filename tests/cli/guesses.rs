@@ -8,7 +8,7 @@ use ctx_testkit::Case;
 
 use crate::{tool_path, tools};
 
-/// A command line and its message, without the name of the tool.
+/// Each row is a command line and its message, without the name of the tool.
 #[rustfmt::skip]
 const TOLD: &[(&str, &str)] = &[
     ("ctx-count -m gpt-4o s.jsonl", "there is no flag -m; did you mean --model? (ctx-count -h)"),
@@ -137,7 +137,7 @@ const WORKS: &[&str] = &[
     "ctx-summarize -n --budget 4k s.jsonl",
 ];
 
-/// A folder with a saved session, and a copy of it in another folder.
+/// Returns a folder with a saved session, and a copy of it in another folder.
 fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let session = fs::read("examples/session.jsonl").expect("the example");
@@ -170,7 +170,7 @@ fn a_guess_is_answered_with_what_was_meant() {
     }
 }
 
-/// The same with correct flags next to it.
+/// Commands that work as they are typed get no answer about a missing flag.
 #[test]
 fn a_guess_that_is_right_works() {
     let dir = place();
@@ -183,7 +183,7 @@ fn a_guess_that_is_right_works() {
     }
 }
 
-/// Every flag in a text, with the tool that is named before it, or else `tool`.
+/// Returns every flag in a text, with the tool that is named before it, or else `tool`.
 fn flags<'a>(text: &'a str, tool: &'a str) -> Vec<(&'a str, &'a str)> {
     let (mut of, mut found) = (tool, Vec::new());
     for word in text.split([' ', '(', ')', '|', ',', ';', ':', '\'']) {
@@ -197,7 +197,7 @@ fn flags<'a>(text: &'a str, tool: &'a str) -> Vec<(&'a str, &'a str)> {
     found
 }
 
-/// No table names a missing flag, or corrects an existing one.
+/// The answers name only flags that exist, and correct no flag that exists.
 #[test]
 fn every_flag_that_is_named_exists() {
     let all = tools();

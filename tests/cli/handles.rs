@@ -6,7 +6,7 @@ use ctx_testkit::{Case, Finished};
 const CTX_PRUNE: &str = env!("CARGO_BIN_EXE_ctx-prune");
 const CTX_OFFLOAD: &str = env!("CARGO_BIN_EXE_ctx-offload");
 
-/// A command with a secret and a long result, a file that was written, a reply.
+/// Returns a command with a secret and a long result, a file that was written, a reply.
 fn session() -> String {
     let call = |id: &str, tool: &str, arguments: &serde_json::Value| {
         let arguments = arguments.to_string();
@@ -41,7 +41,7 @@ const CODE: &str = "⟦ctx: all 720 bytes: ctx-offload --show e18d5db8⟧";
 
 const RULES: [&str; 5] = ["--clear", "--max-argument-chars", "100", "--protect-last", "1"];
 
-/// A folder with the session pruned in place.
+/// Returns a folder with the session pruned in place.
 fn pruned() -> Finished {
     Case::new(CTX_PRUNE).args(RULES).args(["-i", "s.jsonl"]).file("s.jsonl", session()).run()
 }

@@ -9,7 +9,7 @@ use crate::{tool_path, tools};
 /// The lines and columns of a screen.
 const SCREEN: (usize, usize) = (45, 100);
 
-/// A tool, or a command as typed after the tool's name.
+/// A tool, and one of its commands as it is typed after the tool's name, or none.
 type Typed = (&'static Tool, Option<String>);
 
 fn everything() -> Vec<Typed> {
@@ -113,7 +113,7 @@ fn what_most_people_need_comes_first() {
     }
 }
 
-/// A first flag is a flag of the tool or of one of its commands.
+/// The flags that the help of a tool lists first are flags of the tool or of one of its commands.
 #[test]
 fn no_first_flag_is_unknown() {
     for tool in tools() {
@@ -128,7 +128,7 @@ fn no_first_flag_is_unknown() {
     }
 }
 
-/// Text that is too long for a line of help is in the manual: the whole text of each flag, and
+/// The manual has the text that is too long for a line of help: the whole text of each flag, and
 /// every example.
 #[test]
 fn the_manual_has_all() {

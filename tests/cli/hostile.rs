@@ -23,7 +23,7 @@ fn stays_the_same(input: &[u8], stderr: &str) {
     tool("ctx-split").args(["--strip"]).stdin(tagged).stdout(input).run();
 }
 
-/// H1: a line that consists of nested brackets.
+/// H1: a line of deeply nested brackets is a bad line, and nothing crashes.
 #[test]
 fn h1_a_million_brackets_are_one_opaque_line() {
     let bomb = format!("{}{}\n", "[".repeat(1_000_000), "]".repeat(1_000_000));
@@ -33,7 +33,7 @@ fn h1_a_million_brackets_are_one_opaque_line() {
         input.as_bytes(),
         "ctx-split: warning: <stdin>:2: 1 bad line kept in place; the first: JSON, but not an object\n",
     );
-    // The check says what both lines are.
+    // ctx-check says what is wrong with both lines.
     for (tool_name, code) in [("ctx-check", 1), ("ctx-count", 0), ("ctx-extract", 0)] {
         tool(tool_name).stdin(input.clone()).stdout_any().stderr_has("").code(code).run();
     }
@@ -65,7 +65,7 @@ fn h2_a_line_without_end_needs_bounded_memory() {
     assert_eq!(run(&script), run(expected));
 }
 
-/// H2: a request of two million short lines, which took a hundred times its bytes.
+/// H2: a request of two million short lines. It used to need a hundred times its bytes.
 #[test]
 fn h2_a_text_of_many_lines_needs_bounded_memory() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -114,8 +114,8 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
             .stdout;
         tool("ctx-split").args(["--strip"]).stdin(dropped).stdout(USER.repeat(2)).run();
     }
-    // These are not bad lines: a byte order mark, other line ends, blanks, and a last line that is
-    // still being written.
+    // A byte order mark, other line ends, blanks, and a last line that is still being written do
+    // not make a line bad.
     for input in [
         "\u{feff}{\"role\":\"user\",\"content\":\"x\"}\r\n\r\n",
         "\n \n",
@@ -125,7 +125,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
     }
 }
 
-/// H4: repeated names, numbers that fit no type, and halves of a surrogate.
+/// H4: repeated names, numbers that fit no type, and halves of a surrogate keep their bytes.
 #[test]
 fn h4_odd_json_keeps_its_bytes() {
     let input = "{\"role\":\"user\",\"content\":\"\\ud800\",\"a\":1,\"a\":2,\"n\":123456789012345678901,\"e\":1E2,\"z\":-0,\"h\":1e400}\n";
@@ -153,7 +153,7 @@ fn h5_compressed_input_is_never_expanded() {
         .run();
 }
 
-/// H6: names of sessions that would lead to another folder.
+/// H6: names of sessions that would lead to another folder are refused.
 #[test]
 fn h6_session_ids_are_no_paths() {
     let long = "x".repeat(129);
@@ -183,7 +183,7 @@ fn h6_session_ids_are_no_paths() {
     }
 }
 
-/// H7: links, FIFOs, devices and folders in place of a session.
+/// H7: links, FIFOs, devices and folders in place of a session are refused.
 #[test]
 fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -211,7 +211,8 @@ fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     }
 }
 
-/// H7: neither does a tool that changes its input in place, whichever flag requests that.
+/// H7: a tool that changes its input in place refuses links, FIFOs, devices and folders, whichever
+/// flag requests the change.
 #[test]
 fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -257,7 +258,8 @@ fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     }
 }
 
-/// H7: the first file of a store that a tool reads may be anything.
+/// H7: the file FORMAT, which a tool reads first in a store, may be a FIFO, a link or a file with
+/// any content.
 #[test]
 fn h7_a_planted_format_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -298,7 +300,7 @@ fn h7_a_planted_format_is_refused_and_never_waited_for() {
     }
 }
 
-/// The only file of the store whose name has this end.
+/// Returns the only file of the store whose name has this end.
 fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
     let folder = dir.join(".local/state/ctx/memory/session-summaries");
     let names =
@@ -306,7 +308,7 @@ fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
     names.into_iter().find(|path| path.to_string_lossy().ends_with(end)).expect("a stored file")
 }
 
-/// H8: edited records of snapshots.
+/// H8: edited records of snapshots are reported and not believed.
 #[test]
 fn h8_metadata_that_was_tampered_with_is_not_believed() {
     let done = tool("ctx-snapshot").args(["-s", "x"]).stdin(USER).stdout(USER).run();

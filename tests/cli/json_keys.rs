@@ -12,7 +12,7 @@ use crate::{tool_path, tools};
 /// The keys of each section, with `.` between a key and one below it, and `*` for any word.
 type Keys = BTreeMap<String, BTreeSet<String>>;
 
-/// The tables of the document.
+/// Returns the tables of the document.
 fn documented() -> Keys {
     let text = fs::read_to_string(xtask::root().join("docs/json.md")).expect("the document");
     let mut keys = Keys::new();
@@ -30,7 +30,7 @@ fn documented() -> Keys {
     keys
 }
 
-/// The sessions for the commands; `HOME` is the folder.
+/// Returns the sessions for the commands; `HOME` is the folder.
 fn field() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| {
@@ -65,7 +65,7 @@ fn field() -> tempfile::TempDir {
     dir
 }
 
-/// The calls in order, each with the section about its output.
+/// The calls in order, each with the section of the document that describes its output.
 const RUNS: [(&str, &str); 63] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     ("ctx-count --list-models", "ctx-count --list-models --json"),
@@ -260,7 +260,7 @@ fn keys_are_snake_case() {
     }
 }
 
-/// Each tool that does something reports it to programs.
+/// Each tool that changes something has a report for programs.
 #[test]
 fn every_tool_has_json() {
     for tool in tools() {

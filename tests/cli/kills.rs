@@ -19,8 +19,8 @@ fn append(path: &Path, text: &str) {
     file.write_all(text.as_bytes()).expect("writes");
 }
 
-/// C2: many kills while the session grows. No line is lost, and the next run removes what a killed
-/// one left, so nothing piles up, and nothing remains in the end.
+/// C2: runs are killed many times while the session grows. No line is lost. The next run removes
+/// the files that a killed run left, so they do not pile up, and none remains in the end.
 #[test]
 fn a_storm_of_kills() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -37,7 +37,7 @@ fn a_storm_of_kills() {
         written += 4;
         let mut run =
             shell(dir, &format!("exec {COMPACT}")).stdout(Stdio::null()).spawn().expect("bash");
-        // An order that hits early, middle and late calls alike.
+        // This order hits early, middle and late calls alike.
         std::thread::sleep(span * (round * 37 % ROUNDS) / ROUNDS);
         run.kill().expect("kills");
         let status = run.wait().expect("ends");
@@ -70,7 +70,7 @@ fn a_storm_of_kills() {
     assert_eq!(files(&tmp), [""; 0]);
 }
 
-/// L8: gc does not remove a snapshot that is still being written.
+/// L8: ctx-gc does not remove a snapshot that is still being written.
 #[test]
 fn gc_leaves_alone_what_is_being_saved() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -103,7 +103,7 @@ fn gc_leaves_alone_what_is_being_saved() {
     assert!(snapshots(dir).contains(&done.stdout));
 }
 
-/// L8: if gc removes a snapshot while it is being restored, it is restored completely or not at
+/// L8: if ctx-gc removes a snapshot while it is being restored, it is restored completely or not at
 /// all.
 #[test]
 fn gc_beside_a_rollback() {

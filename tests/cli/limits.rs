@@ -80,7 +80,7 @@ fn too_few_files_may_be_open() {
             let (dir, before) = saved(20);
             let done = bash(dir.path(), &format!("ulimit -n {files}; exec {line}"));
             let place = format!("{files}: {line}: exit {}: {}", done.code, done.stderr);
-            // With 127, the loader could not open a library.
+            // Exit status 127 means that the loader could not open a library.
             assert!([0, 2, 127].contains(&done.code), "{place}");
             ends[usize::from(done.code == 0)] += 1;
             if done.code != 0 {
@@ -95,8 +95,8 @@ fn too_few_files_may_be_open() {
     }
 }
 
-/// C1: a tool that runs out of memory ends like a killed one, wherever that happens: the session is
-/// unchanged or done, and the next run completes.
+/// C1: a tool that runs out of memory at any moment ends like a killed one: the session is the old
+/// or the new one, and the next run completes.
 #[test]
 fn too_little_memory() {
     let line = "ctx-compact -q -s demo --keep-messages 4 s.jsonl";

@@ -1,5 +1,5 @@
-//! The log that an agent writes of its session: what the tools know about it, what they change in
-//! it, and what they leave alone.
+//! Logs that agents write of their sessions: what the tools know about them, change in them, and
+//! leave alone.
 
 use ctx_testkit::Case;
 
@@ -52,7 +52,7 @@ fn it_is_legal_and_its_zones_leave_no_trace() {
     case("ctx-split").args(["--strip", "s.jsonl"]).stdout(CLAUDE_CODE).run();
 }
 
-/// Its lines refer to each other, so removing one breaks those that refer to it.
+/// The lines of a log refer to each other, so removing a line breaks those that refer to it.
 #[test]
 fn nothing_is_taken_out_of_it() {
     let calls: [(&str, &[&str], &str); 3] = [
@@ -105,7 +105,7 @@ fn nothing_is_taken_out_of_items_either() {
         .run();
     // A change within an item separates nothing.
     case("ctx-prune").args(["--clear", "i.jsonl"]).stdout(items).run();
-    // The same in a conversation of a batch.
+    // This is also true in a conversation of a batch.
     let list = items.trim_end().replace('\n', ",");
     let zones = r#"["old","old","old","keep"]"#;
     let batch = format!("{{\"_ctx\":{{\"zones\":{zones},\"end\":1}},\"messages\":[{list}]}}\n");
@@ -147,7 +147,7 @@ fn it_is_compacted_in_its_agents_own_words() {
             .args(args.iter().copied())
             .args(["s.jsonl"])
     };
-    // If a run would do nothing, its plan says so.
+    // The plan of a run that would do nothing says so.
     for (args, shown) in [(&[][..], ""), (&["-n"], "s.jsonl: would be compacted: ")] {
         compact(args)
             .code(4)

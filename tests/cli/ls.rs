@@ -52,13 +52,13 @@ fn put(home: &Path, name: &str, age: u64, text: &str) {
     let path = home.join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     fs::write(&path, text).expect("written");
-    // Half a minute more, so that a slow run shows the same age.
+    // The file is made half a minute older, so that a slow run shows the same age.
     let time = SystemTime::now() - Duration::from_secs(age + 30);
     let file = File::options().write(true).open(&path).expect("opens");
     file.set_modified(time).expect("a time");
 }
 
-/// A home folder with a session of each agent, and other files.
+/// Returns a home folder with a session of each agent, and other files.
 fn home() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let put = |name: &str, age, text: &str| put(dir.path(), name, age, text);
@@ -101,7 +101,7 @@ gemini       site      2y         2      56    0.0%   219       Greets
 fn the_sessions_of_all_agents_are_in_one_table() {
     let home = home();
     ls(&home).stdout(TABLE).run();
-    // Now from the index.
+    // The second run reads the index.
     ls(&home).stdout(TABLE).run();
 }
 
@@ -236,8 +236,8 @@ fn paths_go_to_xargs_whatever_they_are() {
     assert_eq!(named, "./--help/x.jsonl\n");
 }
 
-/// The compaction checks again: a session that another run has just compacted is left alone, and
-/// with the same window both tools agree about a session.
+/// `ctx-compact` checks each listed session again, so a session that another run has just compacted
+/// is left alone. With the same window both tools agree whether a session needs a compaction.
 #[test]
 fn what_is_due_is_compacted_once() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -84,12 +84,12 @@ mod unread;
 
 use std::path::{Path, PathBuf};
 
-/// Every tool, including those with a package of their own.
+/// Returns every tool, including those that have their own package.
 fn tools() -> Vec<&'static ctx_cli::Tool> {
     xtask::tools()
 }
 
-/// The program of a tool, by name.
+/// Returns the program of a tool, by name.
 fn tool_path(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_ctx-count")).with_file_name(name);
     assert!(
@@ -99,8 +99,8 @@ fn tool_path(name: &str) -> PathBuf {
     path
 }
 
-/// Whether a program is installed. If not, the test that needs it says so and ends.
-#[allow(clippy::print_stderr)] // A test that skips says so.
+/// Returns true if a program is installed. If not, prints that the test which needs it is skipped.
+#[allow(clippy::print_stderr)] // A skipped test must say so.
 fn is_there(program: &str) -> bool {
     let done = std::process::Command::new("sh")
         .args(["-c", "command -v \"$1\" > /dev/null", "-", program])

@@ -14,7 +14,7 @@ fn tool(name: &str) -> Case {
     Case::new(tool_path(name))
 }
 
-/// The tool with these flags refuses the session, and the file is unchanged.
+/// Checks that the tool with these flags refuses the session, and that the file is unchanged.
 fn refuses(name: &str, args: &[&str], session: &str, why: &str) {
     let done = tool(name)
         .file("s.jsonl", session)
@@ -26,7 +26,8 @@ fn refuses(name: &str, args: &[&str], session: &str, why: &str) {
     assert!(done.read("s.jsonl") == session.as_bytes());
 }
 
-/// Every tool that makes another session refuses it; `named` is the message of ctx-compact.
+/// Checks that every tool that makes another session refuses this one; `named` is the message of
+/// ctx-compact.
 fn refused_by_all(session: &str, named: &str) {
     refuses("ctx-compact", &[], session, &format!(": {named}"));
     for (name, args, done) in [
@@ -232,8 +233,8 @@ fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
     }
 }
 
-/// A request in the form of an editor used to pass as many bad lines, unchanged, with exit status
-/// 0.
+/// A request with line breaks, as an editor formats it, used to be taken as many bad lines, and was
+/// passed on unchanged with exit status 0.
 #[test]
 fn a_batch_with_line_breaks_in_its_conversations_is_refused() {
     let request = "{\n  \"model\": \"m\",\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"go\"}\n  ]\n}\n";

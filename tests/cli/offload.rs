@@ -35,12 +35,12 @@ fn result(id: &str, content: &str) -> String {
 
 const USER: &str = "{\"role\":\"user\",\"content\":\"Look.\"}\n";
 
-/// 1,002 tokens.
+/// Returns a text of 1,002 tokens.
 fn log(word: &str) -> String {
     format!("{word} line\\n").repeat(334)
 }
 
-/// sha256 of a text, as `sha256sum` prints it.
+/// Returns the SHA-256 of a text, as `sha256sum` prints it.
 fn sha256(json: &str) -> String {
     let text: String = serde_json::from_str(&format!("\"{json}\"")).expect("a string");
     ctx_store::OffloadName::of(text.as_bytes(), ctx_store::Form::TEXT).sha256().to_owned()
@@ -57,7 +57,7 @@ impl Place {
         self.0.path()
     }
 
-    /// The folder of session demo.
+    /// Returns the folder of session demo.
     fn folder(&self) -> PathBuf {
         let real = self.dir().canonicalize().expect("a path");
         real.join(".local/state/ctx/offloaded/demo")
@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-/// Two large results, and two small ones.
+/// Returns a session with two large results and two small ones.
 fn session() -> String {
     [
         USER.to_owned(),
@@ -283,7 +283,7 @@ fn a_reference_that_cannot_be_read_stays() {
         .run();
 }
 
-/// Neither does a missing store, for example on a disk that is not mounted.
+/// If the store is missing, for example because its disk is not mounted, every reference stays.
 #[test]
 fn without_its_store_every_reference_stays() {
     let place = Place::new();
@@ -310,7 +310,7 @@ fn what_older_versions_took_out_is_put_back() {
         .stdin(older.clone())
         .stdout(session())
         .run();
-    // It is not moved out again.
+    // The restored result is not moved out again.
     offload(place.dir())
         .args(["-s", "demo", "--min-tokens", "20"])
         .stdin(older.clone())
@@ -318,7 +318,7 @@ fn what_older_versions_took_out_is_put_back() {
         .run();
 }
 
-/// The reader knows what the file contains before it is opened.
+/// A reference names the call, so that a reader knows what the file contains without opening it.
 #[test]
 fn a_reference_names_the_call_without_secrets() {
     let place = Place::new();
@@ -526,7 +526,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
 fn an_ambiguous_hash_is_refused_with_a_list() {
     let place = Place::new();
     fs::create_dir_all(place.folder()).expect("a folder");
-    // Only the names are checked.
+    // Only the names of the files are checked here, so their content does not matter.
     let names = ["0", "1"].map(|last| format!("abcdef{}{last}", "0".repeat(57)));
     for name in &names {
         fs::write(place.folder().join(format!("{name}.txt")), "x").expect("written");
@@ -554,7 +554,7 @@ fn stdin_needs_a_name() {
 
 /// C4: nothing goes out of a session if the disk has no room for it.
 ///
-/// The files are durable first: if they cannot be written, nothing is.
+/// The files are written before the session: if they cannot be written, the session is unchanged.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_changes_nothing() {
@@ -616,7 +616,7 @@ fn gc_removes_only_what_nothing_names() {
         age(path);
     }
     let hash = sha256(&log("six"));
-    // The snapshot names the others.
+    // The snapshot names the other files.
     gc(place.dir())
         .args(["-n", "--keep-last", "1"])
         .stdout_has(&format!("would remove demo/{hash}.txt: no session refers to it\n"))
@@ -693,7 +693,7 @@ fn a_planted_reference_multiplies_nothing() {
     for number in 0..200 {
         session += &exchange(&format!("p{number}"), &planted);
     }
-    // Even with the id of an offloaded result.
+    // The planted reference even has the id of an offloaded result.
     session += &exchange("a", &planted);
     fs::write(place.dir().join("s.jsonl"), &session).expect("written");
     let small = offload(place.dir())

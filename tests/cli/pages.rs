@@ -17,7 +17,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The lines in the form of a file.
+    /// Returns the lines in the form of a file.
     pub(crate) fn text(&self) -> String {
         self.lines.join("\n") + "\n"
     }
@@ -39,7 +39,7 @@ pub(crate) fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// All fenced blocks of a page that name a language.
+/// Returns all fenced blocks of a page that name a language.
 pub(crate) fn blocks(page: &Path) -> Vec<Block> {
     let text = fs::read_to_string(page).expect("a page");
     let name = page.strip_prefix(root()).expect("in the repository").display();

@@ -5,7 +5,7 @@ use ctx_testkit::Case;
 
 use crate::tool_path;
 
-/// The text of a page that is read, long enough to be worth a summary.
+/// Returns the text of a page that is read, long enough to be worth a summary.
 fn page() -> String {
     format!("port = 7001\n{}", "a setting that nobody reads\n".repeat(60))
 }

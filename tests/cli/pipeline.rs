@@ -141,8 +141,8 @@ fn a_stage_whose_output_is_cut_leaves_no_shortened_file() {
     }
 }
 
-/// Line (0 if it is not in the source), rule and id of every problem. Lines of a compacted session
-/// are given as the source lines of its records.
+/// Returns the line (0 if it is not in the source), the rule and the id of every problem. Lines of
+/// a compacted session are given as the source lines of its records.
 fn problems(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, String)> {
     let mut records = Records::open(session, &Options::default()).expect("from memory");
     let Some(dialect) = records.dialect() else {
@@ -164,7 +164,7 @@ fn problems(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, Strin
         .collect()
 }
 
-/// The source lines of the kept records, with 0 for the summary.
+/// Returns the source lines of the kept records, with 0 for the summary.
 fn kept_lines(session: &Path, dir: &Path) -> Vec<u64> {
     let split = command(STAGES[1], dir).arg(session).output().expect("ctx-split");
     let (mut lines, mut summarized) = (Vec::new(), false);
@@ -182,7 +182,7 @@ fn kept_lines(session: &Path, dir: &Path) -> Vec<u64> {
 /// where DIR/chat/*/*.jsonl are sessions.
 #[test]
 #[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
-#[allow(clippy::print_stderr)] // The figures are what it is run for.
+#[allow(clippy::print_stderr)] // The test prints figures.
 fn transcripts_keep_every_rule_that_they_kept() {
     let root =
         PathBuf::from(std::env::var_os("CTX_TRANSCRIPTS").expect("CTX_TRANSCRIPTS names a folder"));

@@ -28,7 +28,7 @@ fn a_umask_opens_nothing() {
         let (dir, _) = saved(20);
         let live = dir.path().join("s.jsonl");
         fs::set_permissions(&live, Permissions::from_mode(0o640)).expect("chmod");
-        // Removed, so that its folders are created again, too.
+        // The store is removed, so that its folders are created again, too.
         fs::remove_dir_all(dir.path().join(".local")).expect("removes");
         good(dir.path(), &format!("set -e; umask {umask}\n{ALL_KINDS}"));
         let open = good(dir.path(), "find .local/state/ctx new.jsonl -perm /077 -printf '%m %p\n'");
@@ -135,8 +135,8 @@ fn a_folder_that_may_not_be_written() {
     }
 }
 
-/// P4: a store that may not be written, and one on a disk that is mounted read-only. It can be read
-/// as usual, and everything else is refused before anything is changed.
+/// P4: a store without write permission, or on a disk that is mounted read-only, can be read as
+/// usual. Every call that would write is refused before anything is changed.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_store_that_may_not_be_written() {
@@ -163,7 +163,8 @@ fn a_store_that_may_not_be_written() {
     refuses_changes(dir, &before, "Read-only file system");
 }
 
-/// Whether the test could run as another user.
+/// Checks that the store can be read and that every change is refused with `why`. Returns false if
+/// the test could not run as another user.
 fn refuses_changes(dir: &Path, before: &str, why: &str) -> bool {
     for (line, code) in [
         ("ctx-snapshot --list", 0),
@@ -289,7 +290,7 @@ fn zones_make_no_difference() {
             "--keep-days 1",
         ] {
             let plan = at("2026-10-25 12:00:00", &format!("ctx-gc -n {policy}"));
-            // Without the seconds, which depend on how long the commands run.
+            // The seconds are left out, because they depend on how long the commands run.
             let plan = plan.lines().map(|line| {
                 let (before, id) = line.split_once("demo-").expect("an id");
                 format!("{before}{} {}\n", &id[..13], id.split_once(':').expect("reasons").1)

@@ -30,14 +30,14 @@ fn prune() -> Case {
     Case::new(CTX_PRUNE)
 }
 
-/// The output with `args`.
+/// Returns the output of ctx-prune with `args`.
 fn pruned(args: &[&str], input: impl Into<Vec<u8>>) -> String {
     let case = prune().args(args.iter().copied()).stdin(input);
     let out = case.stdout_any().stderr_has("").run().stdout;
     String::from_utf8(out).expect("UTF-8")
 }
 
-/// Nothing changes, and there is no message.
+/// Checks that nothing changes and that there is no message.
 fn stays(args: &[&str], input: &str) {
     let case = prune().args(args.iter().copied()).stdin(input);
     case.stdout(input).run();

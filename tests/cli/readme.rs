@@ -68,7 +68,7 @@ fn run(command: &str, folder: &Path, state: &Path) -> (Option<i32>, String) {
     (output.status.code(), text)
 }
 
-/// Whether `found` matches `shown`, in which `[..]` stands for any text.
+/// Returns true if `found` matches `shown`, in which `[..]` stands for any text.
 fn matches(shown: &str, found: &str) -> bool {
     let mut parts = shown.split("[..]");
     let first = parts.next().unwrap_or_default();
@@ -136,7 +136,7 @@ fn every_console_block_runs_as_shown() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The lines of a section in one language in the README.
+/// Returns the lines of a section in one language in the README.
 fn typed(language: &str) -> Vec<String> {
     blocks(&root().join("README.md"))
         .into_iter()
@@ -153,7 +153,7 @@ fn the_readme_installs_tries_and_tests() {
     assert_eq!(typed("sh"), [install, "examples/compact.sh", test]);
 }
 
-/// A new user reads it to the end, so it is short.
+/// The README is short enough that a new user reads it to the end.
 #[test]
 fn the_readme_is_short() {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md");
@@ -196,7 +196,7 @@ fn every_link_leads_somewhere() {
     assert!(count > 100, "{count} links");
 }
 
-/// The targets of links and pictures within the repository.
+/// Returns the targets of links and pictures within the repository.
 fn links(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).expect("a page");
     let link = regex::Regex::new(r#"\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)""#).expect("a pattern");
@@ -220,7 +220,7 @@ fn leads_somewhere(page: &Path, link: &str) -> bool {
     heading.is_empty() || headings.any(|line| anchor(line) == heading)
 }
 
-/// The anchor of a heading on GitHub.
+/// Returns the anchor of a heading on GitHub.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));

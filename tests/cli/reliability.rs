@@ -15,7 +15,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The last column of the table, by fault.
+/// Returns the last column of the table, by fault.
 fn table() -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
     for line in read(PAGE).lines() {
@@ -32,12 +32,12 @@ fn table() -> BTreeMap<String, String> {
     rows
 }
 
-/// The texts between backticks.
+/// Returns the texts between backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Whether a comment of a file begins with this fault, or with several that include it.
+/// Returns true if a comment of a file begins with this fault, or with several that include it.
 fn names(text: &str, tag: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start();

@@ -15,7 +15,7 @@ pub(crate) const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 pub(crate) const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
 pub(crate) const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
 
-/// Another test checks its messages.
+/// Returns a quiet run of the tool; another test checks its messages.
 fn rollback(dir: &Path) -> Case {
     Case::new(CTX_ROLLBACK).within(dir).stdout_any()
 }
@@ -48,7 +48,7 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
         (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
         (undo, NEW),
         (undo, OLD),
-        // It restores the requested snapshot, not one that was taken for an undo.
+        // The rollback restores the requested snapshot, not one that was taken for an undo.
         (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
     ] {
         rollback(done.dir()).args(args).run();
@@ -181,7 +181,7 @@ fn a_file_that_an_agent_has_open_is_left_alone() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// C10: a damaged snapshot is refused, and the file stays.
+/// C10: a damaged snapshot is refused, and the session file is unchanged.
 #[test]
 fn damage_is_never_restored() {
     let done = saved();
@@ -197,7 +197,7 @@ fn damage_is_never_restored() {
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
 }
 
-/// It reports the change and where the replaced content is; with -q it prints nothing.
+/// A rollback reports the change and where the replaced content is; with -q it prints nothing.
 #[test]
 fn what_was_done_is_said() {
     let done = saved();
@@ -256,7 +256,7 @@ fn append(path: &Path, text: &str) {
     file.and_then(|mut file| file.write_all(text.as_bytes())).expect("appended");
 }
 
-/// L11: a running agent has its history in memory.
+/// L11: the file of a running agent is not restored, because the agent has its history in memory.
 #[test]
 fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", AGENTS).args(["s.jsonl"]).stdout_any().run();
@@ -296,7 +296,8 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     // A tool's write does not mean that an agent is running.
     rollback(done.dir()).args(["--undo", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), format!("{AGENTS}{LATER}").as_bytes());
-    // An hour is long enough, and a chat does not belong to an agent.
+    // A file that has not changed for an hour is restored, and so is a chat, which belongs to no
+    // agent.
     let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
     append(&path, LATER);
     let file = fs::File::options().write(true).open(&path).expect("opens");
@@ -334,7 +335,7 @@ fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
         .run();
 }
 
-/// The same for the name that older versions used.
+/// A snapshot is also found under the session name that older versions used.
 #[test]
 fn a_snapshot_of_an_older_version_is_found() {
     let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", OLD).args(["s.jsonl"]).stdout_any().run();
@@ -364,7 +365,7 @@ impl Drop for Mounted {
     }
 }
 
-/// C4: a rollback for which the disk has no room.
+/// C4: a rollback for which the disk has no room changes nothing.
 ///
 /// The store is on one disk, and the session on another, which is full at first.
 #[test]

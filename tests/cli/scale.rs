@@ -29,7 +29,7 @@ fn traced(dir: &Path, call: &str, tool: &str, args: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// The number of bytes of file names that a compaction reads.
+/// Returns the number of bytes of file names that a compaction reads.
 fn bytes_of_names(dir: &Path) -> Option<u64> {
     fs::write(dir.join("s.jsonl"), messages(0, 20)).expect("writes");
     let args = ["-q", "--force", "--keep-messages", "4", "s.jsonl"];

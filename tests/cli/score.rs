@@ -41,7 +41,7 @@ const TABLE: &str = concat!(
     "    9        5           0    4 0.723 items kept\n",
 );
 
-/// The session before, and the messages that came later.
+/// Returns the session before, and the messages that came later.
 fn full() -> String {
     format!(
         "{BEFORE}{}",
@@ -194,7 +194,7 @@ fn what_a_handle_names_is_recoverable() {
             .stdout(lines)
             .run();
     };
-    // The line of the result.
+    // The number 4 is the line of the result in the session.
     recoverable(
         "f201b7be3a87",
         "identifiers\t4\tpayment_7755\nerrors\t4\tBash: refund W8123: error: payment_7755 is closed\n",
@@ -252,7 +252,7 @@ fn a_snapshot_saves_what_is_nowhere_else() {
     };
     lost("demo", "");
     lost("other", LOST);
-    // Through a pipe, its bytes are the same.
+    // The output through a pipe has the same bytes.
     Case::new(CTX_SCORE)
         .within(saved.dir())
         .args(["--store", "store", "--list", "lost", "-", "after.jsonl"])
@@ -329,7 +329,7 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
     );
     let kept = report["items_kept"].as_f64().expect("a number");
     assert!((0.1..=1.0).contains(&kept), "{kept}");
-    // The same counts, without texts.
+    // Without the texts the counts are the same.
     let log = log(&scored);
     let done: Vec<serde_json::Value> = log
         .lines()
@@ -349,13 +349,13 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
         .run();
 }
 
-/// The records as one line of a batch.
+/// Returns the records as one line of a batch.
 fn conversation(records: &str) -> String {
     let list: Vec<&str> = records.lines().collect();
     format!("{{\"messages\":[{}]}}\n", list.join(","))
 }
 
-/// Each line, then sums, means and the lowest score.
+/// For a batch the output has each line, and then sums, means and the lowest score.
 #[test]
 fn two_batches_are_scored_line_by_line() {
     let (before, after) = (conversation(BEFORE), conversation(AFTER));

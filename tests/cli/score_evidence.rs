@@ -47,7 +47,7 @@ fn files() -> [&'static str; 2] {
 fn a_table_has_the_recall_by_category() {
     let done = score().args(files()).stdout_any().run();
     let shown = String::from_utf8(done.stdout).expect("UTF-8");
-    // After the items, which do not depend on questions.
+    // The questions come after the items, which do not depend on them.
     let (items, recall) = shown.split_once("\n\n").expect("two tables");
     assert!(items.ends_with(" items kept"), "{items}");
     assert_eq!(
@@ -192,7 +192,7 @@ fn a_file_that_has_no_questions_is_refused() {
         .run();
 }
 
-/// The pipe in the manual: questions may come from stdin.
+/// Questions may come from stdin, as in the pipe that the manual shows.
 #[test]
 fn questions_may_come_through_stdin() {
     Case::new(CTX_SCORE)

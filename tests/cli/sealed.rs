@@ -1,5 +1,5 @@
-//! Content that only the vendor's server can read: its summaries, which no tool may drop, and
-//! signed reasoning, which newer models refuse after a changed message.
+//! Content that only the vendor's server can read: the server's own summaries, which no tool may
+//! drop, and signed reasoning, which newer models refuse after a changed message.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn anthropic(blocks: &[Value]) -> String {
     lines(&records)
 }
 
-/// The same in the Responses API; the third item is `item`.
+/// Returns six such turns in the Responses API; the third item is `item`.
 fn responses(item: &Value) -> String {
     let mut records = vec![
         json!({"type": "message", "role": "user", "content": [
@@ -51,7 +51,7 @@ fn responses(item: &Value) -> String {
     lines(&records)
 }
 
-/// A rollout of Codex whose history before line 3 the server has compacted.
+/// Returns a rollout of Codex whose history before line 3 the server has compacted.
 fn codex() -> String {
     let history = [
         json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Please look at part 0."}]}),
@@ -72,7 +72,8 @@ fn codex() -> String {
     lines(&records)
 }
 
-/// The exit status and the messages of a command on `s.jsonl`, and whether the file is unchanged.
+/// Returns the exit status and the messages of a command on `s.jsonl`, and whether the file is
+/// unchanged.
 fn run(dir: &Path, command: &str) -> (i32, String, bool) {
     let before = fs::read(dir.join("s.jsonl")).expect("the session");
     let done = bash(dir, command);
@@ -146,7 +147,7 @@ fn thinking(text: &str, signature: &str) -> Value {
     json!({"type": "thinking", "thinking": text, "signature": signature})
 }
 
-/// A session of Claude Code with a model whose third reply begins with signed reasoning.
+/// Returns a session of Claude Code with a model whose third reply begins with signed reasoning.
 fn claude_code(model: &str) -> String {
     let mut parent = Value::Null;
     let mut records = Vec::new();

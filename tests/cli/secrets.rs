@@ -6,13 +6,13 @@ use std::path::Path;
 use ctx_testkit::{Act, Case, Server, secrets};
 use serde_json::json;
 
-/// The text of each secret in the session, and the part that must not appear again.
+/// Returns the text of each secret in the session, and the part that must not appear again.
 fn planted() -> Vec<(String, String)> {
     let all = secrets().into_iter();
     all.map(|planted| (planted.text, planted.secret)).collect()
 }
 
-/// A session with each text in a user message, in a reply, in arguments and in a result.
+/// Returns a session with each text in a user message, in a reply, in arguments and in a result.
 pub(crate) fn session(tagged: bool) -> String {
     let mut records = Vec::new();
     for (number, (text, _)) in planted().iter().enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn session(tagged: bool) -> String {
 
 pub(crate) fn assert_clean(place: &str, text: &str) {
     for (number, (_, secret)) in planted().iter().enumerate() {
-        // Unchanged, and as quoted text.
+        // The session has each text unchanged, and as quoted text.
         assert!(!text.contains(secret.as_str()), "{place}: secret {number}: {secret}");
         let head = &secret[..secret.len().min(24)];
         assert!(!text.contains(head), "{place}: head of secret {number}: {head}");
@@ -66,7 +66,7 @@ fn there_are_more_than_fifty_kinds() {
     assert!(planted().len() >= 54);
 }
 
-/// Of 54 kinds none is sent or kept.
+/// None of the 54 kinds of secrets is sent to a model or kept in an output.
 #[test]
 fn no_secret_passes_the_rule_summary() {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
@@ -78,7 +78,7 @@ fn no_secret_passes_the_rule_summary() {
     assert_clean("summary", &String::from_utf8_lossy(&done.stdout));
 }
 
-/// Of 54 kinds none is sent or kept.
+/// None of the 54 kinds of secrets is sent to a model or kept in an output.
 #[test]
 fn no_secret_passes_the_extractive_summary() {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
@@ -90,7 +90,7 @@ fn no_secret_passes_the_extractive_summary() {
     assert_clean("summary", &String::from_utf8_lossy(&done.stdout));
 }
 
-/// Of 54 kinds none is sent or kept.
+/// None of the 54 kinds of secrets is sent to a model or kept in an output.
 #[test]
 fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
     let all: Vec<String> = planted().into_iter().map(|(text, _)| text).collect();
@@ -121,7 +121,7 @@ fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
     assert!(requests[0].matches("[REDACTED]").count() > 90);
 }
 
-/// Of 54 kinds none is sent or kept.
+/// None of the 54 kinds of secrets is sent to a model or kept in an output.
 #[test]
 fn no_secret_becomes_an_item_of_memory() {
     let items = Case::new(env!("CARGO_BIN_EXE_ctx-extract"))

@@ -23,15 +23,15 @@ struct Row {
     observe: Observe,
 }
 
-/// Only time shows the effect, so another test covers it.
+/// Only time shows the effect of the setting, so another test covers it.
 const OF_TIME: &str = "summary.backoff_seconds";
 
 fn row(key: &'static str, base: Value, value: Value, observe: Observe) -> Row {
     Row { key, base, value, observe }
 }
 
-/// No compaction is needed, four messages are kept, nothing is pruned. The way of counting gives
-/// the same tokens for all folders with names of the same length.
+/// A policy under which no compaction is needed, four messages are kept and nothing is pruned. Its
+/// way of counting gives the same tokens for all folders with names of the same length.
 fn plain() -> Value {
     json!({
         "encoding": "chars4",
@@ -43,17 +43,17 @@ fn plain() -> Value {
     })
 }
 
-/// Only prunes.
+/// A policy that only prunes.
 fn pruning() -> Value {
     json!({"mode": "prune_only", "prune": {"when": "before"}})
 }
 
-/// Asks a model.
+/// A policy that asks a model.
 fn asking() -> Value {
     json!({"summary": {"method": "llm", "tries": 1, "complete": false}})
 }
 
-/// Summarizes where results were offloaded.
+/// A policy that summarizes a session whose results were offloaded.
 fn offloading() -> Value {
     json!({"offload": {"min_tokens": 500}, "summary": {"method": "llm"}})
 }
@@ -303,7 +303,7 @@ fn merged(below: &Value, over: &Value) -> Value {
     merged
 }
 
-/// A session with something for each setting.
+/// Returns a session with something for each setting.
 fn session() -> String {
     let log = "a line of the log, number one of many\\n".repeat(600);
     let call = |id: &str| {
@@ -376,12 +376,12 @@ impl Home {
         self.run("ctx-compact", &[&always, args].concat(), url)
     }
 
-    /// A text without the folder's name, which differs each time.
+    /// Returns a text without the folder's name, which differs each time.
     fn hidden_in(&self, text: &str) -> String {
         text.replace(self.path().to_str().expect("UTF-8"), "HOME")
     }
 
-    /// All files that a run left, without times.
+    /// Returns all files that a run left, without times.
     fn seen(&self, ended: &Ended) -> String {
         let mut seen = format!("exit {:?}\n", ended.code);
         if let Ok(Value::Object(mut report)) = serde_json::from_str(&ended.stdout) {
@@ -403,7 +403,7 @@ impl Home {
     }
 }
 
-/// The files in a folder, at any depth.
+/// Returns the files in a folder, at any depth.
 fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -432,12 +432,12 @@ fn if_due(policy: &Value) -> String {
     compacted(policy, &["--if-due"])
 }
 
-/// The model refused the session.
+/// Returns the result of a run after the model has refused the session.
 fn overflown(policy: &Value) -> String {
     compacted(policy, &["--if-due", "--overflow"])
 }
 
-/// The second of two runs on a session that cannot be made small enough.
+/// Returns the second of two runs on a session that cannot be made small enough.
 fn twice(policy: &Value) -> String {
     let home = Home::new(policy, &session());
     let args = ["--if-due", "--strict-target"];
@@ -458,7 +458,7 @@ fn asked(home: &Home, act: fn() -> Act) -> String {
     let ended = home.compact(&["--force", "--llm-window", "200000"], Some(&server.url));
     let mut seen = home.seen(&ended);
     for request in server.requests() {
-        // The header names a port.
+        // The header with the port is left out.
         let (_, body) = request.split_once("\r\n\r\n").expect("a body");
         seen.push_str(&home.hidden_in(body));
     }
@@ -473,7 +473,7 @@ fn unanswered(policy: &Value) -> String {
     asked(&Home::new(policy, &session()), || Act::Cut)
 }
 
-/// A session whose results are in files of the store.
+/// Returns a session whose results are in files of the store.
 fn with_references(policy: &Value) -> Home {
     let home = Home::new(policy, &session());
     let args = ["--min-tokens", "500", "-s", "demo", "s.jsonl", "-o", "s.jsonl"];
@@ -485,7 +485,7 @@ fn restored(policy: &Value) -> String {
     asked(&with_references(policy), answer)
 }
 
-/// The files no longer exist.
+/// Returns the result of a run after the files of the results have been removed.
 fn lost(policy: &Value) -> String {
     let home = with_references(policy);
     let store = home.path().join(".local/state/ctx/offloaded/demo");
@@ -495,7 +495,7 @@ fn lost(policy: &Value) -> String {
     asked(&home, answer)
 }
 
-/// The actions of ctx-gc on an old snapshot and a new one.
+/// Returns the actions of ctx-gc on an old snapshot and a new one.
 fn collected(policy: &Value) -> String {
     let home = Home::new(policy, &session());
     let args = ["-q", "-s", "demo", "s.jsonl"];

@@ -8,7 +8,7 @@ fn check() -> Case {
     Case::new(tool_path("ctx-check"))
 }
 
-/// A line of Claude Code with its id, its parent, and the user's text.
+/// Returns a line of Claude Code with its id, its parent, and the user's text.
 fn line(id: &str, parent: &str, minute: u32) -> String {
     let parent = match parent {
         "" => "null".to_owned(),
@@ -134,7 +134,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
         .stdin(headless.clone())
         .stdout(format!("{header}\n{headless}"))
         .run();
-    // A call in the content of a reply whose result can only be in another line.
+    // The reply has a call whose result can only be in another line.
     let header = r#"{"sessionId":"s","projectHash":"p"}"#;
     let user = r#"{"id":"u","timestamp":"t","type":"user","content":[{"text":"go"}]}"#;
     let call = r#"{"id":"g","timestamp":"t","type":"gemini","content":[{"functionCall":{"id":"c","name":"ls","args":{}}}]}"#;
@@ -150,7 +150,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
     assert_eq!(done.read("out.jsonl"), b"before");
 }
 
-/// What cannot be recovered is reported, and the rest is repaired.
+/// Lines that cannot be recovered are reported, and the rest is repaired.
 #[test]
 fn what_is_left_is_told() {
     let lines = [

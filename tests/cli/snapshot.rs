@@ -14,12 +14,12 @@ fn snapshot() -> Case {
     Case::new(CTX_SNAPSHOT)
 }
 
-/// The printed id.
+/// Returns the printed id.
 fn id(finished: &Finished) -> String {
     String::from_utf8_lossy(&finished.stdout).trim_end().to_owned()
 }
 
-/// Two snapshots of `s.jsonl` in one folder: one with A, and one with A and B.
+/// Returns two snapshots of `s.jsonl` in one folder: one with A, and one with A and B.
 fn two() -> (Finished, String, String) {
     let first = snapshot().file("s.jsonl", A).args(["-s", "demo", "s.jsonl"]).stdout_any().run();
     let second = snapshot()
@@ -83,7 +83,7 @@ fn a_file_gives_its_session_a_name() {
     assert_eq!(list, [format!("{printed}  {cells}")]);
 }
 
-/// The lines of a list, with two spaces between the cells and without the age.
+/// Returns the lines of a list, with two spaces between the cells and without the age.
 fn listed(dir: &std::path::Path, args: &[&str]) -> Vec<String> {
     let done = snapshot().within(dir).args(args.iter().copied()).stdout_any().run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -160,7 +160,7 @@ fn a_snapshot_is_compared_with_a_file() {
             "~  1  user  61 → 70  text: 33 → 42 characters: a and more than a few words of it\n",
         )
         .run();
-    // The difference is not a message, but a byte.
+    // The files differ in a byte, not in a message.
     fs::write(&path, [&longer, B.trim_end()].concat()).expect("writes");
     snapshot()
         .within(done.dir())

@@ -105,7 +105,7 @@ fn jq_between_two_tools_does_no_harm() {
         .stdin(tagged)
         .stdout("{\"a\":1,\"role\":\"user\",\"content\":\"x\"}\n")
         .run();
-    // Foreign members stay if the zones are decided again.
+    // Members that other tools added stay if the zones are decided again.
     split()
         .stdin(tagged)
         .stdout("{\"_ctx\":{\"zone\":\"keep\",\"line\":1,\"bytes\":35,\"end\":1,\"mine\":[1]},\"a\":1,\"role\":\"user\",\"content\":\"x\"}\n")

@@ -11,7 +11,7 @@ use crate::bench::{bash, good};
 
 const CTX_STATS: &str = env!("CARGO_BIN_EXE_ctx-stats");
 
-/// A folder with an example that was compacted, rolled back and compacted again.
+/// Returns a folder with an example that was compacted, rolled back and compacted again.
 fn used() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let session = include_str!("../../examples/session.jsonl");
@@ -27,7 +27,7 @@ fn json(dir: &Path, line: &str) -> Value {
     serde_json::from_str(&good(dir, line)).expect("JSON")
 }
 
-/// Without any operation there are zeros, no rate is invented, and nothing is created.
+/// If there was no operation, the counts are zero, rates are left out, and no file is created.
 #[test]
 fn of_nothing_there_are_zeros() {
     let done = Case::new(CTX_STATS)
@@ -132,7 +132,7 @@ fn bad_lines_of_the_log_are_counted() {
     assert!(table.ends_with("2 lines of the audit log are not records\n"), "{table}");
 }
 
-/// The status of a session: its window, its triggers, its operations.
+/// The status of a session has its window, its triggers and its operations.
 #[test]
 fn a_file_is_told_with_its_window_its_triggers_and_its_snapshot() {
     let dir = used();
@@ -222,7 +222,8 @@ fn promtool_takes_the_metrics() {
     }
 }
 
-/// Counters over a part of the log would look as if they had been reset.
+/// Metrics always cover the whole log, because counters over a part of it would look as if they had
+/// been reset.
 #[test]
 fn since_does_not_go_with_prometheus() {
     let done = bash(Path::new("/"), "ctx-stats --prometheus --since yesterday");

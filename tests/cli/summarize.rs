@@ -12,7 +12,7 @@ fn case() -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize")).args(["--method", "rule"])
 }
 
-/// Records with zones tagged as by ctx-split. The last record has the count.
+/// Records with the tags of zones that ctx-split writes. The last record has the number of records.
 fn tagged(records: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (index, (zone, record)) in records.iter().enumerate() {
@@ -31,7 +31,7 @@ const RESULT: &str = r#"{"role":"tool","tool_call_id":"c1","content":"a.txt"}"#;
 const DONE: &str = r#"{"role":"assistant","content":"There is a.txt, and nothing else in the folder that you asked me to look at."}"#;
 const THANKS: &str = r#"{ "role": "user", "content": "th\u0061nks" , "n":1e400}"#;
 
-/// System, an old exchange, a kept message.
+/// A session with a system message, an old exchange and a kept message.
 fn session() -> String {
     tagged(&[
         ("system", SYSTEM),
@@ -46,7 +46,7 @@ fn session() -> String {
 const RECORD_LINE: &str =
     "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
 
-/// The record of a rule summary in chat format.
+/// Returns the record of a rule summary in chat format.
 fn summary(facts: &str) -> String {
     format!(
         r###"{{"role":"user","name":"ctx_summary","content":"## 会话摘要 / Session summary\n\n{RECORD_LINE}\n\n{facts}"}}"###

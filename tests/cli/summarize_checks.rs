@@ -51,7 +51,7 @@ fn asking(server: &Server) -> Case {
     case().env("CTX_LLM_URL", &server.url).env("CTX_LLM_KEY", KEY)
 }
 
-/// The output if nothing is added to the answer.
+/// Returns the output if nothing is added to the answer.
 fn output(summary: &str) -> String {
     let text = format!("{RECORD_LINE}\n\n{summary}");
     let text = serde_json::to_string(&text).expect("JSON");
@@ -60,7 +60,7 @@ fn output(summary: &str) -> String {
     )
 }
 
-/// This part of the model's answer is in the output.
+/// Checks that this part of the model's answer is in the output.
 fn has_answer(done: &Finished, answer: &str) {
     assert_eq!(parts(&done.stdout).0, answer);
     let text = String::from_utf8_lossy(&done.stdout);
@@ -221,7 +221,7 @@ fn compaction_is_repeatable_and_tells_what_was_repaired() {
     assert_eq!(failed.read("s.jsonl"), session.as_bytes());
 }
 
-/// A server that gives every question the same answer, and the questions that it received.
+/// Returns a server that gives every question the same answer, and the questions that it received.
 fn summed_up(old: &[serde_json::Value], window: &str, answers: usize) -> Vec<String> {
     let server = Server::new((0..answers).map(|_| said("## 任务目标\nFix the login bug")));
     let done = asking(&server)
@@ -236,17 +236,17 @@ fn summed_up(old: &[serde_json::Value], window: &str, answers: usize) -> Vec<Str
 #[test]
 fn old_zones_of_any_size_are_summed_up() {
     let words = "the login bug is fixed in the handler of the page ".repeat(40);
-    // About 450 tokens each.
+    // Each message has about 450 tokens.
     let many = |count: usize, role: &str| -> Vec<serde_json::Value> {
         (0..count).map(|n| json!({"role": role, "content": format!("fix {n}: {words}")})).collect()
     };
     assert_eq!(summed_up(&many(4, "user"), "32000", 2).len(), 1);
-    // Half a million tokens.
+    // The session has half a million tokens.
     let requests = summed_up(&many(1_150, "user"), "32000", 60);
     assert!((15..40).contains(&requests.len()), "{}", requests.len());
     // The session contains no request.
     assert_eq!(summed_up(&many(4, "assistant"), "32000", 2).len(), 1);
-    // A single message, much longer than the window.
+    // The session has a single message, which is much longer than the window.
     let giant = [json!({"role": "user", "content": words.repeat(100)})];
     let requests = summed_up(&giant, "8000", 60);
     assert!((6..30).contains(&requests.len()), "{}", requests.len());

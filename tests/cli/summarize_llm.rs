@@ -26,7 +26,7 @@ fn case(server: &Server) -> Case {
     untold(server).args(["--template", "sanbot"])
 }
 
-/// An answer that has nothing of the template.
+/// Returns an answer that has nothing of the template.
 fn untold(server: &Server) -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(["--method", "llm"])
@@ -45,7 +45,7 @@ fn rejected() -> Act {
     Act::answer("401 Unauthorized", "", &body)
 }
 
-/// The record of a summary without a header.
+/// Returns the record of a summary without a header.
 fn summary(text: &str) -> String {
     format!(r#"{{"role":"user","name":"ctx_summary","content":"{RECORD_LINE}\n\n{text}"}}"#)
 }
@@ -147,7 +147,7 @@ fn a_model_that_was_asked_for_and_gives_no_answer_is_an_error() {
         .run();
 }
 
-/// A server that a flag named used to be ignored silently.
+/// The server named by a flag used to be ignored silently if no model was asked.
 #[test]
 fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     for flag in ["--llm-url", "--llm-model", "--record", "--replay"] {
@@ -185,7 +185,7 @@ fn on_failure_fail_writes_nothing() {
 
 #[test]
 fn every_misbehaviour_ends_in_a_summary_by_code() {
-    // The server's behaviour, the number of requests, and the message.
+    // Each row has the server's behaviour, the number of requests and the message.
     type Misbehaviour = (fn() -> Act, usize, &'static str);
     let acts: [Misbehaviour; 6] = [
         (|| Act::ok("<html>"), 3, "the answer is not JSON"),
@@ -195,7 +195,7 @@ fn every_misbehaviour_ends_in_a_summary_by_code() {
         (|| Act::Hang, 3, "no answer within 1 s"),
         (|| Act::ok("{}"), 1, "does not match this API: no choices"),
     ];
-    // Each one waits between its attempts; they wait at the same time.
+    // Each run waits between its attempts, so the runs are started at the same time.
     std::thread::scope(|scope| {
         for (act, tries, why) in acts {
             scope.spawn(move || {
@@ -332,7 +332,7 @@ fn an_earlier_summary_goes_into_the_new_one() {
             1,
         )
         .replace("\"end\":5", "\"end\":6");
-    // A short record: with the added text it would be as long as before.
+    // The record is so short that the summary with the added text would be as long.
     let done = case(&server).stdin(input).stdout_any().stderr_has("").run();
     assert_eq!(parts(&done.stdout).0, "## 任务目标\nboth");
     let request = server.requests().concat();

@@ -17,7 +17,7 @@ fn answer() -> Act {
     Act::ok(r#"{"choices":[{"message":{"content":"All is done."},"finish_reason":"stop"}]}"#)
 }
 
-/// The environment of a user who has both vendors' keys.
+/// Returns the environment of a user who has both vendors' keys.
 fn case(url: &str) -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(["--method", "llm", "--llm-url", url])
@@ -28,7 +28,7 @@ fn case(url: &str) -> Case {
         .stdout_any()
 }
 
-/// An address of a server on this machine that does not look like one.
+/// Returns an address of a server on this machine that does not look like one.
 fn beyond(server: &Server) -> String {
     server.url.replace("127.0.0.1", "0.0.0.0")
 }
@@ -62,7 +62,7 @@ fn a_vendors_key_goes_to_no_other_host() {
     }
 }
 
-/// The host decides whose key is sent, not the API.
+/// The host of the URL, and not the kind of API, decides which vendor's key is sent.
 #[test]
 fn a_vendor_gets_its_own_key() {
     for (url, api, header) in [
@@ -81,7 +81,7 @@ fn a_vendor_gets_its_own_key() {
     }
 }
 
-/// A listener in the network could read the key.
+/// No key is sent over unencrypted HTTP to another machine, because a listener could read it.
 #[test]
 fn no_key_goes_through_a_network_in_clear() {
     let refused = |case: Case, host: &str| {
@@ -104,7 +104,7 @@ fn no_key_goes_through_a_network_in_clear() {
     assert!(request.contains(&format!("authorization: Bearer {OWN}\r\n")));
 }
 
-/// A redirect does not get around any of this.
+/// A redirect to another host does not get the key either.
 #[test]
 fn a_redirect_takes_the_key_nowhere() {
     for status in [301, 302, 303, 307, 308] {

@@ -15,7 +15,7 @@ fn case(server: &Server) -> Case {
         .args(["--llm-model", "mine"])
 }
 
-/// A session of about 7,000 tokens, most of them the output of a command.
+/// Returns a session of about 7,000 tokens, most of them the output of a command.
 fn session() -> String {
     let rows: Vec<String> =
         (0..600).map(|n| format!("row {n} of the report of the month")).collect();
@@ -31,7 +31,7 @@ fn session() -> String {
     lines.concat()
 }
 
-/// The same, with everything summarized except for the last record.
+/// Returns the output with everything summarized except for the last record.
 fn tagged(session: &str) -> String {
     let count = session.lines().count();
     let zone = |(at, line): (usize, &str)| {
@@ -55,7 +55,8 @@ const MODELS: &str = "GET /v1/models HTTP/1.1";
 const CHAT: &str = "POST /v1/chat/completions HTTP/1.1";
 const ANSWER: &str = "## Goal\nMake the report of the month.";
 
-/// If the server reports a window, the output of the command is cut, and nothing that people said.
+/// If the text does not fit the window that the server reports, the output of the command is cut,
+/// and the messages of people are not.
 #[test]
 fn a_server_says_its_window_and_the_record_is_cut_to_it() {
     let models = Act::ok(r#"{"data":[{"id":"mine","max_model_len":6000}]}"#);
@@ -135,7 +136,7 @@ fn a_window_is_recorded_with_the_answers() {
     assert_eq!(recorded.stdout, replayed.stdout);
 }
 
-/// A session of many messages.
+/// Returns a session of many messages.
 fn talk() -> String {
     let words = "the export of the month is compared with the books of the harbour ".repeat(6);
     let message = |n: u32| {
@@ -145,7 +146,7 @@ fn talk() -> String {
     (0..80).map(message).collect::<Vec<_>>().concat()
 }
 
-/// The requested number of tokens, and the number that may come.
+/// Returns the number of tokens that the prompt asks for, and the maximum that the request allows.
 fn asked(args: &[&str]) -> (u64, u64) {
     let server = Server::new([said(ANSWER)]);
     case(&server)
@@ -166,13 +167,13 @@ fn asked(args: &[&str]) -> (u64, u64) {
 #[test]
 fn a_model_is_asked_for_what_is_said_else_for_what_there_is_room_for() {
     assert_eq!(asked(&["--summary-tokens", "300"]), (300, 360));
-    // A tenth of the replaced tokens.
+    // Without a budget the summary may have a tenth of the replaced tokens.
     assert_eq!(asked(&[]), (606, 727));
     let (target, most) = asked(&["--budget", "3000"]);
     assert!((1_700..1_850).contains(&target), "{target}");
     assert!((target * 6 / 5).abs_diff(most) <= 1, "{target} and {most}");
     assert_eq!(asked(&["--budget", "3000", "--summary-tokens", "300"]), (300, 360));
-    // No more than fits.
+    // The summary may have no more tokens than fit into the budget.
     let (target, _) = asked(&["--budget", "600", "--summary-tokens", "5000"]);
     assert!((250..450).contains(&target), "{target}");
 }

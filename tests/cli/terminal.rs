@@ -11,7 +11,7 @@ const USER: &str = "{\"role\":\"user\",\"content\":\"x\"}\n";
 /// Sets the window title and colours, and clears the screen with a control character of two bytes.
 const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{7f}";
 
-/// H9: terminal escapes in records and in file names.
+/// H9: terminal escapes in records and in file names do not reach the terminal.
 #[test]
 fn h9_no_text_of_a_record_drives_the_terminal() {
     let escape = "\u{1b}]0;owned\u{7}";
@@ -33,12 +33,12 @@ fn tool(name: &str) -> Case {
     Case::new(crate::tool_path(name))
 }
 
-/// Whether a terminal would interpret the text instead of showing it.
+/// Returns true if a terminal would interpret the text instead of showing it.
 fn drives(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// A call in a folder with `file`, whose name follows the arguments.
+/// Returns a call in a folder with `file`, whose name follows the arguments.
 fn called(name: &str, args: &[&str], file: &str, text: &str) -> Output {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join(file), text).expect("a session");
@@ -57,7 +57,7 @@ fn lines(records: &[Value]) -> String {
     records.iter().map(line).collect()
 }
 
-/// A session in which every name is meant to do harm.
+/// Returns a session in which every name is meant to do harm.
 fn session() -> String {
     let e = ESCAPES;
     let mut records = vec![json!({"role": "user", "content": format!(
@@ -78,7 +78,7 @@ fn session() -> String {
     lines(&records)
 }
 
-/// The same with every kind of problem.
+/// Returns such a session with every kind of problem.
 fn broken() -> String {
     let e = ESCAPES;
     let records = [
@@ -122,8 +122,8 @@ const TELLING: [(&str, &[&str]); 28] = [
     ("ctx-summarize", &["-vv", "--partial", "-o", "out.jsonl"]),
 ];
 
-/// H9: every tool escapes the name of a file in every kind of output, so that it neither controls a
-/// terminal nor starts a line; the same for a name in a record.
+/// H9: every tool escapes names of files and names in records in every kind of output, so that they
+/// neither control a terminal nor start a line.
 #[test]
 fn h9_no_name_drives_the_terminal() {
     let name = format!("{ESCAPES}\nctx: all is well.jsonl");
@@ -141,7 +141,7 @@ fn h9_no_name_drives_the_terminal() {
     }
 }
 
-/// H9: a summary is printed and passed on, too. It used to contain a tool's name unchanged.
+/// H9: a summary, which is printed and passed on, used to contain a tool's name unchanged.
 #[test]
 fn h9_no_summary_drives_the_terminal() {
     for method in ["extractive", "rule"] {
@@ -160,8 +160,8 @@ fn h9_no_summary_drives_the_terminal() {
     }
 }
 
-/// H9: a file name that begins with two dashes can come from a shell pattern and be taken for a
-/// flag. On a terminal with colour, the usage error used to show it unchanged.
+/// H9: a shell pattern can match a file name that begins with two dashes, which is then taken for a
+/// flag. On a terminal with colour, the usage error used to show such a name unchanged.
 #[test]
 fn h9_a_name_that_is_taken_for_a_flag_drives_no_terminal() {
     let name = format!("--{ESCAPES}.jsonl");

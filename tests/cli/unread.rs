@@ -1,5 +1,5 @@
 //! Unreadable files are distinguished from damaged and from good ones by exit statuses, for
-//! unattended jobs. Calls fail by strace; if it cannot trace, these tests skip and say so.
+//! unattended jobs. strace makes the calls fail; if it cannot trace, these tests skip and say so.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ struct Field {
     ids: Vec<String>,
 }
 
-/// The exit status, stdout and stderr.
+/// The exit status, stdout and stderr of a run.
 type Said = (Option<i32>, String, String);
 
 impl Field {
@@ -46,7 +46,7 @@ impl Field {
         self.path(&format!("memory/session-summaries/{id}.meta.json"))
     }
 
-    /// Whether only the newest snapshot is left, and the others are in the trash.
+    /// Returns true if only the newest snapshot is left, and the others are in the trash.
     fn is_collected(&self) -> bool {
         let there = |number: &usize| self.meta(*number).exists();
         [0, 1, 2].iter().filter(|number| there(number)).eq(&[2])
@@ -65,7 +65,7 @@ impl Field {
         fs::rename(bin, trash.join("20260101T000000.000000Z-0000")).expect("renamed");
     }
 
-    /// Replaces its content.
+    /// Replaces the content of the first snapshot.
     fn damage(&self, number: usize) {
         fs::remove_file(self.meta(number)).expect("removed");
         fs::write(self.meta(number), "{").expect("written");
@@ -126,7 +126,7 @@ fn verify_tells_what_it_could_not_read_from_damage() {
     assert!(err.contains("1 of 3 snapshots could not be read"), "{err}");
 }
 
-/// G4: the same for the audit log.
+/// G4: an audit log that could not be read counts neither as damaged nor as intact.
 #[test]
 fn verify_says_that_the_audit_log_could_not_be_read() {
     if !can_trace() {
@@ -171,7 +171,7 @@ fn gc_says_what_it_could_not_judge() {
     }
 }
 
-/// Work that must be repeated matters more than a missing audit record.
+/// If work must be repeated and an audit record is missing, the exit status is that of the work.
 #[test]
 fn gc_that_left_something_is_partly_done_whatever_the_audit_log_lacks() {
     if !can_trace() {

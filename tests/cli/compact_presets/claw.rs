@@ -92,7 +92,7 @@ fn openclaw_keeps_the_last_20000_tokens() {
     }
 }
 
-/// The request that is sent when a session is piped through, with the report of a preview.
+/// Returns the request that is sent when a session is piped through, with the report of a preview.
 fn sent(session: &str, args: &[&str]) -> (String, Value) {
     let case = || Case::new(CTX_COMPACT).args(args.iter().copied()).stdin(session).stdout_any();
     let done = case().run();
@@ -101,7 +101,7 @@ fn sent(session: &str, args: &[&str]) -> (String, Value) {
     (String::from_utf8(done.stdout.clone()).expect("UTF-8"), report)
 }
 
-/// A result with this many characters, unprotected.
+/// Returns a session with a result of this many characters that no rule protects from pruning.
 fn with_result(tool: &str, chars: usize) -> Talk {
     let text = format!("{}{}", "h".repeat(chars / 2), "t".repeat(chars - chars / 2));
     Talk::new()
@@ -148,11 +148,11 @@ fn a_compaction_and_pruning_of_what_is_sent_go_together() {
     let (text, report) = sent(session.as_str(), &["--preset", "xopcbot"]);
     assert_eq!(report["outcome"], "compacted");
     assert!(text.contains("ctx_summary") && text.contains("(14000 chars truncated)"), "{text}");
-    // Without pruning it is longer.
+    // Without pruning the request is longer.
     let (_, whole) = sent(session.as_str(), &["--preset", "xopcbot", "--set", "mode=summary_only"]);
     let tokens = |report: &Value| report["tokens_after"].as_u64().expect("a number");
     assert!(tokens(&report) < tokens(&whole));
-    // Pruning without a summary.
+    // In this mode the session is pruned without a summary.
     let (text, report) =
         sent(session.as_str(), &["--preset", "xopcbot", "--set", "mode=prune_only"]);
     assert_eq!(report["outcome"], "pruned");
@@ -208,7 +208,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
         let (text, _) = sent(session.as_str(), &args);
         assert_eq!(text.contains("truncated"), is_cold, "{seconds}");
     }
-    // A different time to live, and no time to live.
+    // A longer time to live keeps the cache warm during the pause; a shorter one does not.
     for (ttl, is_cold) in [("2h", false), ("10s", true)] {
         let args = [
             "--preset",
@@ -229,7 +229,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
     );
     let (text, _) = sent(&told, &["--preset", "openclaw", "--if-due", "--last-call", &ago(0)]);
     assert!(text.contains("truncated"));
-    // If nothing shows it, the cache may be warm.
+    // If nothing in the session shows the time, the cache may be warm.
     Case::new(CTX_COMPACT)
         .args(["--preset", "openclaw", "--if-due"])
         .stdin(session.as_str())
@@ -300,7 +300,7 @@ fn a_safeguarded_summary_is_checked_asked_for_again_and_then_less_is_kept() {
             assert!(requests[1].contains(missing), "the second one is told");
         }
     }
-    // The same, from a configuration file of the system.
+    // The settings can also come from a configuration file of openclaw.
     let server = Server::new([said(&bad), said(&good)]);
     let config = "{agents: {defaults: {compaction: {mode: 'safeguard', keepRecentMessages: 4}}}}";
     let case = call("xopcbot", session.as_str())

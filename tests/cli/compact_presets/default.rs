@@ -16,7 +16,7 @@ fn due_above_a_share_of_the_window_or_within_the_reserve() {
     );
 }
 
-/// Like the other presets, but a session near the limit needs a flush.
+/// Checks a limit as for the other presets, except that a session near the limit needs a flush.
 fn is_due_above_flush(trigger: &str, limit: u64, args: &[&str]) {
     let flush = limit * 9 / 10;
     for (tokens, outcome) in [
@@ -67,7 +67,7 @@ fn the_last_turn_stays_whole() {
 
 #[test]
 fn pruning_waits_for_4000_tokens() {
-    // One long result among others. It keeps 6,000 characters and a handle, whose length varies.
+    // One result is long. Pruning leaves 6,000 of its characters and a handle, whose length varies.
     let session = |words: u64| Talk::new().result("ls", words).turns(30, 1_500);
     let pruned = |words: u64, least: Option<&str>, code: i32| {
         let case =
@@ -88,7 +88,7 @@ fn pruning_waits_for_4000_tokens() {
     }
     let near = |range: std::ops::Range<u64>| seen.iter().any(|freed| range.contains(freed));
     assert!(near(3_995..4_000) && near(4_000..4_005), "{seen:?}");
-    // The same, exact to the token.
+    // The limit is exact to the token.
     let freed = freed(about);
     pruned(about, Some(&freed.to_string()), 0).is("compacted");
     pruned(about, Some(&(freed + 1).to_string()), 1).is("no-gain");

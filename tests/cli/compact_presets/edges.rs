@@ -72,7 +72,8 @@ fn an_overflow_that_the_model_reported_is_due_in_every_preset() {
     for preset in ALL {
         let session = Talk::new().talk(30, 30_003);
         run(call(preset, session.as_str()).args(["--if-due"])).is("not-due");
-        // This is so although all of it fits into the recent part that pomelobot keeps.
+        // The model refused the session although all of it fits into the recent part that pomelobot
+        // keeps.
         let case = call(preset, session.as_str());
         let ran = run(case.args(["--if-due", "--overflow"]));
         assert_eq!(ran.report["triggers"], serde_json::json!(["overflow"]), "{preset}");

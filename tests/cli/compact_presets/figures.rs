@@ -7,7 +7,7 @@ use super::talk::Talk;
 use super::{Ran, asking, call, call_in, run, said};
 use crate::compact::CTX_COMPACT;
 
-/// The records of finished compactions in the audit log, in order.
+/// Returns the records of finished compactions in the audit log, in order.
 fn records(ran: &Ran) -> Vec<Value> {
     let log = ran.stored("events.jsonl");
     let records = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
@@ -42,7 +42,7 @@ fn answer(usage: &Value) -> Act {
     Act::ok(&json!({"choices": [choice], "usage": usage}).to_string())
 }
 
-/// The calls of a model, including failed ones, and their tokens.
+/// The calls of a model, including failed ones, and their tokens are in the audit log.
 #[test]
 fn the_audit_log_tells_what_json_tells_and_no_text() {
     let session = Talk::of(40, 20_000);
@@ -75,7 +75,7 @@ fn the_audit_log_tells_what_json_tells_and_no_text() {
     assert!(file.contains("stay secret"), "{file}");
 }
 
-/// If code writes the summary in place of a model, the record says so.
+/// If code writes the summary in place of a model, the record in the audit log says so.
 #[test]
 fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     let session = Talk::of(40, 20_000);
@@ -88,7 +88,8 @@ fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     assert_eq!((&record["model_calls"], &record["model_tokens_in"]), (&json!(3), &Value::Null));
 }
 
-/// An attempt without a result is recorded; a run without a reason for an attempt is not.
+/// A run that tries to compact without a result is recorded; a run that has no reason to try is
+/// not.
 #[test]
 fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
     let session = Talk::of(40, 20_000);
@@ -109,7 +110,7 @@ fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
     assert_eq!(night.stored("events.jsonl").lines().count(), 1);
 }
 
-/// The policies of xopcbot and openclaw require the text in the result.
+/// The policies of xopcbot and openclaw require the text of the summary in the report.
 #[test]
 fn a_policy_may_want_the_text_in_the_report() {
     let session = Talk::of(60, 60_000);
@@ -122,7 +123,7 @@ fn a_policy_may_want_the_text_in_the_report() {
     }
 }
 
-/// In a filter, stdout is only for the session.
+/// If the tool is a filter, stdout is only for the session, so no report goes there.
 #[test]
 fn a_report_does_not_go_among_the_records() {
     let session = Talk::of(40, 20_000);

@@ -23,7 +23,7 @@ use talk::Talk;
 const ALL: [&str; 7] =
     ["default", "openclaw", "pomelobot", "sanbot", "synapse", "turns", "xopcbot"];
 
-/// A call of the tool with a preset, on `s.jsonl` of a session named `demo`.
+/// Returns a call of the tool with a preset, on `s.jsonl` of a session named `demo`.
 fn call(preset: &str, session: &str) -> Case {
     Case::new(CTX_COMPACT)
         .file("s.jsonl", session)
@@ -31,7 +31,8 @@ fn call(preset: &str, session: &str) -> Case {
         .stdout_any()
 }
 
-/// The same on what an earlier call left behind.
+/// Returns a call with a preset in the folder `dir`, which has the session and the store of an
+/// earlier call.
 fn call_in(dir: &Path, preset: &str) -> Case {
     Case::new(CTX_COMPACT)
         .within(dir)
@@ -39,17 +40,17 @@ fn call_in(dir: &Path, preset: &str) -> Case {
         .stdout_any()
 }
 
-/// The report of a call with `--json`.
+/// Returns the report of a call with `--json`.
 fn report(done: &Finished) -> Value {
     serde_json::from_slice(&done.stdout).expect("a JSON object")
 }
 
-/// The session as the call left it.
+/// Returns the session as the call left it.
 fn live(done: &Finished) -> String {
     String::from_utf8(done.read("s.jsonl")).expect("UTF-8")
 }
 
-/// The outcome that `--if-due` predicts for a session, and the reason.
+/// Returns the outcome that `--if-due` predicts for a session, and the reason.
 fn due(preset: &str, session: &Talk, args: &[&str]) -> (String, Vec<String>, Value) {
     let done =
         call(preset, session.as_str()).args(["-n", "--if-due"]).args(args.iter().copied()).run();
@@ -77,7 +78,7 @@ fn is_due_above(
     }
 }
 
-/// The outcomes of a real run on a session, and what it kept.
+/// The report of a real run on a session, and the session that the run left.
 struct Ran {
     report: Value,
     live: String,
@@ -98,13 +99,13 @@ impl Ran {
         self.report[key].as_u64().unwrap_or_else(|| panic!("{key} in {}", self.report))
     }
 
-    /// The attempts, in order.
+    /// Returns the attempts, in order.
     fn tried(&self) -> Vec<&str> {
         let attempts = self.report["attempts"].as_array().expect("a list");
         attempts.iter().map(|attempt| attempt["what"].as_str().expect("a word")).collect()
     }
 
-    /// The text of the summary message, and its role.
+    /// Returns the text of the summary message, and its role.
     fn summary(&self) -> (String, String) {
         let mut records = self.live.lines().map(|line| {
             let record: Value = serde_json::from_str(line).expect("a record");
@@ -116,12 +117,12 @@ impl Ran {
         (text("role"), text("content"))
     }
 
-    /// Whether the store has a file whose path contains `part`.
+    /// Returns true if the store has a file whose path contains `part`.
     fn store_has(&self, part: &str) -> bool {
         self.in_store(part).is_some()
     }
 
-    /// The content of a file of the store.
+    /// Returns the content of a file of the store.
     fn stored(&self, part: &str) -> String {
         let path = self.in_store(part).expect("it is there");
         fs::read_to_string(path).expect("text")
@@ -144,18 +145,19 @@ impl Ran {
     }
 }
 
-/// An answer with this text.
+/// Returns an answer with this text.
 fn said(text: &str) -> Act {
     let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
     Act::ok(&serde_json::json!({"choices": [choice]}).to_string())
 }
 
-/// Uses a model at `server`, with a known window and without waits.
+/// Makes the call use a model at `server`, with a known window and without waiting between
+/// attempts.
 fn asking(server: &Server, case: Case) -> Case {
     case.env("CTX_LLM_URL", &server.url).args(["--llm-backoff", "0", "--llm-window", "200000"])
 }
 
-/// An answer with these sections.
+/// Returns an answer with these sections.
 fn with_sections(sections: &[&str]) -> String {
     let sections = sections.iter().map(|name| format!("## {name}\nNone.\n"));
     sections.collect()

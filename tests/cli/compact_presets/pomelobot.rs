@@ -29,8 +29,8 @@ fn a_flush_saves_to_the_memory_and_leaves_the_history() {
     assert!(!ran.store_has("demo-"), "no snapshot is needed");
 }
 
-/// Everything is saved, also what is kept. Above the limit, what matters is saved before the
-/// summary.
+/// A flush saves items from all messages, including those that are kept. Above the limit it comes
+/// before the summary.
 #[test]
 fn a_flush_saves_the_recent_part_and_comes_before_a_compaction() {
     let late = "{\"role\":\"user\",\"content\":\"We decided to use SQLite.\"}\n";
@@ -57,7 +57,8 @@ fn the_budget_is_a_share_of_the_window_and_what_the_reserve_leaves() {
 
 #[test]
 fn the_recent_part_has_sixty_percent_of_what_is_available() {
-    // (64,000 - system - 500) × 0.6: the system message has its overhead and priming.
+    // The kept part has (64,000 - system - 500) × 0.6 tokens, where the system message includes its
+    // overhead and priming.
     let session = Talk::new().system(1_000).talk(800, 90_003);
     let ran = run(call("pomelobot", session.as_str()));
     ran.is("compacted");
@@ -90,7 +91,7 @@ fn the_user_says_what_to_stress() {
 
 #[test]
 fn each_mode_does_what_it_says() {
-    // A long result that is kept, and a long one that is summarized.
+    // The session has a long result that is kept and one that is summarized.
     let long = "x".repeat(40_000);
     let session = Talk::new()
         .call("ls", &long, 5_000)

@@ -1,4 +1,4 @@
-//! sanbot: three triggers, the last 20 messages, a summary of four sections.
+//! sanbot: three triggers, the last 20 messages are kept, and the summary has four sections.
 
 use ctx_testkit::{Act, Server};
 
@@ -23,7 +23,7 @@ fn due_above_80_messages() {
 #[test]
 fn due_above_eight_tenths_of_the_window() {
     is_due_above("sanbot", 102_400, "share", &|tokens| Talk::of(50, tokens), &[]);
-    // The share of the model's own window.
+    // This trigger is a share of the model's own window.
     let model = ["--model", "gpt-4"];
     is_due_above("sanbot", 6_553, "share", &|tokens| Talk::of(50, tokens), &model);
 }
@@ -103,7 +103,7 @@ fn a_model_writes_the_summary() {
 fn without_a_good_answer_it_is_the_rule_summary() {
     type Row = (fn() -> Act, usize, &'static str);
     let long = format!("## 已完成\n{}", "a ".repeat(40_000));
-    // The server's behaviour, the number of requests, and the message.
+    // Each row has the server's behaviour, the number of requests and the message.
     let rows: [Row; 5] = [
         (|| Act::Cut, 3, "connection failed"),
         (|| said("  "), 3, "the answer is empty"),
@@ -120,7 +120,7 @@ fn without_a_good_answer_it_is_the_rule_summary() {
         assert!(ran.summary().1.starts_with("## 会话摘要"), "{why}");
         assert_eq!(server.requests().len(), tries, "{why}");
     }
-    // Longer than what it summarizes.
+    // The answer is longer than the messages that it summarizes.
     let server = Server::new([said(&long)]);
     let case = call("sanbot", session.as_str()).stderr_has("longer than what it replaces");
     let ran = run(asking(&server, case));
@@ -163,7 +163,7 @@ fn tool_output_of_what_is_kept_is_cleaned_where_it_is_too_much() {
         let results = ran.live.lines().filter(|line| line.contains("\"tool_call_id\""));
         let bytes: usize = results.map(str::len).sum();
         assert!(bytes < 51_200 + 1_000, "{bytes}");
-        // The last of them are whole, or cut.
+        // The last results are whole or cut.
         assert!(ran.live.matches("a line of a log").count() > 100);
         let again = call_in(ran.done.dir(), "sanbot").args(["--if-due"]);
         run(again).is("not-due");

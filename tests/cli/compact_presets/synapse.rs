@@ -131,7 +131,7 @@ fn its_environment_works() {
     }
 }
 
-/// This many calls in total, including the first one.
+/// A policy limits the calls of the model in total, including the first one.
 #[test]
 fn tries_used_up_leave_the_history_as_it_was() {
     let session = Talk::of(30, 9_000);
@@ -155,7 +155,7 @@ fn tries_used_up_leave_the_history_as_it_was() {
     ran.is("summary-failed");
     assert_eq!((&ran.report["success"], server.requests().len()), (&json!(false), 3));
     assert_eq!(ran.done.read("s.jsonl"), session.as_str().as_bytes());
-    // No try is too late.
+    // The third and last attempt succeeds.
     let server = Server::new([Act::Cut, Act::Cut, said(WELL)]);
     run(asking(&server, call("synapse", session.as_str()))).is("compacted");
 }
@@ -192,7 +192,7 @@ fn a_summary_that_is_too_long_is_accepted_whole() {
     assert!(ran.summary().1.ends_with(&long));
 }
 
-/// The only file of an offloaded result.
+/// Returns the only file of an offloaded result.
 fn offloaded(dir: &Path) -> PathBuf {
     let folder = dir.join(".local/state/ctx/offloaded/demo");
     let mut files =

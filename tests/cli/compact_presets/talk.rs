@@ -21,12 +21,12 @@ impl Talk {
         Self::default()
     }
 
-    /// Counts by characters, four for each token.
+    /// Returns an empty session whose tokens are counted by characters, four for each token.
     pub(super) fn wide() -> Self {
         Self { word: Some("abc "), ..Self::default() }
     }
 
-    /// A conversation with this many messages and, with `others`, tokens in total.
+    /// Returns a conversation with this many messages and this many tokens in total.
     pub(super) fn of(messages: u64, tokens: u64) -> Self {
         Self::new().talk(messages, tokens)
     }
@@ -35,7 +35,7 @@ impl Talk {
         &self.lines
     }
 
-    /// The current tokens of the session.
+    /// Returns the current tokens of the session.
     pub(super) fn tokens(&self) -> u64 {
         self.tokens + PRIMING
     }
@@ -55,7 +55,7 @@ impl Talk {
 
     fn says(self, role: &str, tokens: u64) -> Self {
         let words = self.words(tokens - OVERHEAD);
-        // Only the chat format has this, so the format is certain.
+        // Only the chat format has a refusal, so the format is certain.
         let behind = match role {
             "assistant" => ",\"refusal\":null",
             _ => "",
@@ -64,7 +64,7 @@ impl Talk {
         self.push(&before, &words, behind, tokens)
     }
 
-    /// A system message, counted with its overhead like all others.
+    /// Adds a system message; like all messages it is counted with its overhead.
     pub(super) fn system(self, tokens: u64) -> Self {
         self.says("system", tokens)
     }
@@ -77,15 +77,15 @@ impl Talk {
         self.says("assistant", tokens)
     }
 
-    /// A reply with reasoning.
+    /// Adds a reply with reasoning.
     pub(super) fn thinks(self, text: u64, reasoning: u64) -> Self {
         let (words, thoughts) = (self.words(text - OVERHEAD), self.words(reasoning));
         let before = format!("\"role\":\"assistant\",\"reasoning_content\":\"{thoughts}\",");
         self.push(&before, &words, "", text + reasoning)
     }
 
-    /// A call without arguments, and its result. The call has 6 tokens in `o200k_base` if its name
-    /// has one.
+    /// Adds a call without arguments, and its result. The call has 6 tokens in `o200k_base` if the
+    /// tool's name is one token.
     pub(super) fn call(mut self, tool: &str, result: &str, tokens: u64) -> Self {
         self.calls += 1;
         let id = format!("c{}", self.calls);
@@ -100,14 +100,14 @@ impl Talk {
         self.push(&before, result, "", tokens + OVERHEAD)
     }
 
-    /// A call and a result with this many tokens.
+    /// Adds a call and a result with this many tokens.
     pub(super) fn result(self, tool: &str, tokens: u64) -> Self {
         let words = self.words(tokens);
         self.call(tool, &words, tokens)
     }
 
-    /// Alternating messages of user and model, until this many messages are added and the session
-    /// has this many tokens in total.
+    /// Adds this many messages, alternating between user and model, until the session has this many
+    /// tokens in total.
     pub(super) fn talk(mut self, messages: u64, tokens: u64) -> Self {
         let rest = tokens - self.tokens();
         let each = rest / messages;
@@ -118,7 +118,7 @@ impl Talk {
         self
     }
 
-    /// This many turns, each with this many tokens: a request and its answer.
+    /// Adds this many turns, each with this many tokens: a request and its answer.
     pub(super) fn turns(mut self, turns: u64, tokens: u64) -> Self {
         for _ in 0..turns {
             self = self.user(tokens / 2).reply(tokens - tokens / 2);

@@ -30,8 +30,8 @@ fn the_last_6_turns_stay_and_with_no_older_ones_nothing_is_done() {
     }
 }
 
-/// The result may have 32,000 tokens. Above that there are fallbacks, first a summary of half the
-/// length.
+/// The result may have 32,000 tokens. If it has more, the tool tries less: first a summary of half
+/// the length.
 #[test]
 fn the_target_is_half_of_the_window() {
     let session = |kept: u64| Talk::wide().turns(6, 4_000).user(kept).reply(50).turns(5, 4_000);
@@ -43,7 +43,7 @@ fn the_target_is_half_of_the_window() {
         (31_999, &pruned[..1], 12),
         (32_000, &pruned[..1], 12),
         (32_001, &pruned[..], 12),
-        // As many of the six turns as fit.
+        // As many of the six turns are kept as fit.
         (34_000, &shared[..], 10),
     ] {
         let ran = run(call("turns", session(8_000 + left - tokens).as_str()));
@@ -63,7 +63,7 @@ fn reasoning_goes_before_turns_do() {
     assert_eq!(ran.tried(), ["policy", "pruned"]);
     assert!(!ran.live.contains("reasoning_content"));
     assert_eq!(ran.number("kept_records"), 12);
-    // If it fits, it stays.
+    // A last turn that fits is kept.
     let session =
         Talk::wide().turns(4, 4_000).turns(3, 4_000).user(500).thinks(500, 9_000).turns(2, 1_000);
     let ran = run(call("turns", session.as_str()));

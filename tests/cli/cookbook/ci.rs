@@ -10,7 +10,7 @@ use crate::bench::{Done, good};
 use crate::is_there;
 use crate::pages::root;
 
-/// A project with a fixture that is legal.
+/// Returns a project with a fixture that is legal.
 fn project() -> tempfile::TempDir {
     let project = tempfile::tempdir().expect("a folder");
     fs::create_dir(project.path().join("fixtures")).expect("made");
@@ -33,7 +33,7 @@ fn strings(list: &Value) -> Vec<&str> {
     list.map(|it| it.as_str().expect("a string")).collect()
 }
 
-/// A machine that can only download and install the package.
+/// Makes a machine that can only download and install the package.
 fn installs(project: &Path) {
     stand_in(project, "curl", "for last; do :; done\ntouch \"${last##*/}\"");
     stand_in(project, "sudo", "exec \"$@\"");

@@ -24,7 +24,7 @@ fn crontab(page: &str, name: &str) -> Crontab {
                 |field: &&str| field.chars().all(|it| it.is_ascii_digit() || "*/,-".contains(it));
             assert!(fields.iter().all(is_time), "{line}");
             let command = line.splitn(6, char::is_whitespace).last().expect("a command");
-            // For cron, this is the end of the line.
+            // cron takes a percent sign as the end of the line.
             assert!(!command.contains('%'), "{line}");
             crontab.commands.push(command.trim().to_owned());
         }
@@ -32,7 +32,7 @@ fn crontab(page: &str, name: &str) -> Crontab {
     crontab
 }
 
-/// The exit status and the text that cron would mail.
+/// Returns the exit status and the text that cron would mail.
 fn run(home: &Path, word: &str) -> (i32, String) {
     let crontab = crontab("cron.md", "ctx.crontab");
     let mut commands = crontab.commands.iter();
@@ -43,7 +43,7 @@ fn run(home: &Path, word: &str) -> (i32, String) {
     (code, stdout + &stderr)
 }
 
-/// A word from each line of the crontab.
+/// One word from each line of the crontab, which identifies the line.
 const NIGHT: [&str; 5] = ["ctx-compact", "ctx-snapshot -q >", "ctx-gc", "--verify", "consolidate"];
 const SILENT: (i32, String) = (0, String::new());
 
@@ -57,7 +57,7 @@ fn a_good_night_is_silent() {
     }
     let after = fs::read(session(home.path())).expect("a session");
     assert!(after.len() > before.len() && after.starts_with(&before));
-    // One snapshot of the compaction and one of the nightly job.
+    // The compaction has taken one snapshot, and the nightly job another one.
     assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 2);
     // In the next hour, no session needs a compaction, and the next night finds nothing new.
     rest(home.path());
@@ -67,7 +67,7 @@ fn a_good_night_is_silent() {
     assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 2);
 }
 
-/// Without any session there is nothing to do.
+/// If there is no session, no line of the crontab has anything to do.
 #[test]
 fn a_machine_without_sessions_is_silent() {
     let home = home();

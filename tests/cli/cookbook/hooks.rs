@@ -1,4 +1,4 @@
-//! hooks.md: what its console blocks do not show. The real client runs these hooks in
+//! hooks.md: behaviour that its console blocks do not show. The real client runs these hooks in
 //! `tests/clients/run --kind hook`.
 
 use std::fs;
@@ -41,7 +41,7 @@ fn a_hook_is_silent_and_no_obstacle() {
     }
 }
 
-/// A name may contain blanks and quotes.
+/// The hooks work if the name of the session file contains blanks and quotes.
 #[test]
 fn any_name_of_a_file_will_do() {
     let home = home();

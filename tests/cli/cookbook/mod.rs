@@ -20,27 +20,27 @@ use crate::bench::{self, Done, good};
 use crate::pages::{blocks, root};
 use crate::tool_path;
 
-/// The file with this name in a page of the cookbook.
+/// Returns the file with this name in a page of the cookbook.
 fn file(page: &str, name: &str) -> String {
     let page = root().join("docs/cookbook").join(page);
     let shown = blocks(&page).into_iter().find(|block| block.file.as_deref() == Some(name));
     shown.unwrap_or_else(|| panic!("{} shows no {name}", page.display())).text()
 }
 
-/// The blocks of a page that a reader types into a shell unchanged.
+/// Returns the blocks of a page that a reader types into a shell unchanged.
 fn shell_blocks(page: &str) -> Vec<String> {
     let page = root().join("docs/cookbook").join(page);
     let blocks = blocks(&page).into_iter();
     blocks.filter(|block| block.language == "sh").map(|block| block.text()).collect()
 }
 
-/// The folder of our tools.
+/// Returns the folder of our tools.
 fn bin() -> PathBuf {
     tool_path("ctx-count").parent().expect("a folder").to_owned()
 }
 
-/// A home folder with an idle session of Claude Code that needs a compaction by the policy in
-/// `small.toml`.
+/// Returns a home folder with an idle session of Claude Code that needs a compaction by the policy
+/// in `small.toml`.
 fn home() -> TempDir {
     let home = tempfile::tempdir().expect("a folder");
     let example = root().join("examples/session.jsonl");

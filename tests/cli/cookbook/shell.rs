@@ -13,7 +13,7 @@ fn an_agent_of_ones_own_goes_on() {
     let [block] = &shell_blocks("full-window.md")[..] else {
         panic!("one block");
     };
-    // An API with a small window.
+    // The stand-in for the API has a small window.
     stand_in(home.path(), "send", "ctx-check -q --max-tokens 10000 \"$1\" && echo answered");
     let block = block.replace("100k", "9000");
     let done = with(home.path(), &format!("{block}\necho \"$answer\""));
@@ -22,7 +22,7 @@ fn an_agent_of_ones_own_goes_on() {
     assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 1);
 }
 
-/// GNU parallel over files, and over the records of one file.
+/// The recipes run with GNU parallel over files, and over the records of one file.
 #[test]
 fn parallel_compacts_files_and_records() {
     if !is_there("parallel") {

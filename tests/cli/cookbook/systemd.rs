@@ -1,4 +1,4 @@
-//! The timer of cron.md.
+//! The timer and the service of cron.md.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use super::{bare, file, home, session};
 use crate::bench::good;
 use crate::is_there;
 
-/// The values of a key, in order.
+/// Returns the values of a key, in order.
 fn values(unit: &str, key: &str) -> Vec<String> {
     let lines = unit.lines().filter_map(|line| line.split_once('='));
     lines.filter(|(name, _)| *name == key).map(|(_, value)| value.to_owned()).collect()
@@ -34,7 +34,7 @@ fn the_service_compacts_and_a_busy_session_is_no_failure() {
     assert_eq!(fs::read(session(home.path())).expect("a session"), before);
 
     super::rest(home.path());
-    // Another kind of failure is reported: the store cannot be written.
+    // If the store cannot be written, the service reports the failure.
     fs::write(home.path().join("store"), "no folder").expect("written");
     let failed = bare(home.path(), path, &format!("export CTX_HOME=$HOME/store; {start}"));
     assert_eq!(failed.code, 123, "{}", failed.stderr);

@@ -22,15 +22,15 @@ const SESSION: &str = "the session";
 pub(crate) struct Count {
     /// Runs of the tool.
     pub(crate) runs: usize,
-    /// Runs that did their work,
+    /// The runs that did their work.
     pub(crate) through: usize,
-    /// and runs that did not, with exit status 4.
+    /// The runs that did not work because the session was busy (exit status 4).
     pub(crate) refused: usize,
-    /// Lines that an agent knows to be written.
+    /// The lines of which the agent knows that they are written.
     pub(crate) lines: usize,
-    /// Lines among these that are lost.
+    /// The written lines that are lost.
     pub(crate) lost: usize,
-    /// Lines that come before an earlier line of the same agent.
+    /// The lines that come before an earlier line of the same agent.
     pub(crate) misplaced: usize,
     /// Descriptions of what is wrong.
     pub(crate) wrong: Vec<String>,
@@ -39,9 +39,9 @@ pub(crate) struct Count {
 pub(crate) struct Field {
     dir: TempDir,
     agent: Agent,
-    /// The number of snapshots that were read,
+    /// The number of snapshots that were read.
     read: HashSet<OsString>,
-    /// and of the lines in them.
+    /// The number of lines in these snapshots.
     saved: HashSet<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Field {
         fs::write(field.live(), &seed).expect("writes");
         field.prepare("ctx-snapshot", &["-s", "demo", "s.jsonl"]);
         fs::write(field.live(), seed + &crate::compact::messages(10, 12)).expect("writes");
-        // Makes a change that can be undone.
+        // A rollback is done first, so that there is a change to undo.
         let back = ["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"];
         field.prepare("ctx-rollback", &back);
         field
@@ -112,7 +112,7 @@ impl Field {
         count.lines = told.len();
     }
 
-    /// The lines of agents in a file.
+    /// Returns the lines of agents in a file.
     fn judge(&self, name: &str, file: &[u8], count: &mut Count) -> Vec<usize> {
         let numbers = numbers(file);
         let order = Order::of(self.agent, &numbers);
@@ -161,7 +161,7 @@ impl Field {
         }
     }
 
-    /// The number of completed replacements in the audit log.
+    /// Returns the number of completed replacements in the audit log.
     pub(crate) fn replacements(&self) -> usize {
         let log = fs::read_to_string(self.dir.path().join("store/context/events.jsonl"));
         let log = log.expect("reads");

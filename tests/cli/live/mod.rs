@@ -1,8 +1,8 @@
-//! L2: live agents of six kinds against every tool that writes, with `ctx-gc` alongside. After each
-//! run every line that the kernel took from an agent is in the session or in a snapshot, whole and
-//! once; in the end no file is left and `--verify` succeeds. A naive replacement loses lines in the
-//! same harness. If strace can trace, calls of the tools are delayed, so that agents come in
-//! between them.
+//! L2: live agents of six kinds append while every tool that writes runs, with `ctx-gc` alongside.
+//! After each run every line that the kernel took from an agent is in the session or in a snapshot,
+//! whole and once; in the end no file is left and `--verify` succeeds. In the same test a naive
+//! replacement loses lines. If strace can trace, calls of the tools are delayed, so that agents
+//! write between them.
 //!
 //! A few runs are part of `cargo test`. This runs thousands, and prints a table:
 //!
@@ -10,8 +10,8 @@
 //! CTX_LIVE_RUNS=25 cargo test --test cli live::all -- --ignored --nocapture
 //! ```
 //!
-//! `CTX_LIVE_ONLY=rollback` selects the tools with that in their name, `CTX_LIVE_BIN=DIR` those of
-//! another build.
+//! `CTX_LIVE_ONLY=rollback` selects the tools with `rollback` in their names, and
+//! `CTX_LIVE_BIN=DIR` the tools of another build.
 
 mod field;
 mod tools;
@@ -70,7 +70,7 @@ fn meet(agent: Agent, tool: &Tool, times: usize, delay: Option<&str>) -> Count {
     count
 }
 
-/// Stops gc, also when the test fails.
+/// Stops `ctx-gc` when it is dropped, also if the test fails.
 struct OnDrop<'a>(&'a AtomicBool);
 
 impl Drop for OnDrop<'_> {
@@ -93,7 +93,7 @@ fn attempt(
     count.runs += 1;
     let is_through = match output.status.code() {
         Some(0) => !tool.replaces || field.replacements() > before,
-        // There was nothing to do.
+        // Exit status 1 means that there was nothing to do.
         Some(1) => false,
         Some(4) => {
             count.refused += 1;
@@ -110,8 +110,8 @@ fn attempt(
     is_through
 }
 
-/// The control: the same agent, with a naive replacement in place of a tool, until the agent has
-/// written this many lines.
+/// Runs the control: the same agent with a naive replacement in place of a tool, until the agent
+/// has written this many lines.
 fn naive(agent: Agent, lines: usize) -> Count {
     let dir = tempfile::tempdir().expect("a folder");
     let live = dir.path().join("s.jsonl");
@@ -152,7 +152,7 @@ fn sample(kind: usize) {
     assert!(count.lost > 0, "{name}: the naive way loses nothing");
 }
 
-#[allow(clippy::print_stderr)] // Somebody reads it when a test fails, or with --nocapture.
+#[allow(clippy::print_stderr)] // A failing test, or --nocapture, shows the text.
 fn say(agent: &str, tool: &str, count: &Count) {
     let Count { runs, through, refused, lines, lost, misplaced, wrong } = count;
     eprintln!(
@@ -223,8 +223,8 @@ fn half_lines_stay_whole_while_a_tool_is_held_up() {
     assert!(count.wrong.is_empty(), "{:#?}", count.wrong);
 }
 
-/// Every kind of agent with every tool, and the controls. It is run by hand, because it takes
-/// minutes.
+/// Runs every kind of agent with every tool, and the controls. This test is run by hand, because it
+/// takes minutes.
 #[test]
 #[ignore = "takes minutes"]
 fn all() {
@@ -245,7 +245,7 @@ fn all() {
     assert!(all.wrong.is_empty(), "{:#?}", all.wrong);
 }
 
-/// Every kind of agent and every delayed call, with all ways of replacing in turn.
+/// Runs every kind of agent with every delayed call, and with all ways of replacing in turn.
 #[test]
 #[ignore = "takes minutes"]
 fn all_held_up() {

@@ -16,7 +16,7 @@ pub(crate) struct Tool {
     pub(crate) replaces: bool,
 }
 
-/// A forced compaction.
+/// Returns a forced compaction.
 const fn compact(name: &'static str, args: &'static [&'static str]) -> Tool {
     replacing(name, "ctx-compact", args)
 }
@@ -42,8 +42,8 @@ macro_rules! preset {
     };
 }
 
-/// Each tool, and gc, which also runs next to each. In the short run, the first six are run with
-/// the six kinds of agents, then the next six, and so on.
+/// The calls of each tool, and of `ctx-gc`, which also runs next to each of them. The short test
+/// runs the first six calls with the six kinds of agents, then the next six, and so on.
 pub(crate) static TOOLS: [Tool; 18] = [
     preset!("default"),
     preset!("sanbot"),
@@ -86,7 +86,7 @@ pub(crate) static TOOLS: [Tool; 18] = [
 ];
 
 impl Tool {
-    /// The command in a folder. With a `delay`, strace delays it there.
+    /// Returns the command in a folder. With a `delay`, strace delays this call of the command.
     pub(crate) fn command(&self, dir: &Path, delay: Option<&str>) -> Command {
         let program = program(self.program);
         let mut command = match delay {
@@ -111,12 +111,13 @@ impl Tool {
     }
 }
 
-/// The program of a tool, from this build or from `CTX_LIVE_BIN`.
+/// Returns the program of a tool, from this build or from `CTX_LIVE_BIN`.
 pub(crate) fn program(name: &str) -> PathBuf {
     env::var_os("CTX_LIVE_BIN").map_or_else(|| tool_path(name), |dir| Path::new(&dir).join(name))
 }
 
-/// Delays calls by this many microseconds, which widens a window that is usually narrow.
+/// Calls are delayed by this many microseconds, because the moments between them are usually too
+/// short for an agent.
 pub(crate) const DELAYS: [&str; 7] = [
     "renameat2:delay_enter=20000",
     "renameat2:delay_enter=6000:delay_exit=30000",
@@ -127,7 +128,7 @@ pub(crate) const DELAYS: [&str; 7] = [
     "openat:delay_enter=1000",
 ];
 
-/// Whether strace is installed and may trace.
+/// Returns true if strace is installed and may trace.
 pub(crate) fn can_delay() -> bool {
     let mut strace = Command::new("strace");
     let strace = strace.args(["-f", "-o", "/dev/null", "true"]);

@@ -70,7 +70,7 @@ impl Field {
         self.dir.path().join(".local/state/ctx")
     }
 
-    /// All files of the store.
+    /// Returns all files of the store.
     fn all(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut folders = vec![self.store()];
@@ -118,7 +118,7 @@ impl Field {
         self.mine.push((name, new));
     }
 
-    /// The person deletes the first such line of the master.
+    /// The person deletes the first line of the master that `is_it` accepts.
     pub(crate) fn delete(&mut self, is_it: impl Fn(&str) -> bool) {
         let text = self.read(MASTER);
         let line = text.lines().find(|line| is_it(line)).expect("such a line");
@@ -142,7 +142,7 @@ impl Field {
         }
     }
 
-    /// The generated text of the master.
+    /// Returns the generated text of the master.
     pub(crate) fn part(&self) -> Part {
         let master = self.read(MASTER);
         let marks = |line: &&str| line.starts_with("<!-- ctx-memory: ");
@@ -160,7 +160,7 @@ impl Field {
         Part { current: entries(current), history: entries(history) }
     }
 
-    /// The texts in the memory files that were taken back, and those that were not.
+    /// Returns the texts in the memory files that were taken back, and those that were not.
     pub(crate) fn taken_back(&self) -> Vec<String> {
         let files = ["preferences", "decisions", "facts"];
         let files = files.map(|name| self.read(&format!("extracted/{name}.md")));
@@ -172,7 +172,7 @@ impl Field {
         taken.filter_map(said).filter(|said| !holds.contains(said)).collect()
     }
 
-    /// Every log and memory file, and the size of the store.
+    /// Returns every log and memory file, and the size of the store.
     pub(crate) fn size(&self) -> u64 {
         self.all().iter().map(|(_, bytes)| bytes.len() as u64).sum()
     }

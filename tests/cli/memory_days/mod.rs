@@ -1,8 +1,8 @@
-//! Thirty days of sessions that are extracted and consolidated each day, while a person edits what
-//! comes of it. The clock is a faked one, the tools are the real ones.
+//! For thirty days sessions are extracted and consolidated, while a person edits the memory files.
+//! The clock is a faked one, the tools are the real ones.
 //!
-//! `CTX_TRANSCRIPTS=DIR cargo test --test cli memory_days:: -- --nocapture` takes the sessions of Claude
-//! Code in that folder as well, and prints what came of them.
+//! `CTX_TRANSCRIPTS=DIR cargo test --test cli memory_days:: -- --nocapture` also uses the sessions
+//! of Claude Code in that folder, and prints the memory that they give.
 
 mod field;
 
@@ -19,8 +19,8 @@ use field::{Field, MASTER};
 const DAYS: u32 = 30;
 const MOST: u64 = 1500;
 
-/// A matter that is decided, repeated in other sessions, and decided differently later; some
-/// matters are then decided as at first.
+/// A matter that is decided, repeated in other sessions, and decided differently later. Some
+/// matters are decided a third time, as at first.
 struct Matter {
     subject: &'static str,
     first: &'static str,
@@ -57,7 +57,7 @@ impl Matter {
         }
     }
 
-    /// Nearly the same words.
+    /// Returns the decision in nearly the same words.
     fn repeated(&self) -> String {
         let Self { subject, first, .. } = self;
         if self.is_chinese {
@@ -89,15 +89,15 @@ impl Matter {
         self.subject.len().is_multiple_of(2)
     }
 
-    /// In the end, the first choice is made again: with a word about what it replaces, or in
-    /// exactly the words of the first time.
+    /// In the end the first choice is made again, either with a note about the choice that it
+    /// replaces or in exactly the words of the first time.
     fn decided_again(&self) -> String {
         if self.is_changed_back() { self.changed_back() } else { self.decided() }
     }
 }
 
-/// The statements of the user on a day, with their sessions. A late statement is in a session that
-/// is extracted days after it was written.
+/// Returns the statements of the user on a day, with their sessions. A late statement is in a
+/// session that is extracted days after it was written.
 fn said(day: u32) -> Vec<(String, u32, String)> {
     let mut said = Vec::new();
     for (number, matter) in (1..).zip(&MATTERS) {
@@ -133,7 +133,7 @@ fn said(day: u32) -> Vec<(String, u32, String)> {
     said
 }
 
-/// A record of a session, written on that day.
+/// Returns a record of a session, written on that day.
 fn record(day: u32, text: &str) -> String {
     let time = chrono::DateTime::from_timestamp(1_790_000_000 + i64::from(day) * 86_400, 0);
     let time = time.expect("a time").to_rfc3339();
@@ -166,8 +166,8 @@ fn edit(field: &mut Field, day: u32) {
     }
 }
 
-/// Thirty days: each second run changes nothing, the master stays within its limit, edits are kept
-/// byte for byte, and a superseded decision never appears as valid.
+/// On each of thirty days a second run changes nothing, the master stays within its limit, edits
+/// are kept byte for byte, and a superseded decision never appears as valid.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn thirty_days_of_memory() {
@@ -231,9 +231,9 @@ fn is_bounded(field: &Field, day: u32) {
     assert!(tokens <= MOST, "day {day}: {tokens} tokens");
 }
 
-/// The same with sessions of real agents, if they are given.
+/// Runs thirty days with sessions of real agents, if they are given.
 #[test]
-#[allow(clippy::print_stderr)] // What came of them is looked at by a person.
+#[allow(clippy::print_stderr)] // A person looks at the result.
 fn thirty_days_of_real_sessions() {
     let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else {
         return;
@@ -248,7 +248,7 @@ fn thirty_days_of_real_sessions() {
     let mut field = Field::new().expect("a clock that can be faked");
     for day in 1..=DAYS {
         for (number, text) in (0..).zip(&texts) {
-            // Each grows for three days.
+            // Each session grows for three days.
             let begins = 1 + number * (DAYS - 3) / u32::try_from(texts.len()).expect("few");
             let age = (day + 1).saturating_sub(begins).min(3);
             if age == 0 || day > begins + 2 {

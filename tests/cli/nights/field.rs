@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Talk,
     /// Tool results, some of them large.
     Results,
-    /// Nothing for four days, then many messages at once.
+    /// No messages for four days, and then many at once.
     Pauses,
     /// A system message that is larger than the window.
     System,
@@ -36,7 +36,7 @@ impl Kind {
     pub(crate) const ALL: [Self; 5] =
         [Self::Talk, Self::Results, Self::Pauses, Self::System, Self::Message];
 
-    /// Whether nothing can make it as small as required.
+    /// Returns true if no compaction can make the session as small as required.
     pub(crate) fn is_stuck(self) -> bool {
         matches!(self, Self::System | Self::Message)
     }
@@ -97,7 +97,7 @@ impl Field {
         self.dir.path().join(format!("s{session:02}.jsonl"))
     }
 
-    /// The content of the sessions.
+    /// Returns the content of the sessions.
     pub(crate) fn texts(&self) -> Vec<String> {
         let text = |session| fs::read_to_string(self.path(session)).unwrap_or_default();
         (0..self.kinds.len()).map(text).collect()
@@ -233,7 +233,7 @@ impl Words {
         self.0
     }
 
-    /// A text of this many words.
+    /// Returns a text of this many words.
     fn some(&mut self, count: usize) -> String {
         const SYLLABLES: [&str; 16] = [
             "con", "text", "ses", "sion", "load", "par", "ser", "bra", "nch", "er", "ror", "in",

@@ -1,17 +1,17 @@
-//! Thirty nights of cron over sessions that grow by day: save, compact what is due, collect. The
-//! clock is a faked one, the tools are the real ones. Each preset, and each kind of session: talk,
-//! large results, long pauses, a system message that is larger than the window, one message
-//! that is.
+//! For thirty nights cron runs over sessions that grow by day: it saves them, compacts those that
+//! need it, and collects old snapshots. The clock is faked; the tools are the real ones. The test
+//! covers each preset and each kind of session: talk, large results, long pauses, a system message
+//! that is larger than the window, and another message that is larger.
 //!
-//! `CTX_NIGHT_SESSIONS=50 cargo test --test cli nights:: -- --nocapture` has fifty sessions a preset
-//! and prints a table.
+//! `CTX_NIGHT_SESSIONS=50 cargo test --test cli nights:: -- --nocapture` uses fifty sessions for
+//! each preset and prints a table.
 
 mod field;
 
 pub(crate) use field::clock;
 use field::{Field, Kind, Night};
 
-/// The reports of the job for each preset. The windows are small, so that thirty days fill them.
+/// The presets, with the flags of the job. The windows are small, so that thirty days fill them.
 const PRESETS: [(&str, &str); 7] = [
     ("default", "--window 32k"),
     ("sanbot", "--window 32k"),
@@ -54,7 +54,7 @@ fn thirty_nights(preset: &'static str, flags: &str, sessions: usize) -> Option<T
         told.compacted += before.iter().zip(&after).filter(|(a, b)| a != b).count();
         let gone = field.run(night, "ctx-gc -q");
         assert_eq!((gone.code, gone.stderr.as_str()), (0, ""), "{preset}: {night}");
-        // The live session is legal, whatever was done to it.
+        // The live session must be legal after every job.
         let checked = field.run(night, "ctx-check -q *.jsonl");
         assert_eq!(checked.code, 0, "{preset}, night {night}: {}", checked.stderr);
         if night % 5 == 0 {

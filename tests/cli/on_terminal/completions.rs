@@ -1,4 +1,4 @@
-//! Completion in real shells.
+//! Completion of words in real shells.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Place {
         self.folder.path()
     }
 
-    /// A program that finds the tools by `PATH`, as the scripts do.
+    /// Returns a program that finds the tools by `PATH`, as the scripts do.
     fn program(&self, program: &str) -> Command {
         let tools = crate::tool_path("ctx-count");
         let tools = tools.parent().expect("a folder").display();
@@ -68,7 +68,7 @@ impl Place {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The proposals of bash, with words split as bash splits them.
+    /// Returns the proposals of bash, with words split as bash splits them.
     fn bash(&self, words: &[&str]) -> Vec<String> {
         let (tool, last) = (words[0], words.len() - 1);
         let current = if words[last] == "=" { "" } else { words[last] };
@@ -80,7 +80,7 @@ impl Place {
         Self::asks(bash.args(["-c", &script, "bash"]).args(words))
     }
 
-    /// The proposals of fish for a line, each with its description.
+    /// Returns the proposals of fish for a line, each with its description.
     fn fish(&self, line: &str) -> Vec<String> {
         let tool = line.split(' ').next().expect("a tool");
         let script = format!("source {}; complete -C '{line}'", script("fish", tool).display());
@@ -98,7 +98,7 @@ fn script(shell: &str, tool: &str) -> PathBuf {
     xtask::root().join("completions").join(shell).join(name)
 }
 
-/// Names, ids and files, in bash, which splits words at `=`.
+/// bash, which splits words at `=`, completes names, ids and files.
 #[test]
 fn bash_completes_what_the_tool_knows() {
     let place = Place::new();
@@ -139,13 +139,13 @@ fn a_store_is_read_where_it_is_named_and_never_made() {
     fs::rename(place.path().join("st"), place.path().join("moved")).expect("moved");
     let moved = place.bash(&["ctx-rollback", "--store", "=", "moved", "--snapshot", ""]);
     assert_eq!(moved[1..], place.ids);
-    // It is closed to others; without access nothing is offered, silently.
+    // If the store cannot be read, nothing is offered, and there is no message.
     fs::write(place.path().join("moved/FORMAT"), "no format").expect("written");
     let broken = place.bash(&["ctx-rollback", "--store", "moved", "--snapshot", ""]);
     assert_eq!(broken, [""]);
 }
 
-/// In fish, with descriptions.
+/// fish completes the same, with descriptions.
 #[test]
 fn fish_completes_what_the_tool_knows() {
     if !is_there("fish") {
@@ -180,7 +180,8 @@ fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str,
     let mut child = command.spawn().expect("the shell starts");
     drop(command);
     let mut at = terminal.wait_for("READY> ", 0);
-    // It is echoed in another form, so that the answer is not taken for the question.
+    // The typed command contains the word in another form, so that its echo is not taken for its
+    // output.
     terminal.types(&format!("{setup}; echo set''up\n"));
     at = terminal.wait_for("setup\r", at);
     at = terminal.wait_for("READY> ", at);
@@ -197,7 +198,7 @@ fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str,
     child.wait().expect("it ends");
 }
 
-/// With the key itself, in an interactive bash: a blank in a name is escaped.
+/// In an interactive bash the Tab key completes a name, and escapes a blank in it.
 #[test]
 fn bash_completes_by_the_key() {
     let place = Place::new();
@@ -217,7 +218,7 @@ fn bash_completes_by_the_key() {
     );
 }
 
-/// In zsh, from a folder of functions as in packages, with the first key press, too.
+/// zsh completes from a folder of functions, as packages have it, even at the first key press.
 #[test]
 fn zsh_completes_by_the_key() {
     if !is_there("zsh") {

@@ -10,7 +10,7 @@ use super::call;
 
 const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
 
-/// The output of a call on a terminal with this many columns, by lines.
+/// Returns the output of a call on a terminal with this many columns, by lines.
 fn shown(columns: u16, args: &[&str], variable: Option<(&str, &str)>) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     fs::copy(SESSION, folder.path().join("session.jsonl")).expect("a session");
@@ -39,7 +39,7 @@ const LOG: &str = concat!(
 
 const PLAIN: Option<(&str, &str)> = Some(("NO_COLOR", "1"));
 
-/// Headings, a bar as wide as the terminal, and a legend.
+/// On a terminal there are headings, a bar as wide as the terminal, and a legend.
 #[test]
 fn a_file_has_a_bar_of_its_window() {
     let shown = shown(80, &["--model", "gpt-4o", "session.jsonl"], PLAIN);
@@ -98,7 +98,7 @@ fn what_only_the_api_knows_is_shown() {
     assert!(!text.contains("not in the file"), "{text}");
 }
 
-/// A few files have bars below each other; many files have none.
+/// Bars of a few files are below each other; for many files there are no bars.
 #[test]
 fn many_files_have_no_bars() {
     let bars = |count: usize| {
@@ -109,7 +109,7 @@ fn many_files_have_no_bars() {
     assert_eq!([1, 3, 4].map(bars), [1, 3, 0]);
 }
 
-/// Other tables have headings, too, and the same numbers.
+/// On a terminal other tables have headings, too, and the same numbers as elsewhere.
 #[test]
 fn breakdowns_have_headings() {
     let text = shown(80, &["--by", "role", "session.jsonl"], PLAIN);

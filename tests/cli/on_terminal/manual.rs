@@ -42,7 +42,7 @@ fn an_unknown_shell_is_refused() {
         .run();
 }
 
-/// The output of `ctx-count --man` with the programs in `path`.
+/// Returns the output of `ctx-count --man` with the programs in `path`.
 fn shown(path: &str, pager: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let terminal = Terminal::new(80);
@@ -69,7 +69,7 @@ fn man_shows_the_page_where_there_is_one() {
     assert!(page.contains("CTX-COUNT(1)"), "{page}");
 }
 
-/// Without it the page is plain text, through a pager or directly.
+/// Without `man` the page is plain text, through a pager or directly.
 #[test]
 fn without_man_the_page_is_plain_text() {
     for pager in ["/bin/cat", "/no/such/pager"] {

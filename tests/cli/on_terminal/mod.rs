@@ -12,14 +12,14 @@ use std::time::{Duration, SystemTime};
 
 use ctx_testkit::Terminal;
 
-/// A call of a tool in `folder`, on an ordinary terminal.
+/// Returns a call of a tool in `folder`, on an ordinary terminal.
 fn call(tool: &str, folder: &Path) -> Command {
     let mut command = Command::new(crate::tool_path(tool));
     command.env_clear().env("HOME", folder).env("TERM", "xterm-256color").current_dir(folder);
     command
 }
 
-/// The output of a successful call on a terminal.
+/// Returns the output of a successful call on a terminal.
 fn shown(mut command: Command, terminal: Terminal) -> String {
     let status = command.stdout(terminal.stream()).stderr(terminal.stream()).status();
     assert!(status.expect("the tool starts").success());

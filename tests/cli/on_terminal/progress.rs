@@ -1,4 +1,4 @@
-//! The progress of a run.
+//! The line that shows the progress of a run.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use ctx_testkit::{Act, Server, Terminal};
 use super::call;
 
 const USER: &str = "{\"role\":\"user\",\"content\":\"some words\"}\n";
-/// Erases the line.
+/// The bytes that erase the line of progress.
 const ERASE: &str = "\u{1b}[2K";
 
 /// Starts a call that reads a pipe, with stderr on `terminal`.
@@ -21,7 +21,7 @@ fn start(mut command: Command, terminal: &Terminal) -> Child {
     started.expect("the tool starts")
 }
 
-/// Ends its input, waits, and returns its stdout.
+/// Ends the input of the call, waits for the call, and returns its stdout.
 fn end(mut child: Child) -> String {
     drop(child.stdin.take());
     let mut text = String::new();

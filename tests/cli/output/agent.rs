@@ -1,4 +1,4 @@
-//! Outputs next to an agent that appends.
+//! Tools write outputs while an agent appends to the session.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::{place, read};
 use crate::tool_path;
 
-/// An agent that appends numbered lines until it is stopped; returns their number.
+/// Appends numbered lines like an agent until it is stopped; returns their number.
 fn agent(path: &Path, is_held: bool, begun: &Barrier, stop: &AtomicBool) -> usize {
     let open = || OpenOptions::new().append(true).open(path).expect("opens");
     let mut held = is_held.then(open);

@@ -17,14 +17,14 @@ const OTHER: &str = "other.jsonl";
 /// A placeholder for the input in the calls below.
 const INPUT: &str = "INPUT";
 
-/// Twelve lines, made from their number, role and text.
+/// Returns twelve lines; `line` makes each one from its number, role and text.
 fn session(line: impl Fn(usize, &str, &str) -> String) -> String {
     let words = "we always run the tests before we push ".repeat(20);
     let lines = (0..12).map(|n| line(n, ["user", "assistant"][n % 2], &words) + "\n");
     lines.collect()
 }
 
-/// A Claude Code session.
+/// Returns a Claude Code session.
 pub(crate) fn of_agent() -> String {
     session(|n, role, words| {
         let parent = n.checked_sub(1);

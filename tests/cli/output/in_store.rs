@@ -14,7 +14,7 @@ use crate::{tool_path, tools};
 /// Options that name a file or a folder that is only read.
 const READ: [&str; 6] = ["--config", "--cwd", "--evidence", "--project", "--replay", "--template"];
 
-/// A model that is never asked: there is no server.
+/// Flags for a model that is never asked, because there is no server.
 const MODEL: [&str; 4] = ["--method", "llm", "--llm-url", "http://127.0.0.1:9"];
 
 /// A call that would write to a path, and its option, or none if the path is an operand. (The file
@@ -67,7 +67,7 @@ fn calls(path: &str) -> Vec<Call> {
         record("ctx-compact", &["--keep-messages", "2", "s.jsonl"]),
         record("ctx-summarize", &["--budget", "400", "s.jsonl"]),
     ];
-    // Only those that create a store write at all.
+    // Only calls that create a store write anything here.
     let store = |tool, others: &[&str]| call(tool, "--store", path, others);
     calls.extend([
         store("ctx-compact", &["--keep-messages", "2", "s.jsonl"]),
@@ -80,7 +80,7 @@ fn calls(path: &str) -> Vec<Call> {
     calls
 }
 
-/// The content of a folder, with the bytes of files.
+/// Returns the content of a folder, with the bytes of files.
 fn everything(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![dir.to_owned()];

@@ -38,7 +38,7 @@ fn call(n: usize) -> String {
 }
 
 fn session() -> String {
-    // The result that answers no call needs a repair.
+    // A result that answers no call makes a repair necessary.
     let orphan = "{\"role\":\"tool\",\"tool_call_id\":\"gone\",\"content\":\"x\"}\n";
     let calls: String = (0..8).map(call).collect();
     format!("{{\"role\":\"system\",\"content\":\"Be brief.\"}}\n{orphan}{calls}")
@@ -50,7 +50,8 @@ fn place() -> TempDir {
     dir
 }
 
-/// A session from stdin has no name, and only `ctx-offload` needs one.
+/// Adds a session name if the tool needs one: a session from stdin has no name, and only
+/// `ctx-offload` needs it.
 fn of_stdin(name: &str) -> &'static [&'static str] {
     if name == "ctx-offload" { &["-s", "demo"] } else { &[] }
 }
@@ -136,7 +137,8 @@ fn a_session_that_is_open_for_writing_is_left_alone() {
     }
 }
 
-/// Another session at the output path may be the only copy.
+/// Another session at the output path is saved before it is replaced, because the file may be its
+/// only copy.
 #[test]
 fn another_session_that_exists_is_saved_first() {
     for (name, flags) in CHANGES {
@@ -151,8 +153,8 @@ fn another_session_that_exists_is_saved_first() {
     }
 }
 
-/// The same is true for the last stage of a pipeline that reads the file it writes, and for stdin
-/// that is the output.
+/// The last stage of a pipeline that reads the file it writes saves the session first, and so does
+/// a tool whose stdin is its output.
 #[test]
 fn a_session_that_comes_through_stdin_is_saved_first() {
     let count = format!("{} --annotate s.jsonl", tool_path("ctx-count").display());

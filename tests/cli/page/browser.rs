@@ -72,7 +72,7 @@ impl Browser {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// The same, with the result as text.
+    /// Runs the body of a function in the page and returns the result as text.
     pub(super) fn text(&self, script: &str) -> String {
         let found = self.run(script);
         found.as_str().map_or_else(|| found.to_string(), str::to_owned)
@@ -93,7 +93,7 @@ impl Browser {
         self.post("/goog/cdp/execute", &json!({"cmd": command, "params": params}))
     }
 
-    /// The messages of the browser about the pages: errors, and what a policy refused.
+    /// Returns the messages of the browser about the pages: errors, and what a policy refused.
     pub(super) fn log(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({"type": "browser"}));
         let entries = log.as_array().expect("a list").iter();
@@ -110,17 +110,17 @@ impl Drop for Browser {
     }
 }
 
-/// The port that chromedriver reports.
+/// Returns the port that chromedriver reports.
 fn port(driver: &mut Child) -> u16 {
     let stdout = driver.stdout.take().expect("piped");
     let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let port = lines.find_map(|line| {
         let (_, port) = line.rsplit_once("on port ")?;
         let port = port.trim_end_matches('.').parse().ok();
-        // It first prints the requested port, which is 0 for any.
+        // chromedriver first prints the requested port, which is 0 for any port.
         port.filter(|port| *port > 0)
     });
-    // Read everything, so that it never waits for a reader.
+    // All output is read, so that chromedriver never waits for a reader.
     std::thread::spawn(move || lines.for_each(drop));
     port.expect("chromedriver tells its port")
 }

@@ -17,8 +17,8 @@ const READOUT: &str = "return document.querySelector('.readout').textContent";
 /// The focused element, with its class and its text.
 const FOCUS: &str = "const e = document.activeElement; return e.tagName + '.' + e.className + ' ' + (e.matches('.wide, .plot') ? '' : e.textContent.trim())";
 
-/// All of the page can be reached by keys in order: they move along the curve, hide a kind and sort
-/// a table, without an error in the browser.
+/// Keys reach all parts of the page in order. They move along the curve, hide a kind and sort a
+/// table, without an error in the browser.
 #[test]
 fn keys_walk_the_page() {
     let Some(browser) = Browser::start() else {
@@ -87,7 +87,7 @@ fn hide(browser: &Browser) {
     browser.press(&[ENTER]);
     assert_eq!((browser.text(pressed).as_str(), total()), ("true", all));
     assert_eq!(browser.text(visible), "visible");
-    // The script draws the same as the page without it.
+    // The script draws the same chart as the page without a script.
     let numbers = |path: &str| -> Vec<f64> {
         let words = path.split(['M', 'L', 'Z', ' ']).filter(|word| !word.is_empty());
         words.map(|word| word.parse().expect("a number")).collect()
@@ -182,7 +182,7 @@ fn the_page_is_light_and_dark_wide_and_narrow() {
     assert_eq!(browser.log(), Vec::<String>::new());
 }
 
-/// The contrast of each colour of texts and kinds with the page.
+/// JavaScript that returns the contrast of each colour of texts and kinds with the page.
 const COLOURS: &str = "
 const of = (name) => { const e = document.createElement('i'); document.body.append(e); e.style.setProperty('color', `var(--${name})`); const c = getComputedStyle(e).color.match(/\\d+/g).map(Number); e.remove(); return c };
 const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4 }); return 0.2126 * r + 0.7152 * g + 0.0722 * b };

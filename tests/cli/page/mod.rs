@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 use crate::bench::good;
 
-/// A folder with an example that was compacted, has grown, was compacted again, and was rolled
-/// back.
+/// Returns a folder with an example that was compacted, has grown, was compacted again, and was
+/// rolled back.
 fn used() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let session = include_str!("../../../examples/session.jsonl");
@@ -26,7 +26,7 @@ fn used() -> TempDir {
     dir
 }
 
-/// A session that tries to be more than text: in names, calls, results and messages.
+/// Returns a session that tries to be more than text: in names, calls, results and messages.
 fn hostile() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let text = concat!(
@@ -50,7 +50,7 @@ fn hostile() -> TempDir {
     dir
 }
 
-/// The page of all sessions of a folder.
+/// Returns the page of all sessions of a folder.
 fn page(dir: &TempDir) -> PathBuf {
     good(dir.path(), "ctx-stats --html *.jsonl -o page.html");
     dir.path().join("page.html")

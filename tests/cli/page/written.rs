@@ -39,7 +39,7 @@ fn the_numbers_are_those_of_the_tools() {
             format!("<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>", numbers[0], numbers[1]);
         assert!(html.contains(&cells), "{cells}");
     }
-    // This comes last, because it changes the session.
+    // ctx-prune comes last, because it changes the session.
     let pruned = told("ctx-prune -i --json --drop superseded,duplicates,noise --trim s.jsonl");
     assert!(pruned["freed_tokens"].as_u64() > Some(100));
     let freed = grouped(&pruned["freed_tokens"]);
@@ -196,7 +196,7 @@ fn the_page_of_a_large_session_is_small() {
     assert!((20_000..1_000_000).contains(&html.len()), "{}", html.len());
 }
 
-/// The page loads nothing from elsewhere, and does not allow the browser to.
+/// The page loads nothing from elsewhere, and forbids the browser to load anything.
 #[test]
 fn the_page_needs_nothing_but_itself() {
     let html = fs::read_to_string(page(&used())).expect("the page");

@@ -17,7 +17,8 @@ fn lines(lines: &[&str]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A session of Claude Code with an abandoned branch, reasoning, and a result with a second copy.
+/// Returns a session of Claude Code with an abandoned branch, reasoning, and a result with a second
+/// copy.
 fn session() -> String {
     let result = RESULT.replace("TEXT", &"some words ".repeat(20));
     lines(&[START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT])
@@ -101,7 +102,7 @@ fn in_place_it_waits_for_the_agent_and_undo_brings_each_byte_back() {
     assert!(home.read("s.jsonl") == session().as_bytes());
 }
 
-/// The reply with the usage of its request.
+/// Returns the reply with the usage of its request.
 fn with_usage(reply: &str, read: u64) -> String {
     let usage = format!(
         r#""usage" : {{"input_tokens":3,"cache_read_input_tokens":{read},"cache_creation_input_tokens":100,"output_tokens":9}},"role""#
@@ -109,8 +110,9 @@ fn with_usage(reply: &str, read: u64) -> String {
     reply.replacen(r#""role""#, &usage, 1)
 }
 
-/// Claude Code uses this number, and would otherwise ask or compact at once. 1.2 API tokens are
-/// subtracted for each of the 763 that are freed.
+/// Pruning also reduces the recorded usage, because Claude Code reads this number and would
+/// otherwise ask or compact at once. For each of the 763 freed tokens 1.2 API tokens are
+/// subtracted.
 #[test]
 fn the_last_reply_says_what_its_request_comes_to_now() {
     let text = "some words ".repeat(400);
@@ -133,7 +135,8 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
     assert_eq!(String::from_utf8_lossy(&home.read("s.jsonl")), pruned);
     // Nothing is left to prune, and the numbers do not change.
     prune().within(home.dir()).args(args).stdout(&*pruned).run();
-    // An estimate is not taken for a number of the API: nothing is predicted.
+    // The reduced usage is an estimate. ctx-count does not take it for a number of the API and
+    // predicts nothing from it.
     Case::new(env!("CARGO_BIN_EXE_ctx-count"))
         .within(home.dir())
         .args(["--calibrate", "s.jsonl"])
@@ -147,7 +150,7 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .args(["-q", "--undo", "--store", "store", "s.jsonl"])
         .run();
     assert!(home.read("s.jsonl") == session.as_bytes());
-    // This is not done if too little is freed. A dry run says so, too.
+    // The usage is not changed if too little is freed. A dry run says so, too.
     prune()
         .within(home.dir())
         .args(["--min-gain", "1000", "-v"])
@@ -168,7 +171,8 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .run();
 }
 
-/// Its agent reads one JSON document, not lines.
+/// A session in one JSON document is refused, because its agent does not read the lines that would
+/// be written.
 #[test]
 fn a_session_in_one_document_is_refused() {
     let chat = r#"{"sessionId":"s","projectHash":"p","messages":[{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"hi"}]}"#;

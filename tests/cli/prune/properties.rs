@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::pruned;
 
-/// Sessions with long texts of several kinds, ids that repeat, and problems.
+/// Returns sessions with long texts of several kinds, ids that repeat, and problems.
 fn long_session(anthropic: bool) -> impl Strategy<Value = String> {
     let text = prop_oneof![
         2 => "[a-z ,.é中]{0,12}",
@@ -42,7 +42,7 @@ fn message(anthropic: bool, kind: u8, id: &str, tool: &str, text: &str) -> Strin
     format!("{message}\n")
 }
 
-/// The text of users and replies without blanks, and the number of problems.
+/// Returns the text of users and replies without blanks, and the number of problems.
 fn said(dialect: &str, session: &str) -> (Vec<String>, usize) {
     let dialect = dialect::by_name(dialect).expect("a dialect");
     let options = Options { dialect: Some(dialect), ..Options::default() };

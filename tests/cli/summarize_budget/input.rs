@@ -1,4 +1,4 @@
-//! Input of all kinds: broken, torn, huge, one-sided.
+//! Input of all kinds: broken, torn, huge, or with messages of one role only.
 
 use super::talk::{Event, sentences, session, work};
 use super::{case, parts, tokens, within};
@@ -63,7 +63,7 @@ fn bad_lines_stay_go_or_fail() {
     let work = work();
     let mut lines: Vec<&str> = work.lines().collect();
     let count = lines.len();
-    // Within the summarized part, and after the last reply.
+    // The bad lines are within the summarized part, and after the last reply.
     lines.insert(10, "{broken");
     lines.push("[1, 2]");
     let before = format!("{}\n", lines.join("\n"));
@@ -105,7 +105,7 @@ fn line_ends_stay_what_they_are() {
     assert_eq!(format!("{after}\n"), unix);
 }
 
-/// A megabyte in one message: from the user, from a tool, or in the model's arguments.
+/// A message may have a megabyte of text: from the user, from a tool, or in the model's arguments.
 #[test]
 fn one_giant_message() {
     let giant = sentences(0, 13_000);
@@ -155,7 +155,7 @@ fn an_opaque_line() {
         .stdout_any()
         .stderr_has("")
         .run();
-    // After the last reply, it stays byte for byte.
+    // After the last reply the line stays byte for byte.
     assert!(done.stdout.ends_with(&giant));
     let rest = &done.stdout[..done.stdout.len() - giant.len()];
     assert!(tokens(rest, "chat") <= 1_500);

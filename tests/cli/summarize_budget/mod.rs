@@ -17,14 +17,14 @@ fn case(budget: u64) -> Case {
     Case::new(CTX_SUMMARIZE).args(["--budget".to_owned(), budget.to_string()])
 }
 
-/// The output for `session`, if the run succeeds.
+/// Returns the output for `session`, if the run succeeds.
 fn within(budget: u64, args: &[&str], session: impl Into<Vec<u8>>) -> String {
     let case = case(budget).args(["-q"]).args(args.iter().copied());
     let done = case.stdin(session).stdout_any().stderr_has("").run();
     String::from_utf8(done.stdout).expect("UTF-8")
 }
 
-/// The result of a run on a file in `dir`, successful or not.
+/// Returns the result of a run on a file in `dir`, successful or not.
 fn tried(dir: &Path, budget: u64, args: &[&str]) -> Output {
     Command::new(CTX_SUMMARIZE)
         .args(["--budget", &budget.to_string()])
@@ -36,7 +36,7 @@ fn tried(dir: &Path, budget: u64, args: &[&str]) -> Output {
         .expect("it starts")
 }
 
-/// The total according to ctx-count.
+/// Returns the total according to ctx-count.
 pub(crate) fn tokens(session: impl Into<Vec<u8>>, dialect: &str) -> u64 {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-count"))
         .args(["--json", "--dialect", dialect])
@@ -49,7 +49,7 @@ pub(crate) fn tokens(session: impl Into<Vec<u8>>, dialect: &str) -> u64 {
     total["tokens"].as_u64().expect("a number")
 }
 
-/// The records other than the summary, and the text of the summary.
+/// Returns the records other than the summary, and the text of the summary.
 pub(crate) fn parts(output: &str) -> (Vec<&str>, Option<String>) {
     let is_summary = |line: &&str| line.contains("ctx_summary");
     let mut summaries = output.lines().filter(is_summary);

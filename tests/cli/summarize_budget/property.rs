@@ -26,7 +26,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 0..14)
 }
 
-/// The problems of a session without line numbers, which change.
+/// Returns the problems of a session without line numbers, which change.
 fn problems(dialect: &str, session: &[u8]) -> Vec<(Rule, String)> {
     let dialect = by_name(dialect).expect("known");
     let options = Options { dialect: Some(dialect), ..Options::default() };

@@ -50,7 +50,7 @@ fn request_and_last_exchange_stay() {
 #[test]
 fn system_messages_stay_wherever_they_stand() {
     let begin = work();
-    // The same with other ids.
+    // The second part of the session equals the first one, except for the ids of calls.
     let end = begin.split_once('\n').expect("lines").1;
     let end = end.replace("\"id\":\"c", "\"id\":\"d");
     let end = end.replace("\"tool_call_id\":\"c", "\"tool_call_id\":\"d");
@@ -64,7 +64,7 @@ fn system_messages_stay_wherever_they_stand() {
     assert_eq!(rest.last(), Some(&developer));
 }
 
-/// The result behind a handle of the output, from a snapshot.
+/// Finds the result that a handle in the output names, in a snapshot.
 #[test]
 fn long_results_of_the_tail_have_a_handle_that_leads_back() {
     let before = work();
@@ -268,7 +268,8 @@ fn other_line_ends_are_none() {
     }
 }
 
-/// Neither do words in a call's arguments, which may be copied from anywhere.
+/// Words in a call's arguments, which may be copied from anywhere, do not become the user's words
+/// either.
 #[test]
 fn words_in_arguments_do_not_stand_behind_the_users_name() {
     let mut events = vec![
@@ -314,7 +315,7 @@ fn said(text: &str) -> Act {
     Act::ok(&json!({"choices": [choice]}).to_string())
 }
 
-/// A model is asked once, for no more than fits. A longer answer is not used.
+/// A model is asked only once, for a summary that fits. An answer that is too long is not used.
 #[test]
 fn a_model_writes_within_the_budget() {
     let asking = |server: &Server, budget: u64| {

@@ -15,8 +15,8 @@ pub(crate) enum Event {
     Calls(String, String),
 }
 
-/// The records of a session in `dialect`, one on each line, with blanks that a JSON writer would
-/// not write.
+/// Returns the records of a session in `dialect`, one on each line, with blanks that a JSON writer
+/// would not write.
 pub(crate) fn session(dialect: &str, system: Option<&str>, events: &[Event]) -> String {
     let mut text = String::new();
     if let Some(system) = system {
@@ -90,7 +90,7 @@ pub(crate) fn sentences(first: usize, count: usize) -> String {
     text
 }
 
-/// A system message, a task, and twenty steps with results of many lines.
+/// Returns a system message, a task, and twenty steps with results of many lines.
 pub(crate) fn work() -> String {
     let mut events = vec![Event::User(
         "Please repair the importer in src/feed.rs. Do not touch the migrations folder.".to_owned(),

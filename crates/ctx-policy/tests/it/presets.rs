@@ -5,7 +5,7 @@ use ctx_policy::{Method, Policy, headers, names, preset, settings, source};
 use ctx_summary::{Recognizer, Template};
 use serde_json::{Value, json};
 
-/// The headings of prompts/default.md.
+/// Returns the headings of prompts/default.md.
 fn default_sections() -> Value {
     json!([
         "Goal",
@@ -202,7 +202,7 @@ fn turns() {
     );
 }
 
-/// The settings that xopcbot and openclaw share.
+/// Returns the settings that xopcbot and openclaw share.
 fn claw() -> Vec<(&'static str, Value)> {
     vec![
         ("mode", json!("summary_plus_prune")),
