@@ -1,3 +1,3 @@
-# Completion of ctx-split in fish: asks ctx-split itself.
+# Fish completion for ctx-split, which computes the values itself.
 
 complete --keep-order --exclusive --command ctx-split --arguments "(CTX_COMPLETE=fish ctx-split -- (commandline --current-process --tokenize --cut-at-cursor) (commandline --current-token))"

@@ -222,7 +222,7 @@ fn what_is_allowed_is_no_problem() {
     check()
         .args(["--allow", "bad-lin"])
         .stdin("")
-        .stderr_has("--allow cannot be \"bad-lin\"; did you mean bad-line? (one of ")
+        .stderr_has("--allow cannot be \"bad-lin\"; did you mean bad-line? (use one of ")
         .code(2)
         .run();
 }

@@ -29,8 +29,7 @@ use crate::store::{StoreArgs, failure, session_id};
 ///
 /// Old messages become a summary; the latest messages stay unchanged. The exact bytes are saved
 /// first (ctx-rollback --undo FILE restores them), and the tool writes only a result that is
-/// smaller and valid. -n shows what it would do. Without FILE, the tool reads a session from stdin
-/// and writes it compacted to stdout.
+/// smaller and valid. -n shows what it would do. Without FILE, it reads stdin and writes stdout.
 ///
 /// A policy decides when a session is compacted and how; the default is the preset `default`.
 ///
