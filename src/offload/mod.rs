@@ -335,7 +335,7 @@ pub struct RestoreReport<'a> {
 /// A reference whose result could not be restored.
 #[derive(Serialize)]
 pub struct MissingReference<'a> {
-    /// The reference.
+    /// The reference, with its own keys next to those below.
     #[serde(flatten)]
     pub reference: &'a Reference,
     /// The reason why the result could not be restored.

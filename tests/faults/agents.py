@@ -71,7 +71,7 @@ def meetings(case):
             # If the file system cannot exchange names, that call fails at once.
             if place.call not in CALLS or (around and place.call == "renameat2"):
                 continue
-            # Here an agent between the last check and the rename loses, and no call helps.
+            # Without an exchange of names, a change by an agent between the last check and the rename is lost; no system call could prevent that.
             is_lossy = around and place.call == "rename" and place.onto in names
             for way, moments in WAYS.items():
                 if not is_lossy or "begins" not in moments:

@@ -141,7 +141,7 @@ class Bench:
             held += '"held":true' in re.sub(r"\s", "", meta.read_text())
         sessions = [path for path in self.work.glob("*.jsonl") if path.is_file()]
         memory = [path for folder in self.memory_folders() for path in folder.glob("*.md")]
-        # Bytes whose commit record is elsewhere, and files that were replaced under an open handle.
+        # These are the bytes whose commit record is elsewhere, and the files that were replaced while they were open.
         other = [*snapshots_in(snapshots, *self.store.glob("trash/*")), *self.work.glob(".*.ctx-*")]
         told = "".join(path.read_text() for path in sorted(snapshots.glob("*.md")))
         return Facts(

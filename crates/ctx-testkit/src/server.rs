@@ -91,7 +91,7 @@ fn answer(act: &Act, stream: &mut TcpStream, tell: &mut dyn FnMut(String)) {
             }
         }
         Act::Late(word, act) => {
-            // A test that has ended sends no signal.
+            // If the test has already ended, no signal arrives, and there is no answer.
             if word.recv().is_ok() {
                 answer(act, stream, tell);
             }

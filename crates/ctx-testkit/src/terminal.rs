@@ -14,7 +14,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 /// A pseudo-terminal to which programs write, and on which a test types keys.
 pub struct Terminal {
     keys: File,
-    /// The programs' side of the terminal. The terminal exists as long as it is open.
+    /// The programs' side. The terminal exists as long as this side is open.
     side: Option<File>,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,

@@ -10,7 +10,7 @@ use crate::bench::{Done, good};
 use crate::is_there;
 use crate::pages::root;
 
-/// Returns a project with a fixture that is legal.
+/// Makes a project with a legal fixture, and returns its folder.
 fn project() -> tempfile::TempDir {
     let project = tempfile::tempdir().expect("a folder");
     fs::create_dir(project.path().join("fixtures")).expect("made");

@@ -192,7 +192,7 @@ fn an_agent_that_replaces_through_a_copy_loses_nothing() {
     sample(5);
 }
 
-/// Agents that replace their file do so between the calls of a replacement.
+/// Agents that replace their file do so between the system calls with which a tool replaces it.
 #[test]
 fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
     if !can_delay() {

@@ -77,7 +77,7 @@ fn a_session_that_is_written_onto_itself_can_be_had_back() {
             let dir = place();
             let dir = dir.path();
             symlink("s.jsonl", dir.join("link.jsonl")).expect("links");
-            // If a flag names the store, handles promise no more than what is saved.
+            // If a flag names the store, handles only promise text that is saved in it.
             let write = |output: &str| {
                 let tool = tool(name, dir).args(flags.iter().copied());
                 let tool = tool.args(["--store", "store", "s.jsonl", "-o", output]);
