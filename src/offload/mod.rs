@@ -36,7 +36,7 @@ pub struct Plan {
     pub template: Template,
     /// Counts the tokens of results.
     pub counter: MessageCounter,
-    /// True if nothing is written.
+    /// True for a dry run, which writes nothing.
     pub dry_run: bool,
 }
 

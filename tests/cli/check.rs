@@ -1,4 +1,4 @@
-//! `ctx-check`.
+//! Tests of `ctx-check`.
 
 use ctx_testkit::Case;
 use proptest::prelude::*;

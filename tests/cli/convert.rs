@@ -1,4 +1,4 @@
-//! `ctx-convert`.
+//! Tests of `ctx-convert`.
 
 use ctx_testkit::Case;
 

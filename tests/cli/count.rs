@@ -1,4 +1,4 @@
-//! `ctx-count`.
+//! Tests of `ctx-count`.
 
 use std::process::{Command, Stdio};
 

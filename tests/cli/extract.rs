@@ -1,4 +1,4 @@
-//! `ctx-extract`.
+//! Tests of `ctx-extract`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,4 +1,4 @@
-//! `ctx-gc`.
+//! Tests of `ctx-gc`.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `ctx-ls`.
+//! Tests of `ctx-ls`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;

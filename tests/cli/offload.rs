@@ -1,4 +1,4 @@
-//! `ctx-offload`.
+//! Tests of `ctx-offload`.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `ctx-prune`.
+//! Tests of `ctx-prune`.
 
 mod logs;
 mod properties;

@@ -1,4 +1,4 @@
-//! `ctx-rollback`.
+//! Tests of `ctx-rollback`.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;

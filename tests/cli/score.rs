@@ -1,4 +1,4 @@
-//! `ctx-score`.
+//! Tests of `ctx-score`.
 
 use ctx_testkit::Case;
 

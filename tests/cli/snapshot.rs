@@ -1,4 +1,4 @@
-//! `ctx-snapshot`.
+//! Tests of `ctx-snapshot`.
 
 use std::fs;
 use std::os::unix::fs::symlink;

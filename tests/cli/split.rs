@@ -1,4 +1,4 @@
-//! `ctx-split`.
+//! Tests of `ctx-split`.
 
 use ctx_testkit::{Case, any_jsonl, chat_session};
 use proptest::prelude::*;

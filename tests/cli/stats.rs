@@ -1,4 +1,4 @@
-//! `ctx-stats`.
+//! Tests of `ctx-stats`.
 
 use std::fs;
 use std::path::Path;

@@ -28,7 +28,8 @@ impl Shell {
     }
 }
 
-/// Answers a shell's request for completions; `None` if the tool was not called for one.
+/// Answers a shell's request for completions; returns `None` if this call of the tool is no such
+/// request.
 pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let shell = std::env::var(VARIABLE).ok()?;
     let shell = Shell::from_str(&shell, false).ok()?;

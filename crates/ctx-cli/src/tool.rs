@@ -13,7 +13,7 @@ pub(crate) const WIDTH: usize = 100;
 /// What a binary consists of: a tool, and what it shares with other tools.
 #[derive(Clone, Copy)]
 pub struct Binary {
-    /// The tool.
+    /// The tool that the binary runs.
     pub tool: &'static Tool,
     /// The source of the tool's manual page, in roff.
     pub manual: &'static str,

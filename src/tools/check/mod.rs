@@ -150,7 +150,7 @@ enum Format {
     Junit,
 }
 
-/// The tool.
+/// The entry of `ctx-check` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-check",
     command: Args::command,

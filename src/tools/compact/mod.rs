@@ -124,7 +124,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The tool.
+/// The entry of `ctx-compact` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-compact",
     command: Args::command,

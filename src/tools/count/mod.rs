@@ -98,7 +98,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The tool.
+/// The entry of `ctx-count` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-count",
     command: Args::command,

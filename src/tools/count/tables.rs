@@ -40,7 +40,8 @@ pub(super) fn of(
 }
 
 /// Returns the table of the files. Its columns are `messages tokens bytes [share] name`, with the
-/// share if a window is known, or `tokens name` for plain texts. A total follows several files.
+/// share if a window is known, or `tokens name` for plain texts. If there are several files, a
+/// total follows them.
 fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
     let has_share = windows.iter().any(|window| window.tokens.is_some());
     let numbers = if args.text { ">TOKENS" } else { ">MESSAGES|>TOKENS|>BYTES" };

@@ -25,7 +25,7 @@ use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
 
-/// The tool.
+/// The entry of `ctx-extract` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-extract",
     command: Args::command,

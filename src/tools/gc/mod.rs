@@ -17,7 +17,7 @@ use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
 /// The default of `--keep-days`.
 const KEEP_DAYS: u32 = 7;
 
-/// The tool.
+/// The entry of `ctx-gc` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-gc",
     command: Args::command,

@@ -57,7 +57,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The tool.
+/// The entry of `ctx-ls` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-ls",
     command: Args::command,

@@ -23,7 +23,7 @@ use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
 
-/// The tool.
+/// The entry of `ctx-offload` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-offload",
     command: Args::command,

@@ -68,7 +68,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The tool.
+/// The entry of `ctx-prune` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-prune",
     command: Args::command,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::output::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
 
-/// The tool.
+/// The entry of `ctx-rollback` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-rollback",
     command: Args::command,

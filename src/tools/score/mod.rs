@@ -51,10 +51,10 @@ use crate::template::filled;
 /// not know about snapshots. Identifiers are weighted by the probability that they are needed
 /// again. The share is the weighted mean of the classes with items: requests and constraints 3,
 /// decisions, open items and identifiers 2, errors, files and commands 1. Words are compared, not
-/// meanings, so a good paraphrase is a loss. The items come from the ledger, the list of items that
-/// ctx-summarize and ctx-compact also use. For their summaries the share therefore shows what did
-/// not fit, but not whether a reader understands a summary, or whether it is better than another.
-/// Use --evidence for that.
+/// meanings, so a good paraphrase counts as a loss. The items come from the ledger, the list of
+/// items that ctx-summarize and ctx-compact also use. For their summaries the share therefore shows
+/// what did not fit, but not whether a reader understands a summary, or whether it is better than
+/// another. Use --evidence for that.
 ///
 /// With --evidence, FILE has questions about BEFORE, each with groups of quotes that contain its
 /// answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. From each group,
@@ -127,7 +127,7 @@ struct Args {
     output: ReportOutputArgs,
 }
 
-/// The tool.
+/// The entry of `ctx-score` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-score",
     command: Args::command,

@@ -87,7 +87,7 @@ impl Args {
     }
 }
 
-/// The tool.
+/// The entry of `ctx-split` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-split",
     command: Args::command,

@@ -85,7 +85,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The tool.
+/// The entry of `ctx-stats` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-stats",
     command: Args::command,

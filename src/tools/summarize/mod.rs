@@ -118,7 +118,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// The tool.
+/// The entry of `ctx-summarize` in the list of tools.
 pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
     command: || Args::command().mut_group("Keep", |keep| keep.requires("budget")),

@@ -1,4 +1,4 @@
-//! The page in a browser.
+//! The HTML page of ctx-stats in a browser.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The page as the tool writes it.
+//! The HTML page of ctx-stats, as the tool writes it.
 
 use std::fmt::Write;
 use std::fs;

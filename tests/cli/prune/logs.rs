@@ -1,4 +1,4 @@
-//! Agents' own files.
+//! `ctx-prune` on agents' own files.
 
 use ctx_testkit::Case;
 

@@ -154,7 +154,7 @@ struct Source {
     pub(super) snapshot: Option<String>,
     /// What the store knows about the session.
     pub(super) known: StoredHistory,
-    /// The operand.
+    /// The session file that the user named.
     file: PathBuf,
     /// A temporary copy that is read instead of the file, for stdin or a snapshot.
     copy: Option<File>,
