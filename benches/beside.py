@@ -149,7 +149,7 @@ class Cozempic:
         return Done(trial, ran, refused=None if "Final size" in ran[1] else why[1] if why else last_line(ran[1]))
 
     def undo(self, trial, _done):
-        """The tool has no undo command, so the copy is taken that it leaves beside the file."""
+        """Returns True if the tool leaves a copy with the old bytes next to the file; it has no undo command."""
         return any(copy.read_bytes() == trial.bytes for copy in trial.path.parent.glob("*.bak"))
 
 

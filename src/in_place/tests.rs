@@ -383,7 +383,8 @@ fn the_audit_log_has_the_figures_of_the_report() {
     assert!(!audit.to_string().contains("words"), "{audit}");
 }
 
-/// Runs of tools are forgotten before what was said, the oldest first.
+/// If a session has too many items, runs of tools are dropped before the statements of people, and
+/// older runs first.
 #[test]
 fn items_are_remembered_once_and_up_to_a_limit() {
     let mut items = Items::new("demo");
