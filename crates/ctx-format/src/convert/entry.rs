@@ -1,4 +1,4 @@
-//! A message that was read and waits to be written.
+//! A message that has been read and is waiting to be written.
 
 use std::sync::Arc;
 
@@ -10,40 +10,43 @@ use crate::{Denial, HeldMessage, Object, Record, Role};
 /// A message, or the fragment of a message that a record holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The record that the message came from, or the message in a record that holds several.
+    /// The source record that contains the message, or, if that record holds several messages, the
+    /// message within it.
     pub(crate) origin: SourceId,
-    /// The line number of the record, from 1.
+    /// The line number of the source record, starting at 1.
     pub(crate) line: u64,
-    /// The number of the message in the context, which gives the order in which messages are
+    /// The position of the message in the context, which is the order in which messages are
     /// written.
     pub(crate) message: u64,
     /// The byte offset of the message's text in the spool.
     pub(crate) start: usize,
     pub(crate) length: usize,
     pub(crate) role: Role,
-    /// Whether a turn of the user begins with this message.
+    /// Whether the message begins a turn of the user.
     pub(crate) begins_turn: bool,
-    /// The time as the record states it.
+    /// The time of the message, exactly as the record states it.
     pub(crate) time: Option<Box<str>>,
-    /// The model that was in use when the message was written, if the session names one.
+    /// The model that was in use when the message was written, or `None` if the session does not
+    /// name one.
     pub(crate) model: Option<Arc<str>>,
-    /// The text of the summary, if the message is a summary and its record, which would mark it as
-    /// one, is not in the spool.
+    /// The text of the summary, if the message is a summary that was taken out of a record with
+    /// several messages. Only that record marks it as a summary, and the record is not in the
+    /// spool.
     pub(crate) summary: Option<Box<str>>,
     /// Whether the message is a summary.
     pub(crate) is_summary: bool,
-    /// Whether the message can be read only as a part of the list that contains it.
+    /// Whether the message can only be read within the list that contains it.
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
-    /// The ids of the calls that the user denied. For each id, the flag says whether the denial is
-    /// marked.
+    /// The ids of the calls that the user denied. The flag after each id says whether a field of
+    /// the record marks the denial.
     pub(crate) denials: Vec<(Box<str>, bool)>,
 }
 
 impl Entry {
-    /// Creates an entry for `held`, a message in `record`. The position of the entry in the spool
-    /// is set later.
+    /// Creates an entry for `held`, a message in `record`. The entry's position in the spool is set
+    /// later.
     pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
         let denied = held.message.results().filter(|result| result.denial != Denial::None);
         let denials =
@@ -68,7 +71,7 @@ impl Entry {
     }
 }
 
-/// The time of a message: its own if it is in a list, otherwise the time of the record.
+/// The time of a message: its own time if it has one, otherwise the time of the record.
 fn time(record: &Record<'_>, held: &HeldMessage<'_>) -> Option<Box<str>> {
     let own = Object::parse(&held.raw).ok();
     let own = own.and_then(|object| object.text_of("timestamp"));

@@ -1,16 +1,17 @@
-//! The format of a lowered session: messages of the Anthropic API with additional members, which
-//! hold facts that only the records of an agent contain: the user messages that the agent wrote,
-//! and the calls that the user denied.
+//! The format of a lowered session, which consists of messages of the Anthropic API. Two additional
+//! members hold facts that the API's format cannot express: which user messages the agent wrote
+//! itself, and which calls the user denied.
 
 use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::{Denial, Message, Object, Outline, Part, Rules, Unread};
 
-/// The member that is `false` in a user message that the agent wrote.
+/// The name of a member with the value `false`, which marks a user message that the agent wrote
+/// itself.
 pub(crate) const IS_REQUEST: &str = "_request";
 
-/// The member that lists the calls that the user denied. The value for a call is `true` if its
-/// denial is marked.
+/// The name of a member with an object whose keys are the ids of the calls that the user denied. A
+/// value is `true` if a field of the source record marks the denial.
 pub(crate) const DENIALS: &str = "_denials";
 
 /// The dialect of a lowered session, which extends [`Anthropic`].
@@ -48,7 +49,8 @@ impl Dialect for Lowered {
         Some(message)
     }
 
-    // A lowered session contains only content that has already been read, so nothing is reported.
+    // All content of a lowered session has been read from the source session, so none of it can be
+    // unreadable.
     fn unread(&self, _: &Object<'_>) -> Option<Unread> {
         None
     }

@@ -1,34 +1,35 @@
-//! Images, audio and files: where each format keeps the data.
+//! Images, audio and files, whose data each format stores in a different place.
 
 use crate::{Media, Object};
 
-/// The data of an image, an audio clip or a file, independent of the format that it was read from.
+/// The data of an image, an audio clip or a file, independent of the source format.
 pub(crate) struct Data {
     /// The MIME type, such as `image/png`; empty if it is unknown.
     pub(crate) mime: String,
     pub(crate) place: DataLocation,
-    /// The name of the file, if the source contains it.
+    /// The file name, if the source states it.
     pub(crate) name: Option<String>,
 }
 
 /// Where the data of an image, an audio clip or a file is stored.
 pub(crate) enum DataLocation {
-    /// The data itself in base64.
+    /// The data itself, encoded in base64.
     Here(String),
-    /// The URL of the data.
+    /// The URL from which the data can be fetched.
     At(String),
 }
 
 impl Data {
-    /// The data of `media`; `None` if it is a reference that only one vendor's API can follow.
+    /// Returns the data of `media`; `None` if `media` is a reference that only one vendor's API can
+    /// resolve.
     pub(crate) fn of(media: &Media<'_>) -> Option<Self> {
         let object = Object::parse(&media.raw).ok()?;
         let text = |object: &Object<'_>, key| String::from(object.text_of(key).unwrap_or_default());
         let within = |key: &str| object.object_of(key);
         let here = Self::here;
         let data = match media.kind {
-            // pi writes the data next to the type, while the Anthropic API has the data in a member
-            // `source`.
+            // pi stores the data in the same object as the type, and the Anthropic API in the
+            // member `source`.
             "image" | "document" if object.get("source").is_none() => {
                 here(text(&object, "mimeType"), text(&object, "data"))
             }
@@ -71,7 +72,7 @@ impl Data {
         (!is_empty).then_some(data)
     }
 
-    /// Reads a URL, which may contain the data itself as in `data:image/png;base64,…`.
+    /// Reads a URL. A `data:` URL such as `data:image/png;base64,…` contains the data itself.
     fn of_url(url: &str) -> Self {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
@@ -101,7 +102,7 @@ impl Data {
         self.mime == "application/pdf"
     }
 
-    /// The URL of the data. Data without a URL is put into a `data:` URL.
+    /// Returns a URL for the data. Data that is stored in the session becomes a `data:` URL.
     pub(crate) fn url(&self) -> String {
         match &self.place {
             DataLocation::Here(data) => format!("data:{};base64,{data}", self.mime),

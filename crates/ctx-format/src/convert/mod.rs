@@ -1,14 +1,15 @@
-//! Converts a session between dialects: the messages of its context are written one by one.
+//! Converts a session to another dialect. The messages of its context are written one by one.
 //!
-//! The messages that the agent would send are read in the order in which they are sent. The
-//! fragments of a message become one message, results directly follow the reply with their calls,
-//! and a record that has a call and its result yields both. The texts of messages never change. The
-//! [`Report`] counts the content that the target format cannot represent, and names the first line
-//! with such content.
+//! Messages are read in the order in which the agent would send them. The fragments of a message
+//! are joined into one message, and the results of calls directly follow the reply that contains
+//! the calls. A record that contains both a call and its result is split into a call and a result.
+//! The texts of messages never change. The [`Report`] counts the content that the target format
+//! cannot represent, and gives the line number of its first occurrence.
 //!
-//! A session can also be *lowered* ([`Converter::whole_records`]). Each record of a lowered
-//! session, or each message in a record with a list, is in exactly one exchange of the new session,
-//! so a decision about exchanges is also a decision about records.
+//! A session can also be *lowered* ([`Converter::whole_records`]). In a lowered session, each
+//! source record (or, if a record holds a list of messages, each of these messages) belongs to
+//! exactly one exchange, so whatever is decided about an exchange is also decided about its
+//! records.
 
 mod entry;
 mod lowered;
@@ -35,22 +36,23 @@ pub use report::{Loss, LossKind, Report, Source, SourceId};
 /// How to convert a session.
 #[derive(Clone, Copy)]
 pub struct Converter<'c> {
-    /// The dialect to write.
+    /// The target dialect.
     pub to: &'static dyn Dialect,
-    /// The member in which each written record lists the source records that it was made from,
-    /// numbered from 0 ([`SourceId`]). `None` if no such member is wanted.
+    /// The name of the member in which each written record lists the source records that it was
+    /// made from ([`SourceId`]). `None` if the written records have no such member.
     pub mark: Option<&'c str>,
-    /// Whether to lower the session: each source record, or each message in a record with a list,
-    /// is written in exactly one exchange. Messages that cannot form an exchange become one
-    /// message. Only records without a message are left out of a lowered session. The target must
-    /// be a dialect of messages.
+    /// Whether to lower the session: each source record, or each message in a record that holds a
+    /// list, is written in exactly one exchange. Messages that must stay together but do not form
+    /// an exchange are combined into one message. Only records without a message are left out. The
+    /// target dialect must be a list of messages, not a log.
     pub whole_records: bool,
-    /// The id of the new session if the target is an agent's format; by default, a hash of the
-    /// content of the session.
+    /// The id of the new session if the target is an agent's format. If this is `None`, the id is
+    /// derived from a hash of the session's content.
     pub session: Option<&'c str>,
-    /// The working folder of the agent; by default, the folder that the source session names.
+    /// The working folder of the agent. If this is `None`, the working folder of the source session
+    /// is used.
     pub cwd: Option<&'c str>,
-    /// The time to write for messages that have no time.
+    /// The time to write if no message has a time.
     pub now: DateTime<Utc>,
 }
 
@@ -71,7 +73,7 @@ impl Converter<'_> {
 /// Why a conversion failed.
 #[derive(Debug, Error)]
 pub enum ConvertError {
-    /// The temporary file for waiting messages could not be written or read.
+    /// The temporary file in which messages wait could not be written or read.
     #[error("cannot write a temporary file: {0}")]
     Temporary(#[source] io::Error),
     /// The output could not be written.

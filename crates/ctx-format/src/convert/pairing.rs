@@ -1,5 +1,5 @@
-//! Groups the messages of a context that must be written together: a reply and its results, and, if
-//! records are kept whole, messages that are in the same record.
+//! Groups the messages of a context that must be written together: a reply with its results, and,
+//! if records are kept whole, messages that come from the same record.
 
 use std::collections::HashMap;
 
@@ -15,19 +15,20 @@ pub(crate) struct Unit {
     pub(crate) said: Vec<usize>,
     /// The entries that contain the results of the message's calls.
     pub(crate) results: Vec<Answering>,
-    /// Whether the unit is a blob: its entries must stay together, but do not form an exchange.
+    /// Whether the unit is a blob, whose entries must stay together although they do not form an
+    /// exchange.
     pub(crate) is_blob: bool,
 }
 
 /// An entry that contains results of a reply's calls.
 pub(crate) struct Answering {
     pub(crate) entry: usize,
-    /// Whether the other content of the entry is written with this reply. If an entry answers
-    /// several replies, its other content is written with only one of them.
+    /// Whether the content of the entry other than results is written together with this reply. If
+    /// an entry answers several replies, that content is written with the last of them.
     pub(crate) is_home: bool,
 }
 
-/// A message, stored as the indexes of its entries.
+/// A message, as a list of indexes into the entries.
 struct Node {
     entries: Vec<usize>,
     /// The indexes of the replies whose calls this message answers.
@@ -35,15 +36,15 @@ struct Node {
 }
 
 impl Unit {
-    /// The indexes of all entries of the unit, those with results last.
+    /// The indexes of all entries of the unit; entries with results come last.
     pub(crate) fn entries(&self) -> Vec<usize> {
         let results = self.results.iter().map(|answering| answering.entry);
         self.said.iter().copied().chain(results).collect()
     }
 }
 
-/// Groups the entries of a context, which must be in order, into units. With `joins_replies`,
-/// adjacent replies become one message.
+/// Groups the entries of a context into units. `entries` must be in the order of the context. If
+/// `joins_replies` is true, adjacent replies become one message.
 pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool) -> Vec<Unit> {
     let mut nodes = nodes(entries, joins_replies);
     let ties = tie(entries, &mut nodes);
@@ -91,16 +92,16 @@ fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
     nodes
 }
 
-/// Returns true if `entry` belongs to the same message as `before`, the entry that precedes it.
+/// Returns true if `entry` continues the message of `before`, the preceding entry.
 fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
     let is_reply = |entry: &Entry| entry.role == Role::Assistant;
     let is_one = before.message == entry.message || joins_replies;
     is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
 }
 
-/// Stores in each node which replies it answers, and returns all pairs of a reply and a node with
-/// results of its calls. If several calls have the same id, a result answers the last reply before
-/// it that has an open call with this id.
+/// Stores in each node the replies that it answers. Returns all pairs of a reply and a node that
+/// contains results of the reply's calls. If several calls have the same id, a result answers the
+/// nearest earlier reply that has an open call with this id.
 fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     let mut open: HashMap<&Key, Vec<usize>> = HashMap::new();
     let mut replies: HashMap<u64, usize> = HashMap::new();
@@ -117,7 +118,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         let mut answered = Vec::new();
         for result in own().flat_map(|entry| &entry.results) {
             let reply = open.get_mut(result).and_then(Vec::pop);
-            // Some agents write results a second time, as a part of the same message.
+            // Some agents write a result a second time, as part of the same message.
             let again = || replies.get(&message).copied().filter(|_| !is_reply);
             answered.extend(reply.or_else(again).filter(|reply| *reply != place));
         }
@@ -133,10 +134,10 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     ties
 }
 
-/// The ranges of nodes that must stay together although they are not a reply with its results. Each
-/// range is given by its first and its last node. The ranges are in order and do not overlap.
+/// Returns the ranges of nodes that must stay together although they do not form an exchange. Each
+/// range is a pair of the first and the last node. The ranges are in order and do not overlap.
 fn blobs(nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // A node that answers several replies cannot be a part of one exchange.
+    // An exchange has only one reply, so a node that answers several replies cannot be part of it.
     let odd = ties.iter().filter(|(reply, place)| nodes[*place].answers != [*reply]);
     let mut blobs: Vec<(usize, usize)> = odd.copied().collect();
     loop {

@@ -19,19 +19,19 @@ use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
 use crate::{Dialect, Object, Portion, Record, Spool};
 
-/// A session that is being read. The messages of the context wait in a spool, because their order
-/// in the file may differ from that in the context.
+/// The reader of a source session. The messages of the context wait in a spool, because their order
+/// in the file may differ from their order in the context.
 pub struct Reading<'c> {
     converter: Converter<'c>,
     from: &'static dyn Dialect,
     spool: Spool,
     waiting: usize,
     entries: Vec<Entry>,
-    /// A hash of the messages read so far, from which new ids are derived.
+    /// The hash of all messages read so far. Ids in the new session are derived from it.
     hash: Context,
-    /// The working folder that the source session names.
+    /// The working folder of the source session, if it is known.
     cwd: Option<String>,
-    /// The model in use, if the session names one.
+    /// The model that is in use at this point of the session, if it is known.
     model: Option<Arc<str>>,
     /// The number of records read so far.
     records: u64,
@@ -39,8 +39,8 @@ pub struct Reading<'c> {
 }
 
 impl<'c> Reading<'c> {
-    /// Starts reading a session in the dialect `from`. The messages of the session's context wait
-    /// in `spool`.
+    /// Creates a reader for a session in the dialect `from`. Messages wait in `spool` until the
+    /// session is written.
     pub fn new(converter: Converter<'c>, from: &'static dyn Dialect, spool: Spool) -> Self {
         Self {
             converter,
@@ -56,7 +56,8 @@ impl<'c> Reading<'c> {
         }
     }
 
-    /// Reads the next record. All records of the session must be pushed, because they are numbered.
+    /// Reads the next record of the session. The caller must pass every record of the session,
+    /// because the records are counted here.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
         if !record.piece.begins() {
             return Ok(());
@@ -92,14 +93,14 @@ impl<'c> Reading<'c> {
             let mut entry = Entry::of(record, origin, held);
             entry.message = place.map_or(entry.message, |(_, message)| *message);
             entry.is_opaque = !matches!(alone, Ok(1));
-            // A message that is separated from its record does not show that it is a summary.
+            // Once the message is separated from its record, nothing else marks it as a summary.
             entry.summary = held.summary.as_deref().map(Into::into);
             self.wait(entry, &held.raw)?;
         }
         Ok(())
     }
 
-    /// Remembers which model is in use. A record on an abandoned branch does not change the model.
+    /// Records the model that is in use. A record on an abandoned branch does not change the model.
     fn model(&mut self, record: &Record<'_>, object: &Object<'_>) {
         use Outside::{BeforeCompaction, NeverSent};
         if let Some(Presence::Outside(outside)) = record.presence
@@ -126,7 +127,7 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
-    /// Finishes reading and writes the new session to `out`.
+    /// Ends the reading and writes the new session to `out`.
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
         let joins_replies = Format::of(self.from).family == Family::Items;
@@ -147,7 +148,7 @@ impl<'c> Reading<'c> {
         writing.all(&units)
     }
 
-    /// What an agent's file says about its session: the id, the folder and the time.
+    /// Returns the id, the folder and the time that an agent's file states for the session.
     fn session(&self) -> Session {
         let mut hash = self.hash.clone();
         hash.update(self.converter.to.name().as_bytes());

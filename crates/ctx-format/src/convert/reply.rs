@@ -1,4 +1,5 @@
-//! Converts a message and the records with its results to turns, the units of the new session.
+//! Converts a message and the records with its results to turns, which are the units of the new
+//! session.
 
 use crate::convert::report::LossKind;
 use crate::convert::target::Notes;
@@ -9,20 +10,20 @@ use crate::{HeldMessage, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Creates the turns of a message.
+/// Creates the turns of the new session from a message of the source.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether blocks of the Anthropic API keep their JSON and their position, even results inside
-    /// a reply.
+    /// Whether blocks of the Anthropic API keep their JSON and their position. If so, even results
+    /// inside a reply stay where they are.
     pub(crate) keeps_blocks: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,
 }
 
 impl<'a> Maker<'_, '_> {
-    /// The turns of a message. `said` has the fragments of the message. `answering` has the records
-    /// with the results of its calls, and for each record whether the other content of the record
-    /// is written here.
+    /// Creates the turns for a message. `said` holds the fragments of the message. `answering`
+    /// holds the records with the results of the message's calls. The flag of each record says
+    /// whether the record's other content is written here too.
     pub(crate) fn turns(
         &mut self,
         said: &[Vec<HeldMessage<'a>>],
@@ -68,8 +69,8 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// The turns that are made from a message that is not a reply. Results without a call form a
-    /// separate turn.
+    /// Creates the turns for a message that is not a reply. If the message contains results, all of
+    /// its content becomes one turn of results.
     fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
         let all = pieces(held, self.family);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
@@ -90,8 +91,8 @@ impl<'a> Maker<'_, '_> {
         vec![Turn::Results(results)]
     }
 
-    /// The turns that are made from a reply. Results inside the reply become a turn that follows
-    /// the content before them.
+    /// Creates the turns for a reply. Results inside the reply become separate turns, each after
+    /// the content that precedes it.
     fn reply(
         &mut self,
         whole: &TurnMessage<'a>,
@@ -114,7 +115,7 @@ impl<'a> Maker<'_, '_> {
                 continue;
             }
             if !results.origins.is_empty() && place < last_results[place] {
-                // Content between the results of the same calls came from a tool.
+                // Content between the results of the same calls was also written by a tool.
                 self.add(piece, origin, calls, true, &mut results);
                 continue;
             }
@@ -131,8 +132,8 @@ impl<'a> Maker<'_, '_> {
         turns
     }
 
-    /// Collects the results that are in other records. `from` is the index in the unit of the first
-    /// record with results.
+    /// Collects the results from the records that follow the reply. `from` is the index, within the
+    /// unit, of the first record with results.
     fn results(
         &mut self,
         from: usize,
@@ -152,7 +153,7 @@ impl<'a> Maker<'_, '_> {
         results
     }
 
-    /// Adds one piece of a record with results: a result, or other content of the record.
+    /// Adds one piece of a record with results. The piece is a result or other content.
     fn add(
         &mut self,
         piece: Piece<'a>,
@@ -184,7 +185,7 @@ impl<'a> Maker<'_, '_> {
         let own_name = result.name.as_deref().filter(|name| !name.is_empty());
         let name = own_name.map_or(name, str::to_owned);
         results.answers.push(Answer {
-            // If the id was made up, the block in the source does not have it, so the block is not
+            // An id that was made up is missing from the source's block, so that block cannot be
             // kept.
             block: block.filter(|_| result.id.as_deref() == Some(&id)),
             id,
@@ -195,19 +196,21 @@ impl<'a> Maker<'_, '_> {
         });
     }
 
-    /// The item that a message was read from, if the source consists of Responses items.
+    /// Returns the JSON of the item that a message was read from, if the source consists of
+    /// Responses items.
     fn items(&self, held: &HeldMessage<'a>) -> Option<Cow<'a, str>> {
         (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
     }
 
-    /// Stores the item from which the result that was added last was read.
+    /// Stores the item that the last result in `results` was read from.
     fn name_item(&self, held: &HeldMessage<'a>, results: &mut Results<'a>) {
         if let Some(last) = results.answers.last_mut() {
             last.item = self.items(held);
         }
     }
 
-    /// Reports a second copy of a result, or keeps its content if nothing may be lost.
+    /// Handles a second copy of a result: reports it, or, if nothing may be lost, keeps its
+    /// content.
     fn second(&mut self, result: ToolResult<'a>, origin: usize, results: &mut Results<'a>) {
         if self.notes.is_whole {
             let parts = result.parts.into_iter();
@@ -219,8 +222,8 @@ impl<'a> Maker<'_, '_> {
     }
 }
 
-/// For each piece, the index of the last result that answers a call in this piece or in an earlier
-/// one.
+/// For each piece, returns the index of the last result that answers a call at or before this
+/// piece.
 fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
     let mut calls: HashMap<Key, usize> = HashMap::new();
     let mut ends = vec![0; placed.len()];
@@ -245,7 +248,8 @@ fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
     ends
 }
 
-/// Adds results to `turns`: to the last turn if it has results, otherwise as a new turn.
+/// Adds `results` to the last turn if that turn holds results; otherwise appends them to `turns` as
+/// a new turn.
 fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
     let is_empty = results.answers.is_empty() && results.beside.is_empty();
     match turns.last_mut() {
@@ -255,25 +259,26 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
             last.beside_origin = last.beside_origin.or(results.beside_origin);
             last.origins.extend(results.origins);
         }
-        // There is no result to write, but the records still count as sources of the message.
+        // There are no results to write, but their records still count as sources of the message.
         Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }
 }
 
-/// How many ids were made up for calls without an id.
+/// The number of ids made up for calls that had none.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(u64);
 
-/// The calls of a reply that wait for their results.
+/// The calls of a reply that are still waiting for a result.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// The id and the tool of each waiting call. Calls with the same key are in reverse order.
+    /// The id and the tool of each waiting call. Calls with the same key are stored in reverse
+    /// order.
     waiting: HashMap<Key, Vec<(String, String)>>,
 }
 
 impl Ids {
-    /// Makes up an id for each call in `pieces` that has none, and returns all calls.
+    /// Gives an id to each call in `pieces` that has none, and returns all calls in `pieces`.
     pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
         let mut calls = Calls::default();
         for piece in pieces {
@@ -282,7 +287,7 @@ impl Ids {
             if call.id.as_ref().is_none_or(|id| id.is_empty()) {
                 self.0 += 1;
                 call.id = Some(format!("call_ctx_{}", self.0).into());
-                // The JSON in the source does not contain the id that was made up.
+                // The source's JSON lacks the new id, so it cannot be kept.
                 piece.block = None;
             }
             let id = call.id.as_deref().unwrap_or_default().to_owned();
@@ -294,13 +299,13 @@ impl Ids {
 }
 
 impl Calls {
-    /// Returns the id and the tool of the call that `result` answers; the call then no longer
-    /// waits.
+    /// Returns the id and the tool name of the call that `result` answers, and removes the call
+    /// from the waiting calls.
     pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
         self.waiting.get_mut(&Key::of_result(result))?.pop()
     }
 
-    /// Returns true if all calls that `result` could answer already have a result.
+    /// Returns true if every call that `result` could answer already has a result.
     pub(super) fn is_answered(&self, result: &ToolResult<'_>) -> bool {
         self.waiting.get(&Key::of_result(result)).is_some_and(Vec::is_empty)
     }

@@ -44,13 +44,13 @@ impl Serialize for SourceId {
 /// What a conversion wrote and what it could not represent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The number of messages written. All results of one reply count as one message.
+    /// The number of messages written. The results of one reply count as one message.
     pub messages: u64,
     /// The number of records written.
     pub records: u64,
-    /// The content that was dropped or changed, one entry for each kind and name.
+    /// The content that was dropped or changed, with one entry for each kind and name.
     pub losses: Vec<Loss>,
-    /// Where each written record comes from, if this was requested.
+    /// The origin of each written record, if origins were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
 }
@@ -60,12 +60,13 @@ pub struct Report {
 pub struct Loss {
     /// The kind of the content.
     pub kind: LossKind,
-    /// What the source calls the content, if the kind has several names; otherwise empty.
+    /// The source's name for the content, if content of this kind can have several names; otherwise
+    /// empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The number of times that such content occurred.
+    /// The number of occurrences of such content.
     pub count: u64,
-    /// The number of the first line in the source that has such content, from 1.
+    /// The number of the first source line that has such content, starting at 1.
     pub first_line: u64,
 }
 
@@ -73,10 +74,10 @@ pub struct Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
-    /// The reasoning of a model, which only the API that produced it accepts again.
+    /// The reasoning of a model, which is accepted only by the API that produced it.
     Reasoning,
-    /// An image, an audio clip or a file that the target dialect cannot represent, or that is only
-    /// a reference.
+    /// An image, an audio clip or a file that the target dialect cannot represent, or that is
+    /// stored only as a reference.
     Media,
     /// A part of an unknown kind.
     Part,
@@ -86,42 +87,41 @@ pub enum LossKind {
     ErrorMark,
     /// The name of a participant.
     Name,
-    /// A system message, which is left out because the agent of the target format has its own
-    /// instructions.
+    /// A system message, which is left out because an agent supplies its own instructions.
     Instructions,
-    /// A user message that the agent would treat as a command and not send.
+    /// A user message that the target agent would treat as a command instead of sending it.
     Command,
-    /// Arguments that are not an object and therefore become the member `input` of an object.
+    /// Call arguments that are not a JSON object. They are written as the member `input` of a new
+    /// object.
     Arguments,
-    /// A part of a tool result that is JSON and is written as text.
+    /// A part of a tool result that was JSON in the source and is written as text.
     AsText,
     /// A second copy of a result.
     SecondResult,
-    /// A message that preceded a summary and follows it in the new session.
+    /// A message that comes before a summary in the source but after it in the new session.
     BeforeSummary,
-    /// A call without a result, which is written as it is.
+    /// A call without a result. It is written without one.
     OpenCall,
-    /// A result without a call, which is written as it is.
+    /// A result without a call. It is written without one.
     LoneResult,
-    /// A user message that was inserted because the API refuses a session that begins with a reply.
+    /// A user message that was inserted because the API rejects a session that begins with a reply.
     Beginning,
 }
 
 /// Where a written record comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The first line of the source that the record contains, from 1.
+    /// The number of the earliest source line among the origins of the record, starting at 1.
     pub first_line: u64,
-    /// The records of the source that the record contains, in order.
+    /// The source records that the written record was made from, in order.
     pub origins: Vec<SourceId>,
 }
 
-/// The words for a sentence about losses of one kind.
+/// The words of the sentence that reports losses of one kind.
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// The subject and the verb of the sentence if there is one loss. `many` has the plural forms
-    /// of both.
+    /// The subject and verb of the sentence for a single loss. `many` holds their plural forms.
     one: String,
     many: String,
     /// The end of the sentence, after the subject and the verb.
@@ -133,8 +133,8 @@ static WORDS: LazyLock<HashMap<LossKind, Words>> = LazyLock::new(|| {
 });
 
 impl LossKind {
-    /// Returns true if the new session lacks content of the source or has additional content.
-    /// Returns false if the content is the same in another form.
+    /// Returns true if the new session lacks content of the source, or contains content that the
+    /// source lacks. Returns false if only the form of the content differs.
     pub fn is_loss(self) -> bool {
         WORDS[&self].is_loss
     }

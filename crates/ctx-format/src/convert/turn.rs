@@ -1,10 +1,10 @@
-//! The turns of the new session: messages, the results of a reply, and summaries.
+//! The turns of the new session. A turn is a message, the results of a reply, or a summary.
 
 use crate::{Call, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A part of the new session that is written as a whole.
+/// A turn of the new session, which is written as a whole.
 #[derive(Clone, Debug)]
 pub(crate) enum Turn<'a> {
     /// A message from one speaker.
@@ -20,7 +20,7 @@ pub(crate) enum Turn<'a> {
 pub(crate) struct Summary<'a> {
     pub(crate) role: Role,
     pub(crate) text: Cow<'a, str>,
-    /// The indexes in the unit of the records that the summary came from.
+    /// The indexes, within the unit, of the records that the summary came from.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -30,11 +30,12 @@ pub(crate) struct TurnMessage<'a> {
     pub(crate) role: Role,
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// The items of the OpenAI Responses API that the message was read from, if any.
+    /// The items of the OpenAI Responses API that the message was read from. Empty for other source
+    /// formats.
     pub(crate) items: Vec<Cow<'a, str>>,
-    /// The model that wrote the message, if the session names it.
+    /// The model that wrote the message, or `None` if the session does not name it.
     pub(crate) model: Option<Arc<str>>,
-    /// The indexes in the unit of the records that the message came from.
+    /// The indexes, within the unit, of the records that the message came from.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -42,28 +43,29 @@ pub(crate) struct TurnMessage<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results<'a> {
     pub(crate) answers: Vec<Answer<'a>>,
-    /// The content, apart from results, of the records with the results. This content becomes a
-    /// user message.
+    /// All content, apart from the results themselves, of the records that hold the results. This
+    /// content becomes a user message.
     pub(crate) beside: Vec<Piece<'a>>,
-    /// The index in the unit of the first record that has content other than results.
+    /// The index, within the unit, of the first record that has content other than results.
     pub(crate) beside_origin: Option<usize>,
-    /// The indexes in the unit of all records that the results came from.
+    /// The indexes, within the unit, of all records that the results came from.
     pub(crate) origins: Vec<usize>,
 }
 
-/// A tool result with the call that it answers.
+/// A tool result, together with the id and the tool of the call that it answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer<'a> {
     /// The id of the call.
     pub(crate) id: String,
-    /// The name of the tool; empty if it is unknown.
+    /// The name of the tool, or an empty string if it is unknown.
     pub(crate) name: String,
     pub(crate) result: ToolResult<'a>,
-    /// The JSON that the result was read from, as in [`Piece::block`].
+    /// The source JSON of the result, as in [`Piece::block`].
     pub(crate) block: Option<&'a str>,
-    /// The item of the OpenAI Responses API that the result was read from, if any.
+    /// The item of the OpenAI Responses API that the result was read from, or `None` for other
+    /// source formats.
     pub(crate) item: Option<Cow<'a, str>>,
-    /// The index in the unit of the record that the result came from.
+    /// The index, within the unit, of the record that the result came from.
     pub(crate) origin: usize,
 }
 
@@ -73,7 +75,7 @@ impl<'a> TurnMessage<'a> {
         Self { role: Role::User, name: None, pieces, items: Vec::new(), model: None, origins }
     }
 
-    /// Creates a user message whose text is that of a summary.
+    /// Creates a user message with the text of a summary.
     pub(crate) fn of_summary(summary: &Summary<'a>) -> Self {
         let text = Part::Text(summary.text.clone());
         Self::of_user(vec![Piece::bare(text)], summary.origins.clone())
@@ -86,7 +88,7 @@ impl<'a> TurnMessage<'a> {
 }
 
 impl Results<'_> {
-    /// The content that came with the results, as a user message.
+    /// The other content of the records that hold the results, as a user message.
     pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
         let origins = self.beside_origin.into_iter().collect();
         let said = || TurnMessage::of_user(self.beside.clone(), origins);
@@ -95,7 +97,7 @@ impl Results<'_> {
 }
 
 impl Turn<'_> {
-    /// The index in the unit of the first record that the turn came from.
+    /// The index, within the unit, of the first record that the turn came from.
     pub(crate) fn origin(&self) -> usize {
         let origins = match self {
             Self::Message(said) => &said.origins,
@@ -106,35 +108,36 @@ impl Turn<'_> {
     }
 }
 
-/// Families of formats. Within a family, messages are written in the same way, but may be wrapped
-/// differently.
+/// A family of formats. Formats of the same family write messages in the same way, but may wrap
+/// them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// The message has the blocks of the Anthropic API.
+    /// Messages consist of blocks of the Anthropic API.
     Blocks,
-    /// The message is an item of the OpenAI Responses API.
+    /// Messages are items of the OpenAI Responses API.
     Items,
-    /// The message is written in a way that no other format shares.
+    /// The format of messages is not shared with any other dialect.
     Other,
 }
 
-/// A part of a message, with the JSON that it was read from.
+/// A part of a message, together with the JSON that it was read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) part: Part<'a>,
-    /// The JSON of the part, if it is a block of the Anthropic API. The JSON may have members that
-    /// are not read, such as signatures and citations.
+    /// The JSON of the part, if it is a block of the Anthropic API. The JSON may have further
+    /// members, such as signatures and citations, that are not in `part`.
     pub(crate) block: Option<&'a str>,
 }
 
 impl<'a> Piece<'a> {
-    /// A part whose original JSON is not kept.
+    /// Creates a piece whose original JSON is dropped.
     pub(crate) fn bare(part: Part<'a>) -> Self {
         Self { part, block: None }
     }
 }
 
-/// The parts of a message as pieces, with their JSON if the format has blocks.
+/// Splits a message into pieces. Each piece keeps its JSON if the messages of the format consist of
+/// blocks.
 pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a>> {
     let parts = held.message.parts.iter().cloned();
     let blocks = match &held.raw {
@@ -149,7 +152,8 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a
     parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
 }
 
-/// A key that pairs a call with its results: the id, or the name of the tool if there is no id.
+/// The key that pairs a call with its results: the id of the call, or the tool name if the call has
+/// no id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key(Box<str>);
 
@@ -170,7 +174,8 @@ impl Key {
     }
 }
 
-/// Combines all messages in `held` into one turn, which is a summary if any of the messages is one.
+/// Combines all messages in `held` into one turn. If any of them is a summary, the turn is a
+/// summary.
 pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     let origins: Vec<usize> = (0..held.len()).collect();
     let all = || held.iter().flatten();
@@ -195,7 +200,8 @@ pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     vec![Turn::Summary(Summary { role: Role::User, text: text.into(), origins })]
 }
 
-/// Adds the content of a message as texts that begin with the role of the speaker.
+/// Adds the content of a message to `pieces` as texts, each of which begins with the role of the
+/// speaker.
 fn add<'a>(held: &HeldMessage<'a>, pieces: &mut Vec<Piece<'a>>) {
     let role = held.message.role.as_str();
     for part in &held.message.parts {

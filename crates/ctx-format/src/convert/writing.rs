@@ -1,4 +1,4 @@
-//! Writes the units of a conversion one by one, with the origin of each record.
+//! Writes the units of a conversion one by one, along with the origin of each record.
 
 use crate::compaction::LineText;
 use crate::convert::entry::Entry;
@@ -20,21 +20,21 @@ pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
     /// The dialect of the source session.
     pub(crate) from: &'static dyn Dialect,
-    /// The entries of the source session, whose texts are in the spool.
+    /// The messages of the source session. Their texts are in `spool`.
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
     pub(crate) target: Box<dyn Target>,
     pub(crate) session: Session,
     pub(crate) ids: Ids,
-    /// Whether the new session already has a message that is not a system message; also true if no
-    /// message may be inserted at the beginning.
+    /// Whether the new session already has a message other than a system message. Also true if no
+    /// message may be inserted at its beginning.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,
 }
 
 impl Writing<'_> {
-    /// Writes all units, and returns the report of the conversion.
+    /// Writes all units and returns the report.
     pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
         let lines = self.target.begin(&mut self.session);
         self.lines(lines, &[])?;
@@ -98,8 +98,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Returns a user message to insert if `next` is a reply at the beginning of the session, and
-    /// the API refuses a session that begins with a reply.
+    /// Returns the user message to insert before `next`, if the session would otherwise begin with
+    /// a reply and the API rejects that.
     fn missing_beginning(&mut self, next: &Line) -> Option<String> {
         if self.has_begun {
             return None;
@@ -119,12 +119,12 @@ impl Writing<'_> {
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
-    /// Writes a record, and adds its origin to the report if the origin was requested.
+    /// Writes a record. If origins were requested, adds the record's origin to the report.
     fn line(&mut self, line: Line, entries: &[&Entry]) -> Result<(), ConvertError> {
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
         let mut record = LineText::of_object(line.json);
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
-        // The lines of an agent already have a member for the time.
+        // The lines of a log already have a time, so only messages get this member.
         if let Some(time) = time.filter(|_| !self.converter.to.is_log()) {
             record = record.text("timestamp", time);
         }
@@ -157,10 +157,10 @@ impl Writing<'_> {
     }
 }
 
-/// The messages of an entry. The roles of the messages may be wrong, because the text is read
-/// without the record or the list that contained it.
+/// Reads the messages of an entry again from its text. Their roles may be wrong, because the text
+/// lacks the record or the list that contained it.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
-    // A unit can have any number of records, so no parsed object of a record is kept.
+    // A unit can consist of any number of records, so parsed records are not kept in memory.
     let Ok(object) = Object::parse(text) else { return Vec::new() };
     if entry.is_opaque {
         let raw = object.text();

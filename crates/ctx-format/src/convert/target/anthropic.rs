@@ -33,7 +33,7 @@ impl Target for Writer {
         vec![Line::of_summary(&Anthropic, summary)]
     }
 
-    /// Writes all results as blocks of one message.
+    /// Writes all results, each as a block, into one user message.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let answers = results.answers.iter();
         let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
@@ -46,7 +46,8 @@ pub(crate) fn message(role: &str, content: &str) -> String {
     LineText::new().text("role", role).json("content", content).end()
 }
 
-/// Writes the content of a message. A single text is written as a string, not as a list of blocks.
+/// Writes the content of a message. A text on its own is written as a string instead of a list of
+/// blocks.
 pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     match pieces {
         [] => return Some("\"\"".to_owned()),
@@ -54,7 +55,8 @@ pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<Str
         _ => {}
     }
     let blocks = blocks(pieces, notes);
-    // In a lowered session, where nothing may be lost, a message without blocks is written too.
+    // Nothing may be lost from a lowered session, so even a message without blocks is written
+    // there.
     let is_there = !blocks.is_empty() || notes.is_whole;
     is_there.then(|| list(&blocks))
 }
@@ -67,10 +69,10 @@ pub(crate) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String>
     blocks.collect()
 }
 
-/// The block for `part`; `None` if the API has no block for it.
+/// Writes the block for `part`; `None` if the API has no such block.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(match part {
-        // The API refuses empty texts. An empty part is not needed, because the message has other
+        // The API rejects empty texts. An empty text can be left out, because the message has other
         // parts.
         Part::Text(text) | Part::Refusal(text) if text.is_empty() => return None,
         Part::Text(text) | Part::Refusal(text) => text_block(text),
@@ -84,7 +86,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             notes.left_out(part);
             return None;
         }
-        // A part for which the API has no type of block is written as text.
+        // The API does not allow a result at this position, so the result is written as text.
         Part::Result(result) => {
             notes.count(LossKind::AsText, "");
             text_block(&result.text()?)

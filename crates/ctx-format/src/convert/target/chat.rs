@@ -24,7 +24,7 @@ impl Target for Writer {
     }
 }
 
-/// Writes a message; `None` if the API can represent nothing of its content.
+/// Writes a message; `None` if the API cannot represent any of its content.
 fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let role = match said.role {
         Role::Tool | Role::Function | Role::Other => Role::User,
@@ -58,8 +58,8 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(json.end())
 }
 
-/// Writes the content of a message. A single text is written as a string, not as a list of blocks.
-/// Media in a reply of the model is left out.
+/// Writes the content of a message. A text on its own is written as a string instead of a list of
+/// blocks. Media in a reply are left out.
 fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
     if let [Part::Text(text)] = parts {
         return Some(quoted(text));
@@ -113,7 +113,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::of_type(kind).json(kind, &value.end()).end())
 }
 
-/// Writes a tool result, whose content can only be text.
+/// Writes a tool result. Its content can only be text in this API.
 fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let mut texts = Vec::new();
     for part in &answer.result.parts {

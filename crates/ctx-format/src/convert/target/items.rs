@@ -11,16 +11,16 @@ use crate::dialect::responses::Responses;
 use crate::record::json::one_line;
 use crate::{Dialect, Media, Object, Part, Role};
 
-/// Which items the reader of the written session accepts.
+/// Who will read the written session, and thereby which items are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
-    /// The reader is the API, which accepts all of its items.
+    /// The OpenAI API, which accepts every type of item.
     All,
-    /// The reader is Codex, which ignores items that it does not load.
+    /// Codex, which ignores items that it cannot load.
     Codex,
 }
 
-/// The types of items, apart from messages, that Codex 0.169.0 sends back to the API.
+/// The types of items, apart from messages, that Codex 0.169.0 loads and sends to the API.
 const OF_CODEX: &str = "agent_message reasoning function_call function_call_output \
     custom_tool_call custom_tool_call_output local_shell_call tool_search_call \
     tool_search_output web_search_call image_generation_call compaction context_compaction";
@@ -59,8 +59,8 @@ impl Accepts {
         items
     }
 
-    /// Writes an item unchanged if the target accepts it, or else those parts that the target can
-    /// represent.
+    /// Writes an item unchanged if the target accepts it. Otherwise writes only those of its parts
+    /// that the target can represent.
     fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
         if self.takes(raw) {
             return vec![one_line(raw).into_owned()];
@@ -150,7 +150,7 @@ impl Accepts {
     }
 }
 
-/// Adds a message that contains all content since the last item, if there is any.
+/// Moves the content collected since the last item, if any, into a new message item.
 fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
     if !content.is_empty() {
         items.push(message(role, content));

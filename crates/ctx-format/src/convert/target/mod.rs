@@ -1,4 +1,4 @@
-//! Code that is shared by all targets, each of which writes sessions in one dialect.
+//! Code shared by all targets. A target writes sessions in one dialect.
 
 use crate::compaction::{Ids, LineText};
 use crate::convert::entry::Entry;
@@ -15,16 +15,16 @@ pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod items;
 
-/// Writes sessions in one dialect. An implementation must write messages, results and summaries;
-/// for everything else there are default methods.
+/// Writes sessions in one dialect. Implementations must write messages, results and summaries;
+/// everything else has default methods.
 pub(crate) trait Target {
     /// Writes the lines that precede all messages.
     fn begin(&mut self, _: &mut Session) -> Vec<Line> {
         Vec::new()
     }
 
-    /// Writes the messages of one speaker as JSON; empty if the format can represent none of the
-    /// content.
+    /// Writes a message of one speaker as JSON records. The list is empty if the format cannot
+    /// represent any of the content.
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String>;
 
     /// Writes a tool result as JSON.
@@ -33,7 +33,8 @@ pub(crate) trait Target {
     /// Writes the records of a summary.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line>;
 
-    /// Wraps the JSON of a message or a result in a record; `None` if it has to wait for a summary.
+    /// Wraps the JSON of a message or a result in a record; `None` if the record has to wait until
+    /// a summary is written.
     fn line(&mut self, _: Role, json: String, at: &[usize], _: &mut Notes<'_>) -> Option<Line> {
         Some(Line::new(json, at))
     }
@@ -44,7 +45,8 @@ pub(crate) trait Target {
         all.filter_map(|json| self.line(said.role, json, &said.origins, notes)).collect()
     }
 
-    /// Writes the records of the results of a reply, and of other content that came with them.
+    /// Writes the records for the results of a reply, followed by the other content of the records
+    /// that held them.
     fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
         for answer in &results.answers {
@@ -62,7 +64,7 @@ pub(crate) trait Target {
         lines_of(self, turn, notes)
     }
 
-    /// Writes the records of turns that belong together.
+    /// Writes the records of a unit, which consists of turns that belong together.
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
         let lines = turns.iter().flat_map(|turn| {
             notes.at(turn);
@@ -77,7 +79,7 @@ pub(crate) trait Target {
     }
 }
 
-/// Writes the records of a turn with the method for its kind.
+/// Calls the method of `target` that writes this kind of turn.
 pub(crate) fn lines_of<T: Target + ?Sized>(
     target: &mut T,
     turn: &Turn<'_>,
@@ -90,11 +92,11 @@ pub(crate) fn lines_of<T: Target + ?Sized>(
     }
 }
 
-/// A record to be written to the new session.
+/// A record of the new session.
 pub(crate) struct Line {
     /// The JSON object of the record, on one line.
     pub(crate) json: String,
-    /// The indexes, in the unit, of the source records that the record was made from.
+    /// The indexes, within the unit, of the source records that this record was made from.
     pub(crate) origins: Vec<usize>,
 }
 
@@ -103,57 +105,57 @@ impl Line {
         Self { json, origins: origins.to_vec() }
     }
 
-    /// A summary in the format of a dialect without a log.
+    /// Creates the record of a summary in a dialect that is not a log.
     fn of_summary(dialect: &dyn Dialect, Summary { role, text, origins }: &Summary<'_>) -> Self {
         Self::new(dialect.summary_record(dialect.summary_role(*role), text), origins)
     }
 }
 
-/// What an agent's file says about the session that is being written.
+/// What an agent's session file states about the session that is being written.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) cwd: String,
     pub(crate) ids: Ids,
-    /// The time that was written last.
+    /// The time of the record written last.
     pub(crate) time: DateTime<Utc>,
 }
 
 impl Session {
-    /// The time that was written last, in the format of agents.
+    /// The time of the record written last, in the format that agents use.
     pub(crate) fn now(&self) -> String {
         self.time.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
 }
 
-/// A block of type `text`, which several dialects have.
+/// Writes a block of the type `text`, which is the same in several dialects.
 pub(crate) fn text_block(text: &str) -> String {
     LineText::of_type("text").text("text", text).end()
 }
 
-/// What a target knows about the unit that it writes, and its report of content that it could not
-/// represent.
+/// The state that a target shares with the conversion while it writes a unit: facts about the
+/// unit's source, and the report of losses.
 pub(crate) struct Notes<'r> {
     pub(crate) report: &'r mut Report,
     pub(crate) session: &'r mut Session,
     pub(crate) entries: &'r [&'r Entry],
-    /// The line number in the source to which the next reported losses refer.
+    /// The source line to which the losses reported next are attributed.
     pub(crate) line: u64,
-    /// Whether no content may be lost, because the session is being lowered.
+    /// Whether no content may be lost, as in a lowered session.
     pub(crate) is_whole: bool,
-    /// Whether a later unit contains a summary.
+    /// Whether a summary follows in a later unit.
     pub(crate) summary_comes: bool,
 }
 
 impl Notes<'_> {
-    /// Makes the next reported losses refer to the line that `turn` came from.
+    /// Attributes the losses reported next to the line that `turn` came from.
     pub(crate) fn at(&mut self, turn: &Turn<'_>) {
         if let Some(entry) = self.entries.get(turn.origin()) {
             self.line = entry.line;
         }
     }
 
-    /// The time of a line that is made from these source records: the time of the first record, or,
-    /// if that has none, the time that was written last.
+    /// Returns the time for a line made from the given source records: the time of the first of
+    /// these records, or, if it has none, the time of the line written last.
     pub(crate) fn time(&mut self, origins: &[usize]) -> String {
         let entry = origins.first().and_then(|it| self.entries.get(*it));
         let time = entry.and_then(|entry| entry.time.as_deref());
@@ -163,21 +165,22 @@ impl Notes<'_> {
         self.session.now()
     }
 
-    /// The model that wrote the reply in these source records.
+    /// Returns the model that wrote the reply in the given source records.
     pub(crate) fn model_of(&self, origins: &[usize]) -> Option<Arc<str>> {
         let mut entries = origins.iter().filter_map(|it| self.entries.get(*it));
         entries.find_map(|entry| entry.model.clone())
     }
 
-    /// Reports that the name of a participant is lost, because the target has no member for it.
+    /// Reports the loss of a participant's name if the message has one, because the target has no
+    /// member for it.
     pub(crate) fn name(&mut self, said: &TurnMessage<'_>) {
         if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
             self.count(LossKind::Name, "");
         }
     }
 
-    /// Returns true if an agent accepts the message. System messages are left out and reported,
-    /// because an agent uses its own instructions.
+    /// Returns true if the message can be written to an agent's session. System messages are left
+    /// out and reported, because agents supply their own instructions.
     pub(crate) fn is_for_agent(&mut self, said: &TurnMessage<'_>) -> bool {
         self.name(said);
         if said.role.is_system() {
@@ -186,7 +189,7 @@ impl Notes<'_> {
         !said.role.is_system()
     }
 
-    /// Reports a loss of this kind.
+    /// Reports a loss of the given kind at the current source line.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
         self.report.count(kind, name, self.line);
     }
@@ -203,7 +206,8 @@ impl Notes<'_> {
         LineText::new().text("input", arguments).end()
     }
 
-    /// Reports that a part is left out, unless its kind is always written elsewhere.
+    /// Reports that a part is left out. Texts, calls and results are not reported, because they are
+    /// always written elsewhere.
     pub(crate) fn left_out(&mut self, part: &Part<'_>) {
         match part {
             Part::Reasoning(_) => self.count(LossKind::Reasoning, ""),
@@ -213,7 +217,7 @@ impl Notes<'_> {
         }
     }
 
-    /// The data of `media` if the target accepts it; otherwise the loss is reported.
+    /// Returns the data of `media` if the target accepts it; otherwise reports the loss.
     pub(crate) fn data(
         &mut self,
         media: &Media<'_>,
@@ -226,13 +230,13 @@ impl Notes<'_> {
         data
     }
 
-    /// Reports that a part of an unknown kind in a tool result is written as text.
+    /// Returns the JSON of a part of unknown kind as text, and reports that it is written as text.
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
         self.count(LossKind::AsText, &kind_of_raw(raw));
         raw
     }
 
-    /// Writes the blocks of a tool result. `block` writes one part.
+    /// Writes the blocks of a tool result. `block` writes a single part.
     pub(crate) fn blocks(
         &mut self,
         result: &ToolResult<'_>,
@@ -245,11 +249,11 @@ impl Notes<'_> {
         blocks.collect()
     }
 
-    /// Reports that a part of an unknown kind is left out.
+    /// Reports that a part of unknown kind is left out.
     pub(crate) fn opaque(&mut self, raw: &str) {
         match &*kind_of_raw(raw) {
             "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),
-            // Content that only the API can read has no type.
+            // A plain string is content that only the API can read; it has no type.
             "" if raw.starts_with('"') => self.count(LossKind::Reasoning, ""),
             kind => self.count(LossKind::Part, kind),
         }
