@@ -1,30 +1,30 @@
-//! Finds the file that a tool call reads or writes, from the name of the tool and the arguments of
-//! the call.
+//! Determines which file a tool call reads or writes from the tool's name and the call's arguments.
 
 use crate::Object;
 
-/// The file that a call uses, and whether the call reads or writes it.
+/// A file that a call reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileUse {
-    /// The path in the arguments, without a leading `./`.
+    /// The path as the call's arguments state it, without a leading `./`.
     pub path: String,
     /// Whether the call reads or writes the file.
     pub access: Access,
 }
 
-/// Whether a call reads or writes its file.
+/// How a call accesses its file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// The call reads the file.
     Read {
-        /// The arguments that select a part of the file; empty if the whole file is read.
+        /// The arguments that select a part of the file, or an empty string if the call reads the
+        /// whole file.
         part: String,
     },
     /// The call writes or edits the file.
     Write,
 }
 
-/// The names under which tools pass the path of a file.
+/// The names of arguments that hold the path of a file.
 const PATHS: [&str; 10] = [
     "file_path",
     "filePath",
@@ -38,17 +38,17 @@ const PATHS: [&str; 10] = [
     "target_file",
 ];
 
-/// Arguments that do not select a part of the file.
+/// The names of arguments that do not select a part of the file.
 const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
 
 impl FileUse {
-    /// The file that a call uses; `None` if the call is not known to read or write exactly one
-    /// file.
+    /// Returns the file that a call reads or writes; `None` if the call does not clearly read or
+    /// write exactly one file.
     pub fn of(tool: &str, arguments: &str) -> Option<Self> {
         Self::of_object(tool, &Object::parse(arguments).ok()?)
     }
 
-    /// Like [`Self::of`], with arguments that are already parsed.
+    /// Like [`Self::of`], but for arguments that are already parsed.
     pub fn of_object(tool: &str, arguments: &Object<'_>) -> Option<Self> {
         let find = |key| Some((key, arguments.text_of(key)?));
         let (key, path) = PATHS.into_iter().find_map(find)?;
@@ -66,8 +66,8 @@ impl FileUse {
     }
 }
 
-/// Whether `command`, an argument of editing tools that can do several things, writes the file;
-/// `None` if it neither reads nor writes.
+/// Returns whether `command` writes the file. It is an argument of editing tools that have several
+/// functions. Returns `None` if the command neither reads nor writes.
 fn writes_by_command(command: &str) -> Option<bool> {
     match command {
         "view" | "read" => Some(false),
@@ -76,7 +76,7 @@ fn writes_by_command(command: &str) -> Option<bool> {
     }
 }
 
-/// Whether a tool with this name writes files; `None` if it neither reads nor writes any.
+/// Returns whether a tool with this name writes files; `None` if the tool does not access files.
 fn writes_by_name(tool: &str) -> Option<bool> {
     const READ: [&str; 4] = ["read", "view", "open", "cat"];
     const WRITE: [&str; 9] =
@@ -90,8 +90,8 @@ fn writes_by_name(tool: &str) -> Option<bool> {
     (writes || any(&READ)).then_some(writes)
 }
 
-/// Splits the name of a tool, such as `NotebookRead`, `read_file` or `fs.read`, into its words in
-/// lower case.
+/// Splits the name of a tool, such as `NotebookRead`, `read_file` or `fs.read`, into lower-case
+/// words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;

@@ -1,5 +1,5 @@
-//! Anthropic messages, one per record. The formats of the content blocks are those in the reference
-//! of the Messages API.
+//! Anthropic messages, one per record. The formats of the content blocks are those of the Messages
+//! API reference.
 
 use crate::dialect::content::{blocks, call_of, cut_blocks, kind_of, parts, role_of, with_text};
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
@@ -101,8 +101,8 @@ pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// Reads the message `object`: a whole record, or a value within it. The byte ranges in the message
-/// refer to the text of `record`.
+/// Reads `object` as a message. It is a whole record or a value within one. All byte ranges in the
+/// message refer to the text of `record`.
 pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Message<'a>> {
     let role = role_of(object)?;
     let content = object.get("content")?;
@@ -114,13 +114,14 @@ pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
     })
 }
 
-/// The first unreadable part of a message. `dialect` is the name of the record's dialect.
+/// Returns the first unreadable part of a message, if any. `dialect` is the dialect's name, for use
+/// in the description.
 pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     let Some(role) = object.get("role") else { return Some(Unread::item(dialect, object)) };
     if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
         return Some(Unread::role(dialect, role));
     }
-    // Calls in the format of `chat` would never be paired with results.
+    // Calls in the format of the dialect `chat` would never be paired with their results.
     if object.get("tool_calls").is_some_and(|raw| !matches!(raw, "null" | "[]")) {
         return Some(Unread::within_message("a list of calls next to the content"));
     }
@@ -130,15 +131,15 @@ pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     }
 }
 
-/// The parts of a message that only the server can read. `key` is the member in which a reasoning
-/// block has its signature.
+/// Counts the parts of a message that only the server can read. `key` is the member of a reasoning
+/// block that holds its signature.
 pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     let mut sealed = Sealed::default();
     for block in blocks(message) {
         match &*kind_of(&block) {
             "thinking" if block.get(key).is_some_and(|it| it != "\"\"") => sealed.reasoning += 1,
             "redacted_thinking" => sealed.reasoning += 1,
-            // A compaction that failed has no content.
+            // If a compaction failed, its content is `null`.
             "compaction" => sealed.has_summary |= block.get("content") != Some("null"),
             _ => {}
         }
@@ -146,7 +147,7 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     sealed
 }
 
-/// Types of blocks that are counted, but whose content is not read.
+/// The types of blocks that are accepted without reading their content.
 const SEALED: [&str; 7] = [
     "redacted_thinking",
     "image",
@@ -165,17 +166,18 @@ fn is_read(block: &Object<'_>) -> bool {
         "thinking" => has_text(block, "thinking"),
         "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
-        // The results of server tools have formats of their own.
+        // Each server tool has its own format of results, which is not checked.
         kind if kind.ends_with("_tool_result") => true,
         kind => SEALED.contains(&kind),
     }
 }
 
-/// The tokens that the API counted for the reply `message`, which may be a fragment.
+/// Returns the token counts that the API reported for the reply `message`, which may be a fragment
+/// of a reply.
 ///
-/// If the server called its own tools or compacted the context, the numbers are sums over several
-/// requests, and `iterations` has the numbers of each request. The prompt of the last request is
-/// the context (platform.claude.com/docs/en/build-with-claude/compaction).
+/// If the server called tools of its own or compacted the context, these counts are sums over
+/// several requests, and `iterations` lists the counts of each request. The prompt of the last
+/// request is the size of the context (platform.claude.com/docs/en/build-with-claude/compaction).
 pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     let all = message.object_of("usage")?;
     let last = last_request(&all);
@@ -183,8 +185,8 @@ pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
     Usage::new(sum(of, &PROMPT), sum(of, &["output_tokens"]))
 }
 
-/// Edits that lower the recorded prompt size of the reply `message` to at most `prompt` tokens. The
-/// reply is a value within `record`.
+/// Returns edits that lower the prompt size recorded in the reply `message` to at most `prompt`
+/// tokens. `message` is a value within `record`.
 pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -> Edits {
     let mut edits = Edits::new();
     let all = message.object_of("usage");
@@ -196,12 +198,12 @@ pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -
     edits
 }
 
-/// The members whose values add up to the size of the prompt. Most tokens of a prompt are usually
-/// read from the cache.
+/// The members whose sum is the size of the prompt. The cached tokens come first, because they are
+/// usually most of the prompt.
 const PROMPT: [&str; 3] =
     ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
 
-/// The usage of the last request, if the reply took several requests.
+/// Returns the token counts of the last request, if the reply took several requests.
 fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
     let requests = usage.elements_of("iterations")?;
     requests.into_iter().rev().find_map(|raw| {
@@ -218,7 +220,7 @@ fn is_reasoning(kind: &str) -> bool {
     matches!(kind, "thinking" | "redacted_thinking")
 }
 
-/// Types of blocks that no other dialect of messages has.
+/// Returns true for block types that no other dialect of messages has.
 fn is_own(kind: &str) -> bool {
     is_call(kind)
         || is_reasoning(kind)
@@ -226,8 +228,8 @@ fn is_own(kind: &str) -> bool {
         || kind.ends_with("_tool_result")
 }
 
-/// The byte ranges to cut to remove the reasoning of a reply. The blocks are examined again only if
-/// a part in `said` could be reasoning.
+/// Returns the byte ranges to cut from a reply to remove its reasoning. The blocks are parsed again
+/// only if `said` contains a part that could be reasoning.
 fn place_of_reasoning(
     record: &Object<'_>,
     object: &Object<'_>,
@@ -241,8 +243,8 @@ fn place_of_reasoning(
     cut_blocks(record, object, |block| is_reasoning(&kind_of(block)))
 }
 
-/// The total length of the reasoning signatures in a message with the parts `said`. `key` is the
-/// member that holds a signature.
+/// Returns the total length of the reasoning signatures in a message whose parts are `said`. `key`
+/// is the member of a reasoning block that holds its signature.
 pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 {
     if !said.iter().any(|part| matches!(part, Part::Reasoning(_))) {
         return 0;
@@ -254,14 +256,14 @@ pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 
     signatures.map(|raw| raw.len() as u64 - 2).sum()
 }
 
-/// Reads `block`, which is a value within `object`, as a part.
+/// Reads `block`, a value within `object`, as a part of a message.
 fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match kind_of(block).as_ref() {
         "text" => Part::Text(block.text_of("text")?),
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
-        // The results of server tools have formats of their own, which text cannot replace.
+        // Each server tool has its own format of results, so text cannot replace them.
         kind if kind.ends_with("_tool_result") => {
             Part::Result(ToolResult { slot: None, ..result(object, block) })
         }
@@ -285,7 +287,7 @@ impl RepairDialect for Anthropic {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
         let mut edits = Edits::new();
         if let Some(raw) = object.get("content") {
-            // Only a user message holds results, and only a reply of the model holds calls.
+            // Results occur only in user messages, and calls only in replies.
             let stay = change.without.is_empty() && change.rename_results.is_empty();
             if !stay || change.results_first || !into.is_empty() {
                 edits.replace(object.place_of(raw), content(raw, change, into));
@@ -329,8 +331,8 @@ fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
     }
 }
 
-/// The new content of a user message: first the results that are moved into it, then its own
-/// results, then everything else.
+/// Returns the new content of a user message: the results that are moved into it, then its own
+/// results, then all other content.
 fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
     let (mut results, mut others) = (into, Vec::new());
     let mut own = 0;
@@ -351,8 +353,8 @@ fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
     format!("[{}]", results.join(","))
 }
 
-/// The blocks in the content of a message, as raw JSON. Content that is a string counts as one
-/// block, or as none if the string is empty.
+/// Returns the blocks of a message's content as raw JSON. A string counts as one text block, or as
+/// no block if it is empty.
 fn elements(content: &str) -> Vec<String> {
     if let Some(elements) = json::elements(content) {
         return elements.into_iter().map(str::to_owned).collect();

@@ -1,5 +1,4 @@
-//! OpenAI chat messages, one per record, in the format that the reference of the Chat Completions
-//! API describes.
+//! OpenAI chat messages, one per record, in the format of the Chat Completions API reference.
 
 use crate::dialect::content::{blocks, kind_of, parts, role_of, text_or_json, with_text};
 use crate::dialect::interface::{Dialect, Sniff};
@@ -18,14 +17,14 @@ use std::ops::Range;
 /// The dialect `chat`.
 pub struct Chat;
 
-/// The members in which `DeepSeek` and routers put the reasoning of a model.
+/// The members in which `DeepSeek` and API routers return the reasoning of a model.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// The types of media parts, apart from files. Only servers that offer this API for other vendors'
-/// models support video and audio URLs.
+/// The types of media parts, apart from `file`. Video and audio URLs are supported only by servers
+/// that offer this API for models of other vendors.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
-/// The members that can have content. Every message has at least one of these members.
+/// The members in which a message can have content. A message has at least one of these members.
 const SAID: [&str; 7] =
     ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
 
@@ -42,7 +41,7 @@ impl Dialect for Chat {
                 .any(|key| object.get(key).is_some());
         match role {
             Role::Other => Sniff::No,
-            // Items of the Responses API may also have a role.
+            // Items of the Responses API can have a role as well.
             _ if items::is_own(object) => Sniff::No,
             Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
             _ if own_member => Sniff::Yes,
@@ -58,7 +57,7 @@ impl Dialect for Chat {
         let mut outline = Outline {
             role,
             begins_turn: role == Role::User && !is_summary,
-            // A message from a tool has no content other than its result.
+            // The whole content of a tool message is the result.
             has_content: !matches!(role, Role::Tool | Role::Function),
             is_summary,
             ..Outline::of_line()
@@ -132,7 +131,7 @@ impl Dialect for Chat {
 
     fn summary_role(&self, wanted: Role) -> Role {
         match wanted {
-            // A summary cannot have the role of a tool, nor a role that this API does not have.
+            // A summary cannot have the role of a tool or a role that this API does not define.
             Role::Tool | Role::Function | Role::Other => Role::User,
             role => role,
         }
@@ -151,13 +150,14 @@ fn is_there(value: Option<&str>) -> bool {
     value.is_some_and(|raw| raw != "null")
 }
 
-/// Returns true if no other dialect has this content part.
+/// Returns true if this content part cannot occur in any other dialect.
 fn is_own(part: &Object<'_>) -> bool {
     let kind = kind_of(part);
     matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
 }
 
-/// Returns true for a file part of this API. Other programs use the same type for other parts.
+/// Returns true for a file part of this API. Some programs use the type `file` for parts of their
+/// own.
 fn is_file(part: &Object<'_>) -> bool {
     kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
 }
@@ -180,7 +180,7 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// The first entry in the list of calls that cannot be read as a call.
+/// Returns the first entry in the list of calls that cannot be read as a call, if any.
 fn unread_call(object: &Object<'_>) -> Option<Unread> {
     object.get("tool_calls").filter(|raw| *raw != "null")?;
     let Some(mut calls) = object.objects_of("tool_calls") else {
@@ -196,7 +196,7 @@ fn unread_call(object: &Object<'_>) -> Option<Unread> {
     }))
 }
 
-/// The byte ranges to cut to remove the reasoning of a reply.
+/// Returns the byte ranges to cut from a reply to remove its reasoning.
 fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
     if role != Role::Assistant {
         return Vec::new();
@@ -211,8 +211,8 @@ fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
     listed.chain(function.map(|function| call(object, None, &function, "arguments"))).collect()
 }
 
-/// Reads an entry of `tool_calls`: `{"id":…,"type":"function","function":{…}}`, or a `custom` call
-/// with free text as its input.
+/// Reads an entry of `tool_calls`. It is either `{"id":…,"type":"function","function":{…}}` or a
+/// `custom` call, whose input is free text.
 fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>> {
     let id = Some(listed.text_of("id").unwrap_or_default());
     match listed.object_of("custom") {
@@ -221,14 +221,15 @@ fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>>
     }
 }
 
-/// Reads a call from `function`, an object within `object`. `key` is the member with the arguments.
+/// Reads a call from `function`, an object within `object`. `key` is the member of `function` that
+/// holds the arguments.
 fn call<'a>(
     object: &Object<'a>,
     id: Option<Cow<'a, str>>,
     function: &Object<'a>,
     key: &str,
 ) -> Call<'a> {
-    // Some servers write the arguments as an object instead of a string.
+    // Some servers return the arguments as an object instead of a string.
     let (arguments, slot) = text_or_json(object, function.get(key));
     Call { id, name: function.text_of("name").unwrap_or_default(), arguments, slot }
 }
@@ -255,7 +256,7 @@ impl RepairDialect for Chat {
             return Some(with_text(record, "tool_call_id", result.id));
         }
         let content = json::quoted(MISSING_RESULT);
-        // A call in the deprecated format has no id.
+        // Calls in the deprecated format have no id.
         let function = result.call.object_of("function_call");
         let head = if let Some(function) = function.filter(|_| result.id.is_empty()) {
             let name = json::quoted(&function.text_of("name").unwrap_or_default());

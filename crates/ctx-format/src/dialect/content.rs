@@ -1,4 +1,4 @@
-//! Reads and changes the content of messages: texts, lists of blocks, and calls.
+//! Reads and edits the content of messages: texts, lists of blocks, and calls.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::record::edit;
 use crate::{Call, Edits, Object, Part, Role, Slot, json, scan};
 
-/// The role of a message; `None` if the record has no `role` that is a string.
+/// The role of a message; `None` if `role` is missing or is not a string.
 pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
     object.text_of("role").map(|word| Role::from_word(&word))
 }
@@ -25,8 +25,8 @@ pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
     block.text_of("type").unwrap_or_default()
 }
 
-/// The parts of a message's content, which is a text or a list of texts and blocks. `part` reads a
-/// block; a block for which it returns `None` becomes an opaque part.
+/// Reads the parts of a message's content, which is a text or a list of texts and blocks. `part`
+/// reads a single block. A block for which it returns `None` becomes an opaque part.
 pub(crate) fn parts<'a>(
     content: Option<&'a str>,
     part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
@@ -46,8 +46,8 @@ fn text_or_opaque(raw: &str) -> Part<'_> {
     json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
 }
 
-/// The byte ranges to cut from the text of `record` to remove blocks from the list `content` of
-/// `object`, a value within the record.
+/// Returns the byte ranges to cut from the text of `record` to remove blocks from the list
+/// `content` of `object`, which is a value within the record.
 pub(crate) fn cut_blocks(
     record: &Object<'_>,
     object: &Object<'_>,
@@ -61,7 +61,7 @@ pub(crate) fn cut_blocks(
     edit::cuts(record.text(), items)
 }
 
-/// Reads the call `block`, a value within `record`, whose arguments are JSON rather than a string.
+/// Reads a call whose arguments are JSON rather than a string. `block` is a value within `record`.
 pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
     let arguments = block.get(arguments);
     Call {
@@ -72,8 +72,8 @@ pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &s
     }
 }
 
-/// The arguments of a call, which are a string or other JSON, and the slot to replace them. `raw`
-/// is a value within `record`.
+/// Returns the arguments of a call, which are a string or other JSON, and the slot in which they
+/// can be replaced. `raw`, the raw value of the arguments, is within `record`.
 pub(crate) fn text_or_json<'a>(
     record: &Object<'a>,
     raw: Option<&'a str>,
@@ -85,14 +85,14 @@ pub(crate) fn text_or_json<'a>(
     }
 }
 
-/// Writes a record that is a message with a single text.
+/// Writes a message with a single text as a record.
 pub(crate) fn text_record(role: Role, text: &str) -> String {
     let (role, text) = (role.as_str(), json::quoted(text));
     format!("{{\"role\":\"{role}\",\"content\":{text}}}")
 }
 
-/// The text of `object` with the string value of `key` changed to `to`. A value that is not a
-/// string is left unchanged.
+/// Returns the text of `object` after the string value of `key` is replaced with `to`. A value that
+/// is not a string is left unchanged.
 pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
     let mut edits = Edits::new();
     if let Some(raw) = object.get(key)

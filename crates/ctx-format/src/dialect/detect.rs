@@ -7,7 +7,7 @@ use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 /// The number of records to examine for signs of a format that is recognized but not supported.
 const FOREIGN_IN: usize = 64;
 
-/// Finds the dialect of a session from its records.
+/// Detects the dialect of a session from its records.
 #[derive(Default)]
 pub(crate) struct Detector {
     sure: Sniff,
@@ -37,13 +37,13 @@ impl Detector {
         self.sure == Sniff::Yes
     }
 
-    /// The unsupported format of the first records, if it is recognized and no record certainly
+    /// The unsupported format that the first records were recognized as, unless a record certainly
     /// belongs to a dialect.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
         self.foreign.filter(|_| self.is_open())
     }
 
-    /// Returns true if there are messages, but none that only one dialect can have.
+    /// Returns true if every message so far is legal in more than one dialect.
     pub(crate) fn is_open(&self) -> bool {
         self.sure == Sniff::Maybe
     }
@@ -60,8 +60,8 @@ impl Detector {
     }
 }
 
-/// The other dialect in which `message` has calls or results. `own`, the dialect of the session,
-/// does not see these calls and results, so they could be separated.
+/// Returns another dialect in which `message` has calls or results. The session's dialect `own`
+/// does not recognize these calls and results, so nothing would keep them together.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
         let outline = dialect.outline(message);
@@ -76,15 +76,15 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
     })
 }
 
-/// The dialect of a session that could be `chat` or `anthropic`. Only content that is legal in both
-/// dialects is written to such a session. The dialect is named `chat` because the session is read
-/// as `chat`.
+/// The dialect of a session that could be either `chat` or `anthropic`. Our tools write only
+/// content that is legal in both dialects to such a session. Its name is `chat`, because such a
+/// session is read as `chat`.
 pub struct Plain;
 
 impl Plain {
-    /// The dialect that reads a record. No record of a plain session certainly belongs to one
-    /// dialect, but a reader that could not see the whole session may still meet a record that
-    /// does.
+    /// Returns the dialect in which to read a record. Normally no record of a plain session
+    /// certainly belongs to one dialect, but a reader that could not see the whole session may
+    /// still meet one that does.
     fn reader(object: &Object<'_>) -> &'static dyn Dialect {
         match Anthropic.sniff(object) {
             Sniff::Yes => &Anthropic,
@@ -168,13 +168,12 @@ mod tests {
         assert_eq!(detect(&[]), None);
     }
 
-    /// Messages of plain text are legal in several dialects, so they do not reveal the dialect of a
-    /// session.
+    /// Messages of plain text are legal in several dialects, so they do not determine the dialect.
     #[test]
     fn texts_alone_decide_nothing() {
         assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
-        // The marks of our summaries do not reveal the dialect either, because a plain session may
-        // have them from an earlier run.
+        // Nor do the marks of our own summaries, because an earlier run may have written them into
+        // a plain session.
         let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
         let lined = Plain.summary_record(crate::Role::User, "x");
         assert_eq!(detect(&[named, &lined]), Some(("chat", false)));
@@ -205,7 +204,7 @@ mod plain_tests {
     use crate::dialect::{Anthropic, Chat, Dialect, Sniff};
     use crate::{Object, Role};
 
-    /// The Anthropic API refuses a message that has a `name`.
+    /// The Anthropic API rejects messages that have a `name`.
     #[test]
     fn a_summary_is_one_that_every_format_accepts() {
         for role in [Role::User, Role::Assistant, Role::System] {

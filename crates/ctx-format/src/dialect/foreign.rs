@@ -1,5 +1,5 @@
-//! Formats that are recognized but not read. `foreign.json` lists these formats, each with a name,
-//! a remedy, and a sign that identifies a record of the format.
+//! Formats that are recognized but not read. `foreign.json` lists these formats. Each has a name, a
+//! remedy, and a sign by which its records are recognized.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use crate::{Object, json};
 /// A format that is recognized but not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// What the file is, as in "this is an `OpenHands` history".
+    /// A noun phrase for the file, as in "this is an `OpenHands` history".
     pub name: &'static str,
     /// How to convert the file to a session that the tools read.
     pub remedy: &'static str,
@@ -33,12 +33,12 @@ struct Listed {
     sign: Sign,
 }
 
-/// The formats in `foreign.json`. A more specific format precedes a more general one.
+/// The formats in `foreign.json`. Specific formats come before general ones.
 static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("foreign.json")).expect("a test reads foreign.json")
 });
 
-/// Two formats that can be identified only from the whole file.
+/// Two formats that are recognized by the beginning of the file rather than by a single record.
 const CHATGPT: Foreign = Foreign {
     name: "an export of ChatGPT, a tree of messages for each conversation",
     remedy: "jq can convert one branch to chat messages",
@@ -48,8 +48,8 @@ const AIDER: Foreign = Foreign {
     remedy: "aider --llm-history-file records what the model received, as text",
 };
 
-/// Files that are not UTF-8 text: their first bytes, their name in messages, and how to decode
-/// them.
+/// Files that are not UTF-8 text. Each has its first bytes, its name in messages, and a command
+/// that decodes it.
 const ENCODED: [(&[u8], &str, &str); 5] = [
     (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),
     (b"(\xb5/\xfd", "a zstd file", "zstd -dc unpacks it"),
@@ -60,14 +60,14 @@ const ENCODED: [(&[u8], &str, &str); 5] = [
 const UTF_16: &str = "iconv -f UTF-16 -t UTF-8 converts it";
 
 impl Foreign {
-    /// Recognizes a file that has no readable lines from its first bytes.
+    /// Recognizes a file without readable lines by its first bytes.
     pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
         let mut known = ENCODED.into_iter();
         let (_, name, remedy) = known.find(|(magic, ..)| head.starts_with(magic))?;
         Some(Self { name, remedy })
     }
 
-    /// Recognizes a batch in which a conversation takes up several lines, instead of one.
+    /// Recognizes a batch whose conversations take up several lines each instead of one.
     pub(crate) fn indented(input: &[u8]) -> Option<Self> {
         let mut values = serde_json::Deserializer::from_slice(input).into_iter::<&RawValue>();
         let first = values.next()?.ok()?;
@@ -78,7 +78,7 @@ impl Foreign {
         })
     }
 
-    /// The format of a record that cannot be read in `own`, the dialect of its session.
+    /// Returns the format of a record that cannot be read in `own`, the dialect of its session.
     pub fn of(object: &Object<'_>, own: Option<&dyn Dialect>) -> Option<Self> {
         let is_own = |dialect: &dyn Dialect| own.is_some_and(|own| own.name() == dialect.name());
         let of_other = ALL.into_iter().find(|it| !is_own(*it) && it.sniff(object) == Sniff::Yes);
@@ -89,14 +89,14 @@ impl Foreign {
         Self::by_sign(object)
     }
 
-    /// The format that a record belongs to because it has a member that no other format has.
+    /// Recognizes the format of a record by its sign in `foreign.json`.
     pub(crate) fn by_sign(object: &Object<'_>) -> Option<Self> {
         let format = FOREIGN.iter().find(|format| format.sign.is_of(object))?;
         Some(Self { name: &format.name, remedy: &format.remedy })
     }
 
-    /// The format of a file that has no messages. `head` is the beginning of the file, or all of
-    /// it.
+    /// Recognizes the format of a file in which no messages were found. `head` is the beginning of
+    /// the file, or the whole file if it is short.
     pub(crate) fn of_file(head: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(head).ok()?.trim_ascii();
         if text.starts_with("# aider chat started at") {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::dialect::content::call_of;
 use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
-/// The kind of a part, which depends on the members that the part has.
+/// The kind of a part, which is determined by the members that the part has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Text,
@@ -16,7 +16,7 @@ pub(crate) enum PartKind {
     Other,
 }
 
-/// The raw parts in the content of a message, which is a text, a part, or a list of texts and
+/// Lists the raw parts of a message's content, which is a text, a part, or a list of texts and
 /// parts.
 pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     match content {
@@ -27,7 +27,7 @@ pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     }
 }
 
-/// Returns true if JavaScript, in which the client is written, treats the value as true.
+/// Returns true if the value is truthy in JavaScript, the language in which the client is written.
 fn is_truthy(raw: &str) -> bool {
     let is_zero = || raw.parse().is_ok_and(|number: f64| number == 0.0);
     !matches!(raw, "null" | "false" | "\"\"") && !is_zero()
@@ -63,8 +63,9 @@ pub(crate) fn kind_of(part: &Object<'_>) -> PartKind {
     }
 }
 
-/// Returns true if the whole content of the part can be read, or if the part is of a known kind
-/// that is not read: code that the API ran, the output of such code, or the signature of a thought.
+/// Returns true if the whole content of the part can be read. Parts of known kinds whose content is
+/// not read are accepted too: code that the API ran, the output of that code, and the signature of
+/// a thought.
 pub(crate) fn is_read(raw: &str) -> bool {
     const OTHERS: [&str; 4] =
         ["executableCode", "codeExecutionResult", "thoughtSignature", "thought"];
@@ -74,14 +75,14 @@ pub(crate) fn is_read(raw: &str) -> bool {
         })
 }
 
-/// Returns true for a call or a thought, which the client usually stores outside the content of a
+/// Returns true for calls and thoughts, which the client usually stores outside the content of a
 /// reply.
 pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
 
-/// Returns true if the part is empty. If a reply has an empty part, the client sends neither this
-/// reply nor the ones directly before and after it.
+/// Returns true if the part is empty. If a reply has an empty part, the client omits this reply and
+/// the replies directly before and after it.
 pub(crate) fn is_void(raw: &str) -> bool {
     let Some(part) = Object::within(raw) else { return raw == "\"\"" };
     let mut keys = part.members().iter().map(|member| &*member.key);
@@ -100,8 +101,8 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The id or name that pairs a call with its result. `key` is the member of the part with the call
-/// or the result.
+/// Returns the id or name that pairs a call with its result. `key` is the member of the part that
+/// holds the call or the result.
 pub(crate) fn name(raw: &str, key: &str) -> Option<String> {
     Some(name_of(&Object::within(raw)?.object_of(key)?))
 }
@@ -113,7 +114,7 @@ pub(crate) fn name_of(function: &Object<'_>) -> String {
     name.unwrap_or_default().into_owned()
 }
 
-/// Reads the part `raw`, which is JSON within `record`.
+/// Reads the part `raw`, which is a value within `record`.
 pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     let Some(object) = Object::within(raw) else {
         return json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text);
@@ -132,7 +133,7 @@ pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     part.unwrap_or(Part::Opaque(raw.into()))
 }
 
-/// Reads a call from the members `id`, `name` and `args` of `function`, a value within `record`.
+/// Reads the members `id`, `name` and `args` of `function`, a value within `record`, as a call.
 pub(crate) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
     Call { id: function.text_of("id"), ..call_of(record, function, "args") }
 }
@@ -143,7 +144,7 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     let (mut parts, mut slot) = (Vec::new(), None);
     if let Some((raw, text)) = response.as_ref().and_then(only_text) {
         parts.push(Part::Text(text));
-        // A single text cannot replace both the response and the media of a result.
+        // A single text could not replace both the response and the media.
         slot = media.is_empty().then(|| Slot::text(record, raw));
     } else if let Some(raw) = function.get("response") {
         parts.push(Part::Opaque(raw.into()));
@@ -159,8 +160,9 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// The text of a response with a single member: `{"output":"…"}` or `{"error":"…"}`. Any other
-/// response is sent to the model as an object, so `None` is returned.
+/// Returns the text of a response that has a single member, as in `{"output":"…"}` or
+/// `{"error":"…"}`. Returns `None` for any other response, because the model receives it as an
+/// object.
 fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {
     let [member] = response.members() else { return None };
     Some((member.value, json::text(member.value)?))

@@ -15,25 +15,25 @@ use crate::record::object::Object;
 use crate::record::presence::{Outside, Presence};
 use crate::rules::Rules;
 
-/// How certain a dialect is that a record belongs to it.
+/// How likely it is that a record belongs to a dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sniff {
     /// The record belongs to another dialect.
     #[default]
     No,
-    /// The record could belong to the dialect: `{"role":"user","content":"hi"}` is legal in
-    /// several.
+    /// The record could belong to the dialect, but other dialects allow it too:
+    /// `{"role":"user","content":"hi"}` is an example.
     Maybe,
     /// The record cannot belong to any other dialect.
     Yes,
 }
 
-/// The values in a context record without the JSON that wraps them, as slices of the record's text.
+/// The values in a context record, without the JSON around them, as slices of the record's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wrapped<'a> {
     /// The values that the model receives.
     pub sent: Vec<&'a str>,
-    /// Second copies of values, which the agent only shows on its screen.
+    /// Duplicates of values that the agent only shows on its screen.
     pub copies: Vec<&'a str>,
 }
 
@@ -43,8 +43,8 @@ pub struct HeldMessage<'a> {
     /// The message as the dialect reads it. The byte ranges in the message refer to the text of the
     /// whole record, as in [`Dialect::message`].
     pub message: Message<'a>,
-    /// The JSON object of the message, without the JSON that wraps it in a log. If the agent stores
-    /// one object and sends another, this is the object that it sends.
+    /// The JSON object of the message, without the JSON that wraps it in a log. If the object that
+    /// the agent sends differs from the one that it stores, this is the object that it sends.
     pub raw: Cow<'a, str>,
     /// The text of the summary, if the message is a summary.
     pub summary: Option<Cow<'a, str>>,
@@ -53,8 +53,8 @@ pub struct HeldMessage<'a> {
 }
 
 impl<'a> HeldMessage<'a> {
-    /// The only message of a record; empty if the record is not a message. `raw` is the JSON of the
-    /// message.
+    /// Returns the only message of a record, or an empty list if the record is not a message. `raw`
+    /// is the JSON of the message.
     pub(crate) fn alone<D: Dialect + ?Sized>(
         dialect: &D,
         object: &Object<'a>,
@@ -69,8 +69,8 @@ impl<'a> HeldMessage<'a> {
         held.into_iter().collect()
     }
 
-    /// The raw JSON of the messages with these numbers in a record; `None` if one of them is
-    /// missing.
+    /// Returns the raw JSON of the messages with the given numbers in a record; `None` if one of
+    /// them is missing.
     pub(crate) fn chosen(
         dialect: &dyn Dialect,
         object: &Object<'_>,
@@ -82,39 +82,40 @@ impl<'a> HeldMessage<'a> {
 }
 
 /// The parts of a record that only the vendor's server can read. The server accepts such a part
-/// only together with all earlier messages.
+/// only together with all the messages before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sealed {
     /// The number of blocks with signed or encrypted reasoning.
     pub reasoning: usize,
-    /// Whether the server wrote a summary into the record that replaces all earlier messages.
+    /// Whether the record contains a summary, written by the server, that replaces all earlier
+    /// messages.
     pub has_summary: bool,
 }
 
-/// Reads and writes the records of a file format. A dialect for the log of an agent, rather than a
-/// list of messages, also has a [`Log`].
+/// A dialect reads and writes the records of a file format. If the format is the log of an agent
+/// rather than a list of messages, the dialect also has a [`Log`].
 pub trait Dialect: Sync {
-    /// The name of the dialect as users write it after `--dialect`.
+    /// The dialect's name, as users write it after `--dialect`.
     fn name(&self) -> &'static str;
 
     /// Returns how certain the dialect is that `object` is a record of its format.
     fn sniff(&self, object: &Object<'_>) -> Sniff;
 
-    /// The role, calls and results of the message, without its decoded content; `None` if the
+    /// Returns the role, calls and results of a message without decoding its content; `None` if the
     /// record is not a message.
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
 
-    /// Returns true if the record is a message, which means that it has an outline.
+    /// Returns true if the record is a message, in which case it has an outline.
     fn is_message(&self, object: &Object<'_>) -> bool {
         self.outline(object).is_some()
     }
 
-    /// The message with all its parts; `None` if the record is not a message.
+    /// Reads the message with all its parts; `None` if the record is not a message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
-    /// The first unreadable content of a message: its role, its type, or a part. `None` for a
-    /// record that is not meant to be a message, such as progress in an agent's log, and for
-    /// content that the agent itself ignores.
+    /// Returns the first unreadable content of a message: its role, its type, or a part. Returns
+    /// `None` for content that the agent itself ignores, and for records that are not meant to be
+    /// messages, such as progress in an agent's log.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
     /// The parts of the record that only the vendor's server can read.
@@ -123,22 +124,23 @@ pub trait Dialect: Sync {
     }
 
     /// The token counts that the API reported for a reply; `None` if the record has no counts, or
-    /// only placeholders.
+    /// only placeholder counts.
     fn usage(&self, _object: &Object<'_>) -> Option<Usage> {
         None
     }
 
-    /// The model that wrote the record, or that will write the next reply.
+    /// The model that wrote the record or, if the record is a setting, the model that will write
+    /// the next reply.
     fn model<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
         None
     }
 
-    /// What the API requires of a sequence of messages.
+    /// What the API requires of any sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// The methods that repair a list of messages so that it obeys [`Self::rules`]; `None` if
-    /// records of this format cannot be repaired that way. In logs, each flaw has its own remedy
-    /// instead.
+    /// The methods that repair a list of messages so that it complies with [`Self::rules`]; `None`
+    /// if records of this format cannot be repaired individually. A log is repaired through the
+    /// remedies of its flaws instead.
     fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }
@@ -148,7 +150,7 @@ pub trait Dialect: Sync {
         HeldMessage::alone(self, object, object.text().trim().into())
     }
 
-    /// The values that the model receives from a context record, and second copies of them.
+    /// The values in a context record that the model receives, and duplicates of these values.
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }
     }
@@ -158,50 +160,50 @@ pub trait Dialect: Sync {
         Links::default()
     }
 
-    /// The second copies of the results in a record, which the agent only shows on its screen.
+    /// The duplicates of results in a record that the agent only shows on its screen.
     fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
         Vec::new()
     }
 
-    /// The log format, if files of this dialect are written by an agent; `None` if the file is a
-    /// list of messages, all of which are sent in order.
+    /// The log format, if an agent writes files of this dialect; `None` if the file is a list of
+    /// messages that are all sent in order.
     fn log(&self) -> Option<&dyn Log> {
         None
     }
 
-    /// The role that a summary gets if `wanted` was requested. Every API accepts the role of the
-    /// user. The role of the user is also the only safe one for a summary that is marked only by
-    /// its first line, because a model could be made to write that line.
+    /// Returns the role that a summary is written with if `wanted` was requested. Every API accepts
+    /// the role `user`. It is also the only safe role for a summary that is marked only by its
+    /// first line, because a model could be tricked into writing that line.
     fn summary_role(&self, _wanted: Role) -> Role {
         Role::User
     }
 
-    /// Writes a record that holds a summary, without a line ending. [`Self::summary_text`]
+    /// Writes a record that contains a summary, without a line ending. [`Self::summary_text`]
     /// recognizes such a record.
     fn summary_record(&self, _role: Role, text: &str) -> String {
         text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
     }
 
-    /// The text of a summary that [`Self::summary_record`] wrote. A record whose role no summary
-    /// can have, such as the role of a tool, is not a summary, whatever its text.
+    /// The text of a summary that [`Self::summary_record`] wrote. A record whose role a summary
+    /// cannot have, such as the role of a tool, is not a summary, whatever its text says.
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         summary_text(object)
     }
 
     /// Returns true if the session is certainly in this format. Only [`super::Plain`] returns
-    /// false, because it covers several formats.
+    /// false, because it stands for several formats.
     fn is_certain(&self) -> bool {
         true
     }
 
     /// What the API requires of a session that one of our tools writes. If the session could be in
-    /// several formats, it must obey the rules of each.
+    /// several formats, it must comply with the rules of all of them.
     fn output_rules(&self) -> Rules {
         self.rules()
     }
 
-    /// Returns true if records depend on each other in more ways than calls and results do, so that
-    /// removing or inserting a record breaks others.
+    /// Returns true if records depend on each other not only through calls and results, so that
+    /// removing or inserting a record could break other records.
     fn is_linked(&self) -> bool {
         self.is_log()
     }
@@ -212,57 +214,57 @@ pub trait Dialect: Sync {
     }
 }
 
-/// The text of the result that is inserted for a call whose result is missing.
+/// The content of the result that is inserted for a call without a result.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
 
-/// Writes the changes of a [`Repair`](crate::repair::Repair) in the format of a dialect.
+/// Applies a [`Repair`](crate::repair::Repair) to records in the format of a dialect.
 pub trait RepairDialect {
-    /// Returns the text of a record's object after `change`. The results in `into`, which
-    /// [`Self::result`] wrote, are inserted before the object's own results.
+    /// Returns the text of `object` after `change`. `into` lists results from [`Self::result`],
+    /// which are inserted before the object's own results.
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
     /// Writes a result in the format of the dialect: a block of a message, or a record without a
-    /// line ending. `None` if there is no result at the position that `result` refers to.
+    /// line ending. `None` if the record that `result` refers to has no result at that index.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
-    /// Writes records that hold only the given results, without line endings.
+    /// Writes the given results as records of their own, without line endings.
     fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
-    /// Writes a record with a user message whose content is `text`, without a line ending.
+    /// Writes a user message with the content `text` as a record without a line ending.
     fn said_by_user(&self, text: &str) -> String {
         text_record(Role::User, text)
     }
 }
 
-/// What to change in a record. Calls and results are identified by their index, from 0, among the
-/// calls or the results of the record.
+/// What to change in a record. Calls and results are identified by their index among the calls or
+/// the results of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordChange {
     /// The results to remove from the record.
     pub without: Vec<usize>,
-    /// Whether to move the results before all other content.
+    /// Whether to move the results in front of all other content.
     pub results_first: bool,
-    /// New ids for calls, by the index of the call.
+    /// The new ids of calls, each with the index of the call.
     pub rename_calls: BTreeMap<usize, String>,
-    /// New ids of calls for the results that answer them, by the index of the result.
+    /// The new call ids in results, each with the index of the result.
     pub rename_results: BTreeMap<usize, String>,
 }
 
 /// A result that is moved to its call, or created because it is missing.
 #[derive(Debug)]
 pub struct NewResult<'a> {
-    /// The id of the call, which the result must have.
+    /// The id of the call, which the result must repeat.
     pub id: &'a str,
     /// The record that contains the call.
     pub call: Object<'a>,
-    /// The record that contains the result, and the index of the result among those of the record;
-    /// `None` if the result is missing, so that [`MISSING_RESULT`] is written.
+    /// The record that contains the result, and the index of the result among the results of that
+    /// record; `None` if there is no result, so that [`MISSING_RESULT`] is written.
     pub found: Option<(Object<'a>, usize)>,
 }
 
 impl<'a> Record<'a> {
-    /// The outline of the record in `dialect`, or if that is `None`, the outline of a line. Returns
-    /// `None` if the record is not a message or not in the context.
+    /// Returns the outline of the record in `dialect`, or a generic outline of a line if `dialect`
+    /// is `None`. Returns `None` if the record is not a message or is not in the context.
     pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
         let (object, fragment) = self.in_context()?;
         let Some(dialect) = dialect else { return Some(Outline::of_line()) };
@@ -276,8 +278,8 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The message, or the fragment of it that the record holds. `None` if the format is unknown,
-    /// or if the record is not a message or not in the context.
+    /// Returns the message, or the fragment of a message, that the record holds. Returns `None` if
+    /// the format is unknown, or if the record is not a message or is not in the context.
     pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
         let (object, fragment) = self.in_context()?;
         Some(Message {
@@ -286,8 +288,9 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The first unreadable content of a record that should be a message of `dialect`. Content
-    /// outside the context, on another branch or before a compaction, is not examined.
+    /// Returns the first unreadable content of a record that should be a message of `dialect`.
+    /// Records on another branch or before a compaction are not examined, because they are outside
+    /// the context.
     pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
         match self.presence {
             Some(Presence::Outside(why)) if why != Outside::NeverSent => None,

@@ -1,6 +1,6 @@
 //! The items of the OpenAI Responses API: messages, calls, results and reasoning are separate
-//! items. The formats are those of the input items in the API reference, and those that Codex
-//! 0.169.0 stores.
+//! items. The formats are those of the input items in the API reference, along with those that
+//! Codex 0.169.0 stores.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::dialect::unread::has_text;
 use crate::log::compaction::LineText;
 use crate::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread, json};
 
-/// The kind of each type of item, except messages.
+/// The kind of each item type other than `message`.
 static KINDS: LazyLock<HashMap<String, ItemType, foldhash::fast::RandomState>> =
     LazyLock::new(|| serde_json::from_str(include_str!("items.json")).expect("a test reads it"));
 
@@ -26,18 +26,19 @@ pub(crate) enum ItemType {
     Message,
     /// A message from another agent.
     AgentMessage,
-    /// Reasoning of the model, which belongs to the reply that follows it.
+    /// Reasoning of the model, which belongs to the reply that comes after it.
     Reasoning,
     /// A call whose result is a separate item.
     Call,
     /// The result of a call.
     Result,
-    /// Work that the server did itself, with its results, or content that only the server can read.
+    /// Work that the server did itself, including its results, or content that only the server can
+    /// read.
     Server,
 }
 
 impl ItemType {
-    /// Returns the kind of `item`; `None` if it is not an item or its type is unknown.
+    /// Returns the kind of `item`; `None` if the type is unknown or `item` is not an item at all.
     pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
         match &*kind_of(item) {
             "" => Self::of_role(item),
@@ -68,7 +69,7 @@ fn is_user_or_model(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant)
 }
 
-/// Returns true if `item` cannot belong to any other format.
+/// Returns true if `item` cannot occur in any other format.
 pub(crate) fn is_own(item: &Object<'_>) -> bool {
     let has = |key| item.get(key).is_some();
     match ItemType::of(item) {
@@ -77,20 +78,20 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
             let is_typed = has("type");
             blocks(item).iter().any(|block| match kind_of(block).as_ref() {
                 "input_text" | "output_text" | "input_image" | "input_file" => true,
-                // `chat` also has this kind of part, but its messages have no member `type`.
+                // `chat` has parts of this type too, but its messages have no member `type`.
                 "refusal" => is_typed,
                 _ => false,
             })
         }
         Some(ItemType::Reasoning) => has("summary"),
         Some(ItemType::Call | ItemType::Result) => pair_id(item).is_some(),
-        // Agents also write records of type `compaction` whose content is readable.
+        // Agents also write records of the type `compaction` with readable content.
         Some(ItemType::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
         Some(ItemType::Server) => has("id"),
     }
 }
 
-/// Counts the `items` that only the server can read.
+/// Counts those of the `items` that only the server can read.
 pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     let mut sealed = Sealed::default();
     for item in items {
@@ -102,8 +103,9 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     sealed
 }
 
-/// The outline of an item; see [`super::Dialect::outline`]. Every user message begins a turn in
-/// this outline; the dialects exclude messages that the agent wrote.
+/// Returns the outline of an item; see [`super::Dialect::outline`]. In this outline, every user
+/// message begins a turn. It is up to the dialects to exclude user messages that the agent wrote
+/// itself.
 pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let kind = ItemType::of(item)?;
     let role = kind.role(item);
@@ -121,9 +123,9 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// The id that a call shares with its result; `None` if the server itself answered the call. The
-/// member `id` pairs calls with results for only a few types of items; for other types, it only
-/// names the item.
+/// Returns the id that links a call to its result; `None` if the server itself produced the result.
+/// The member `id` has this function only in a few types of items; in all others, it merely
+/// identifies the item.
 pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     let key = match kind_of(item).as_ref() {
         "mcp_approval_request" => "id",
@@ -137,10 +139,10 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
 /// The types of media parts.
 const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
 
-/// The members that can hold the arguments of a call, which has only one of them.
+/// The members that can hold the arguments of a call. A call has only one of them.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
 
-/// The parts of `item`, which is a value within `record`. An item of an unknown type becomes one
+/// Reads the parts of `item`, a value within `record`. An item of unknown type becomes a single
 /// opaque part.
 pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>> {
     let whole = || vec![Part::Opaque(item.text().trim_ascii().into())];
@@ -157,7 +159,7 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
     }
 }
 
-/// Reads the message `item`, a value within `record`; `None` if the type of the item is unknown.
+/// Reads `item`, a value within `record`, as a message; `None` if its type is unknown.
 pub(crate) fn message_of<'a>(record: &Object<'a>, item: &Object<'a>) -> Option<Message<'a>> {
     let role = ItemType::of(item)?.role(item);
     Some(Message::new(role, parts(record, item)))
@@ -173,8 +175,8 @@ fn content(raw: Option<&str>) -> Vec<Part<'_>> {
     })
 }
 
-/// The parts of a reasoning item: readable texts, and encrypted content that only the server can
-/// read.
+/// Reads the parts of a reasoning item: its readable texts, and its encrypted content, which only
+/// the server can read.
 fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
     let lists = ["summary", "content"].into_iter();
     let elements = lists.flat_map(|key| item.elements_of(key).unwrap_or_default());
@@ -185,7 +187,7 @@ fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
 }
 
 fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
-    // The arguments of some calls are an object instead of a string.
+    // Some types of calls have an object instead of a string as their arguments.
     let raw = ARGUMENTS.into_iter().find_map(|key| item.get(key));
     let (arguments, slot) = text_or_json(record, raw);
     let kind = kind_of(item);
@@ -205,7 +207,8 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
     }
 }
 
-/// The first unreadable part of an item. `dialect` is the name of the record's dialect.
+/// Returns the first unreadable part of an item, if any. `dialect` is the dialect's name, for use
+/// in the description.
 pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
     let kind = ItemType::of(item);
     if matches!(kind, None | Some(ItemType::Message)) {
@@ -224,7 +227,7 @@ pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
         },
         Some(ItemType::Reasoning) => in_list("summary").or_else(|| in_list("content")),
         Some(ItemType::Result) if is_of_text(&kind_of(item)) => in_list("output"),
-        // The arguments of calls and the results of server tools have formats of their own.
+        // Call arguments and the results of server tools have many formats, which are not checked.
         Some(ItemType::Result | ItemType::Call | ItemType::Server) => None,
     }
 }
@@ -240,8 +243,8 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// Returns true if results of this type are texts. Results of other types have formats of their
-/// own, which text cannot replace.
+/// Returns true if results of this type can be replaced with text. Each other type has a format of
+/// its own.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
 }
@@ -251,7 +254,7 @@ pub(crate) fn text(kind: &str, text: &str) -> String {
     LineText::of_type(kind).text("text", text).end()
 }
 
-/// Writes a message item with these parts as its content.
+/// Writes a message item with the given parts as its content.
 pub(crate) fn message(role: Role, content: &[String]) -> String {
     LineText::of_type("message").text("role", role.as_str()).list("content", content).end()
 }
@@ -261,14 +264,14 @@ pub(crate) fn of_user(said: &str) -> String {
     message(Role::User, &[text("input_text", said)])
 }
 
-/// The item `agent_message` that Codex creates from `line`, in which it stored a message from
-/// another agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the
-/// content, Codex adds a text that describes the message.
+/// Returns the item `agent_message` that Codex creates from `line`, in which it stored a message
+/// from another agent (`to_model_input_item` in codex-rs/protocol). If only the API can read the
+/// message, Codex adds a text that describes it.
 pub(crate) fn of_agent(line: &Object<'_>) -> String {
     let text_of = |key| line.text_of(key).unwrap_or_default();
     let sealed = line.get("encrypted_content").filter(|raw| json::text(raw).is_some());
     let content = if let Some(raw) = sealed {
-        // Codex puts a text before the encrypted content.
+        // Codex puts a descriptive text in front of the encrypted content.
         let kind = if line.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
         let (task, sender) = (text_of("recipient"), text_of("author"));
         let head = format!("Message Type: {kind}\nTask name: {task}\nSender: {sender}\nPayload:\n");
@@ -285,6 +288,6 @@ pub(crate) fn of_agent(line: &Object<'_>) -> String {
     };
     let item = copy(LineText::of_type("agent_message"), &["id", "author", "recipient"]);
     let item = item.list("content", &content);
-    // The API's metadata is stored under either of two names.
+    // Codex stores the API's metadata under one of two names.
     copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
 }

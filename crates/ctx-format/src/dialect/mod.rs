@@ -1,11 +1,13 @@
-//! Dialects: the file formats of sessions. To add a dialect, implement [`Dialect`] and add an entry
-//! to `FORMATS`; no tool has to change. A session that could be in several dialects is [`Plain`].
+//! Dialects are the file formats of sessions. To add a dialect, implement [`Dialect`] and add an
+//! entry to `FORMATS`; the tools need no changes. The dialect of a session that could be in several
+//! formats is [`Plain`].
 //!
-//! The file of an agent is also a log: [`crate::log`] explains what a log adds to a dialect.
+//! The session file of an agent is also a log; [`crate::log`] explains what a log adds to a
+//! dialect.
 //!
-//! Code that selects messages treats all records of a reply as one exchange, whatever records are
-//! between them. The view of a log reports problems of the log as flaws, whose remedies repair a
-//! copy. [`Dialect::repair`] is only for lists of messages.
+//! Code that selects messages treats all records of a reply as one exchange, even if other records
+//! come between them. Problems of a log are reported by its view as flaws, and the flaws' remedies
+//! repair a copy of the log. [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -34,12 +36,12 @@ pub use interface::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
 pub use responses::Responses;
 pub use summary::SUMMARY_MARK;
 
-/// What the rest of the crate needs to know about a format.
+/// The properties of a format that the rest of the crate needs.
 pub(crate) struct Format {
     pub(crate) dialect: &'static dyn Dialect,
-    /// What a session of this format is called in messages to the user.
+    /// A noun phrase for a session of this format, for use in messages.
     pub(crate) session: &'static str,
-    /// How the messages within records of this format are written.
+    /// How messages are written within the records of this format.
     pub(crate) family: Family,
     /// Creates the writer that converts a session to this format.
     pub(crate) writer: fn() -> Box<dyn Target>,
@@ -49,7 +51,7 @@ const CHAT: Format = Format::new(&Chat, "a session of the format chat", Family::
     Box::new(target::chat::Writer)
 });
 
-/// The formats of APIs, then those of agents in alphabetical order.
+/// The formats of APIs, followed by those of agents in alphabetical order.
 const FORMATS: [Format; 7] = [
     CHAT,
     Format::new(&Anthropic, "a session of the format anthropic", Family::Blocks, || {
@@ -85,7 +87,7 @@ impl Format {
     }
 }
 
-/// All dialects. If a record fits several dialects, the first dialect in this list is the default.
+/// All dialects. If a record fits several dialects, the first of them in this list is chosen.
 pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     let mut all = [FORMATS[0].dialect; FORMATS.len()];
     let mut at = 1;
@@ -96,7 +98,7 @@ pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     all
 };
 
-/// Returns the dialect with that name.
+/// Returns the dialect with the given name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
     ALL.into_iter().find(|dialect| dialect.name() == name)
 }

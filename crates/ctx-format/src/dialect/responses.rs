@@ -1,4 +1,4 @@
-//! OpenAI Responses, one item per record: the file of a program that sends the whole input with
+//! OpenAI Responses items, one per record, as stored by programs that send the whole input with
 //! each request.
 
 use crate::dialect::interface::{Dialect, Sealed, Sniff};
@@ -37,8 +37,7 @@ impl Dialect for Responses {
     }
 
     fn is_linked(&self) -> bool {
-        // The API refuses a reasoning item without the item that follows it, and refuses that item
-        // without the reasoning.
+        // The API rejects a reasoning item without the item after it, and vice versa.
         true
     }
 

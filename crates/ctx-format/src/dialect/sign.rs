@@ -1,4 +1,5 @@
-//! Signs: conditions, stored as data, that recognize a record by its members.
+//! Signs, which are conditions on the members of a record. They are stored as data and identify the
+//! format of the record.
 
 use serde::Deserialize;
 
@@ -23,13 +24,15 @@ pub(crate) enum Sign {
     Object(String),
     /// The value of the member is an array.
     List(String),
-    /// The value of the member is an object that matches the sign.
+    /// The value of the member is an object, and the object matches the sign.
     In(String, Box<Self>),
-    /// The value of the member is an array of objects, and all of them match the sign.
+    /// The value of the member is an array in which every element is an object that matches the
+    /// sign.
     Each(String, Box<Self>),
-    /// The value of the member is an array, and at least one object in it matches the sign.
+    /// The value of the member is an array in which at least one element is an object that matches
+    /// the sign.
     Within(String, Box<Self>),
-    /// The value of the member is one of these words.
+    /// The value of the member is one of the given strings.
     Word(String, Vec<String>),
     All(Vec<Self>),
     Any(Vec<Self>),
@@ -37,7 +40,7 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
-    /// Parses the sign of a format, which all records of the format match.
+    /// Parses the sign of a format. Every record of the format matches its sign.
     pub(crate) fn read(json: &str) -> Self {
         serde_json::from_str(json).expect("a test reads each sign")
     }

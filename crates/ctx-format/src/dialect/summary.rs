@@ -1,28 +1,29 @@
-//! Two ways to mark a message as our summary, for dialects that have no record type for summaries.
+//! Two marks for messages that contain our summaries, used by dialects without a record type for
+//! summaries.
 
 use std::borrow::Cow;
 
 use crate::dialect::content::role_of;
 use crate::{Object, Role, json};
 
-/// The beginning of a summary's first line, in dialects that have no other way to mark a message.
+/// The beginning of [`SUMMARY_LINE`].
 pub const SUMMARY_MARK: &str = "[ctx_summary]";
 
-/// The first line of a summary in dialects that have no other way to mark a message.
+/// The first line of a summary in a dialect that cannot mark a message in any other way.
 pub(crate) const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this session:";
 
-/// The `name` of a message that is a summary, in dialects whose messages have a `name`.
+/// The `name` of messages that contain a summary, in dialects whose messages have a `name`.
 pub(crate) const SUMMARY_NAME: &str = "ctx_summary";
 
-/// The text of a summary that is marked by its `name` or by its first line. Both marks are read in
-/// every dialect, because a plain session, whose summaries have a marked first line, may later turn
-/// out to be in the dialect `chat`.
+/// Returns the text of a summary that is marked by its `name` or by its first line. Both marks are
+/// recognized in every dialect, because a plain session, in which summaries are marked by their
+/// first line, may later turn out to be in the dialect `chat`.
 ///
 /// A marked message is a summary only if its role allows this. A tool can have any name, and a
-/// model can be made to write a certain first line, so neither a tool's result nor an unnamed reply
-/// is a summary.
+/// model can be tricked into writing that first line, so tool results and unnamed replies are never
+/// summaries.
 pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
-    // The raw text is checked first so that the content of most messages is not decoded.
+    // The raw text is checked first, so that the content of most messages need not be decoded.
     let content = object.get("content")?;
     let has_line = content.get(1..)?.starts_with(SUMMARY_LINE);
     let is_named = object.text_of("name").is_some_and(|name| name == SUMMARY_NAME);
@@ -34,7 +35,7 @@ pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let is_summary = (has_line || is_named) && may_be();
     let text = is_summary.then(|| json::text(content)).flatten()?;
     Some(match text.strip_prefix(SUMMARY_LINE) {
-        // The text of the summary may begin with the same line, so only one such line is removed.
+        // The summary itself may begin with the same line, so only the first such line is removed.
         Some(body) if !is_named => Cow::Owned(body.trim_start_matches('\n').to_owned()),
         _ => text,
     })

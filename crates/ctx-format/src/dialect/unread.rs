@@ -1,8 +1,8 @@
-//! Content that should be a message but cannot be read.
+//! Content that is meant to be a message but cannot be read.
 //!
-//! A message with an unknown role or an unknown part may hold a call or a result. If such a message
-//! were removed or summarized, calls could be separated from their results without notice. The
-//! check for unreadable content does not decode any text.
+//! A message with an unknown role or an unknown part may contain a call or a result. Removing or
+//! summarizing such a message could separate a call from its result unnoticed. The check for
+//! unreadable content decodes no text.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub enum UnreadRule {
 }
 
 impl UnreadRule {
-    /// The name of the rule in reports.
+    /// The name of the rule, as it appears in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -37,7 +37,7 @@ impl UnreadRule {
 pub struct Unread {
     /// What kind of content could not be read.
     pub rule: UnreadRule,
-    /// A description of the content, for use in a message.
+    /// A description of the content, for use in error messages.
     pub why: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Unread {
     }
 }
 
-/// The maximum number of characters of a word from the file that a message quotes.
+/// The maximum number of characters that a message quotes from a word in the file.
 const QUOTED: usize = 40;
 
 impl Unread {
@@ -90,13 +90,13 @@ impl Unread {
         }
     }
 
-    /// Reports another problem in a message, which `what` describes.
+    /// Reports any other unreadable content of a message, which `what` describes.
     pub(crate) fn within_message(what: &str) -> Self {
         Self { rule: UnreadRule::Part, why: format!("{what} cannot be read") }
     }
 
-    /// The first part of `content` that `is_read` rejects. A text, alone or in a list, can always
-    /// be read.
+    /// Returns the first part of `content` that `is_read` rejects. Texts, alone or in a list, are
+    /// always readable.
     pub(crate) fn in_content(
         content: Option<&str>,
         is_read: fn(&Object<'_>) -> bool,
@@ -125,7 +125,7 @@ pub(crate) fn has_text(part: &Object<'_>, key: &str) -> bool {
     part.get(key).is_some_and(|raw| raw.starts_with('"'))
 }
 
-/// Quotes a raw value from the file, shortened if it is long.
+/// Quotes a raw value from the file, and shortens it if it is long.
 fn quoted(raw: &str) -> String {
     let word = json::text(raw).unwrap_or(raw.into());
     format!("{:?}", shortened(&word))

@@ -7,35 +7,35 @@ use crate::{Edits, Object};
 /// The token counts that an agent recorded for one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The tokens of the whole prompt, including those that were read from a cache or written to
-    /// it.
+    /// The size of the whole prompt in tokens, including tokens that were read from or written to a
+    /// cache.
     pub prompt: u64,
-    /// The tokens that the model wrote, including reasoning. While a reply is being written, agents
-    /// record a preliminary number, which may be as small as 1.
+    /// The number of tokens that the model wrote, including reasoning. While a reply is being
+    /// written, agents record a preliminary count, which may be as small as 1.
     pub output: u64,
-    /// The size of the model's context window in tokens, if the record has it.
+    /// The size of the model's context window in tokens, or `None` if the record does not state it.
     pub window: Option<u64>,
-    /// The reply that the numbers belong to.
+    /// The reply to which the counts apply.
     pub of: UsageOf,
-    /// Whether the reply came from a subagent, which has a context of its own.
+    /// Whether a subagent, which has a context of its own, received the reply.
     pub is_of_helper: bool,
 }
 
-/// The reply that the numbers belong to.
+/// The reply to which token counts apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UsageOf {
-    /// The record itself, because it is the whole reply.
+    /// The record with the counts, which is a complete reply.
     #[default]
     Record,
-    /// The reply with this id, of which the record is one fragment. If several fragments have
-    /// numbers, only those of the last fragment count.
+    /// The reply with this id. The record with the counts is one of its fragments. If several
+    /// fragments have counts, only the last counts are valid.
     Reply(ReplyId),
-    /// The last reply before the record, which itself is not a reply. If a count is repeated, the
-    /// later count replaces the earlier one.
+    /// The last reply before the record with the counts, which is not part of a reply itself. If
+    /// there are several records with counts after a reply, the last of them is valid.
     Before,
 }
 
-/// An id that all fragments of a reply share, and that can only be compared with other ids.
+/// A hashed id that all fragments of a reply share. It can only be compared with other such ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
 
@@ -47,26 +47,27 @@ impl ReplyId {
 }
 
 impl Usage {
-    /// Creates a usage; `None` if `prompt` is 0, because then the agent did not record real
-    /// numbers.
+    /// Creates the token counts of a request; `None` if `prompt` is 0, because an agent records 0
+    /// if it does not know the counts.
     pub(crate) fn new(prompt: u64, output: u64) -> Option<Self> {
         (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
 
-    /// The tokens of prompt and reply together: the size of the context after the reply.
+    /// The tokens of the prompt and the reply together, which is the size of the context after the
+    /// reply.
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.output)
     }
 }
 
-/// The sum of the numbers at `keys`. A value that is not a whole number counts as 0.
+/// Returns the sum of the values of `keys`. A value that is not a whole number counts as 0.
 pub(crate) fn sum(object: &Object<'_>, keys: &[&str]) -> u64 {
     let numbers = keys.iter().filter_map(|key| object.get(key)?.parse().ok());
     numbers.fold(0, u64::saturating_add)
 }
 
-/// Lowers the numbers at `keys` of `within`, an object in the text of `record`, until their sum is
-/// lower by `by`. Each number is lowered as far as possible before the next one.
+/// Lowers the values of `keys` in `within`, an object in the text of `record`, by a total of `by`.
+/// Each value is lowered as far as possible before the next one is.
 pub(crate) fn lessen(
     edits: &mut Edits,
     record: &Object<'_>,
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(numbers(&Pi, pi), Some((453, 7)));
     }
 
-    /// OpenAI and Google include cached tokens in the number of input tokens.
+    /// OpenAI and Google count cached tokens as part of the input tokens.
     #[test]
     fn the_cache_is_not_counted_twice() {
         let codex = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":900,"output_tokens":90},"last_token_usage":{"input_tokens":453,"cached_input_tokens":400,"output_tokens":7,"reasoning_output_tokens":2,"total_tokens":460},"model_context_window":258400}}}"#;
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(read.of, UsageOf::Record);
     }
 
-    /// The text of the record after the prompt size in it is lowered to `prompt` tokens.
+    /// Returns the text of the record after the prompt size in it is lowered to `prompt` tokens.
     fn lessened(dialect: &dyn Dialect, record: &str, prompt: u64) -> String {
         let object = Object::parse(record).expect("an object");
         let new = dialect.log().expect("a log").lessened(&object, prompt).of_object(&object);
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(lessened(&Codex, &expected, 200), expected);
     }
 
-    /// The client uses the sum of all requests, but the tools read only the last request.
+    /// The client uses the sum over all requests, but the tools use only the last request.
     #[test]
     fn of_several_requests_the_sum_gets_smaller_too() {
         let with = |read: u64, last: u64| {
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(lessened(&ClaudeCode, &with(933, 34), 20), with(17, 20));
     }
 
-    /// The Gemini CLI estimates the size of its history itself.
+    /// The Gemini CLI estimates the size of its history on its own.
     #[test]
     fn what_the_gemini_cli_does_not_go_by_stays() {
         let line = r#"{"id":"m","timestamp":"t","type":"gemini","content":"x","tokens":{"input":440,"output":5,"total":445}}"#;
@@ -221,7 +222,8 @@ mod tests {
         assert!(usage(&ClaudeCode, &line).expect("recorded").is_of_helper);
     }
 
-    /// If the server calls its own tools or compacts, the numbers are sums over several requests.
+    /// If the server calls tools or compacts the context, the counts are sums over several
+    /// requests.
     #[test]
     fn of_several_requests_the_last_one_counts() {
         let with = |iterations: &str| {
