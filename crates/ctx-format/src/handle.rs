@@ -1,69 +1,69 @@
-//! Handles: short references in place of removed content, from which the original can be restored.
+//! Handles are short references that take the place of removed content and from which it can be
+//! restored.
 //!
 //! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` names the
-//! call whose result was removed, the length of the text, and the command that prints it. The
+//! call whose result was removed, the length of that result, and the command that prints it. The
 //! digits at the end are the first 8 hex digits of the SHA-256 hash of the text. If the tool that
-//! removed the text saves no snapshot of the session, `, if saved` precedes the command, because
-//! the text may not be available. A handle is the last line of the remaining text. If a text is
-//! shortened again, it keeps its handle, which refers to the first original.
+//! removes a text saves no snapshot of the session, `, if saved` precedes the command, because the
+//! text may be lost. A handle is the last line of what remains of the text. A text that is
+//! shortened again keeps its handle, which refers to the original.
 //!
-//! Handles that older versions wrote (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) can still be
-//! read.
+//! Handles in the form of older versions (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) are still
+//! recognized.
 
 use std::fmt;
 
 use ring::digest::{SHA256, digest};
 
-/// A reference to a text that was removed.
+/// A reference to a removed text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
     /// The first bytes of the SHA-256 hash of the original text.
     pub hash: ShortHash,
     /// The length of the original text in bytes.
     pub bytes: u64,
-    /// The handle exactly as the text contains it.
+    /// The handle exactly as it appears in the text.
     written: Box<str>,
 }
 
-/// Whether a snapshot holds the original text of a handle.
+/// Whether a snapshot contains the original text of a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Saved {
-    /// The tool that removes the text saves a snapshot.
+    /// The tool that removes the text also saves a snapshot.
     Yes,
-    /// A snapshot exists only if the user saved one.
+    /// There is a snapshot only if the user has saved one.
     #[default]
     Perhaps,
 }
 
 impl From<bool> for Saved {
-    /// `is_saved` is true if a snapshot is saved in the store in which `ctx-offload` looks for it.
+    /// `is_saved` is true if a snapshot is saved to the store in which `ctx-offload` looks.
     fn from(is_saved: bool) -> Self {
         if is_saved { Self::Yes } else { Self::Perhaps }
     }
 }
 
-/// The first bytes of the SHA-256 hash of a text, which `Display` writes as hex digits.
+/// The first bytes of the SHA-256 hash of a text. `Display` writes them as hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 
-/// The number of bytes of the hash in a handle. Every digit in a handle costs tokens. With four
-/// bytes, the chance that a text shares its hash with one of ten thousand other texts is 1 in
-/// 400,000.
+/// The number of bytes in the hash of a handle. Each digit costs tokens. With four bytes, the
+/// chance that a text has the same hash as one of ten thousand others is 1 in 400,000.
 const BYTES: usize = 4;
-/// The number of hex digits in handles that older versions wrote.
+/// The number of hex digits in the handles of older versions.
 const OLD_DIGITS: usize = 12;
 
-/// The beginning of a handle in the current or the old form.
+/// The beginning of a handle, in the current form and in that of older versions.
 const BEGIN: &str = "⟦ctx:";
 const END: &str = "⟧";
 const COMMAND: &str = ": ctx-offload --show ";
 const IF_SAVED: &str = ", if saved";
 
-/// The maximum number of characters of the call's name in a handle.
+/// The maximum length, in characters, of the call's name in a handle.
 const MAX_CALL: usize = 120;
 
 impl ShortHash {
-    /// The number of hex digits of the hash in a handle.
+    /// The number of hex digits that a handle shows of the hash.
     pub const DIGITS: usize = 2 * BYTES;
 
     /// Hashes `text` and keeps the first bytes of the hash.
@@ -87,13 +87,13 @@ impl fmt::Display for ShortHash {
 }
 
 impl Handle {
-    /// Creates the handle of `text`. `call` is the short name of the call that returned the text,
-    /// or empty if the call is unknown.
+    /// Creates the handle of `text`. `call` is a short name for the call that returned the text, or
+    /// empty if the call is unknown.
     pub fn of(text: &str, call: &str, saved: Saved) -> Self {
         Self::new(ShortHash::of(text), text.len() as u64, call, saved)
     }
 
-    /// Creates the handle of a text of which only the hash and the length are known.
+    /// Creates the handle of a text from the text's hash and length.
     pub fn new(hash: ShortHash, bytes: u64, call: &str, saved: Saved) -> Self {
         let mut call = Self::call_name(call);
         if !call.is_empty() {
@@ -107,11 +107,11 @@ impl Handle {
         Self { hash, bytes, written: written.into() }
     }
 
-    /// Shortens the name of a call and removes from it whatever would end the line or the handle,
-    /// or look like another handle. Whitespace is collapsed, because a search for handles expects
+    /// Shortens the name of a call. Characters that would end the line or the handle, or look like
+    /// another handle, are removed. Whitespace is collapsed, because a search for handles expects
     /// single spaces.
     pub fn call_name(call: &str) -> String {
-        // The names of most calls are ASCII on one line with single spaces, and need no change.
+        // Most names are a single line of ASCII with single spaces, and need no change.
         let is_plain = call.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if is_plain && call.len() <= MAX_CALL && call.split(' ').all(|word| !word.is_empty()) {
             return call.to_owned();
@@ -125,8 +125,8 @@ impl Handle {
         }
     }
 
-    /// Parses a handle in the exact form in which this or an older version writes it: signs,
-    /// leading zeros and capital hex digits are rejected.
+    /// Parses a handle. The text must be exactly what this or an older version writes, without
+    /// signs, leading zeros or capital hex digits.
     pub fn parse(text: &str) -> Option<Self> {
         let inner = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
         match inner.strip_prefix(' ') {
@@ -136,7 +136,7 @@ impl Handle {
         .filter(|handle| *handle.written == *text)
     }
 
-    /// All hex digits of the hash: 8, or 12 in a handle of an older version.
+    /// All hex digits of the hash as the handle shows them: 8, or 12 in the old form.
     pub fn digits(&self) -> String {
         let inner = &self.written[BEGIN.len()..];
         match inner.get(..OLD_DIGITS) {
@@ -145,14 +145,14 @@ impl Handle {
         }
     }
 
-    /// Splits a text into the part before the handle and the handle; `None` if the text does not
-    /// end with a handle.
+    /// Splits a text into the handle on its last line and the text before that line; `None` if the
+    /// last line is not a handle.
     pub fn split(text: &str) -> Option<(&str, Self)> {
         let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
         Some((before, Self::parse(last)?))
     }
 
-    /// Returns `text` with the handle as its last line.
+    /// Appends the handle to `text` as its last line.
     pub fn behind(&self, text: &str) -> String {
         format!("{text}\n{self}")
     }
@@ -167,7 +167,7 @@ fn parse_new(inner: &str) -> Option<Handle> {
     };
     let (call, bytes) = rest.strip_suffix(" bytes")?.rsplit_once("all ")?;
     let call = if call.is_empty() { call } else { call.strip_suffix(", ")? };
-    // The call's name is limited in length, so a longer text is rejected before anything is
+    // The name of a call is limited in length, so a longer text is rejected before any handle is
     // formatted.
     if call.len() > 4 * MAX_CALL {
         return None;
@@ -242,8 +242,7 @@ mod tests {
         assert_eq!(Handle::split("a\nb"), None);
     }
 
-    /// The model chooses the name and the arguments of a call, so a handle may have to show any
-    /// text.
+    /// The model chooses the name and the arguments of a call, so any text may end up in a handle.
     #[test]
     fn no_call_ends_a_handle_or_begins_another() {
         let long = "é".repeat(5_000);

@@ -1,25 +1,25 @@
 //! Session files: their records and messages, the formats of APIs, and the log formats of agents.
 //!
-//! [`Records`] reads a session file line by line. Each line keeps its bytes and gets a [`Class`],
-//! and no line is rejected. A [`Dialect`] reads the [`Object`] of a record as an [`Outline`] (role,
-//! calls and results, with no text decoded) or as a whole [`Message`]. The [`Log`] of an agent
-//! holds more than what the model receives; the [`view`] of the log determines which records form
-//! the context. [`Validator`] finds what the API would refuse, [`repair`] repairs it, and
+//! [`Records`] reads a session file line by line. Each line keeps its bytes and is assigned a
+//! [`Class`]. No line is rejected. A [`Dialect`] reads the [`Object`] of a record as an [`Outline`]
+//! (role, calls and results, with no text decoded) or as a whole [`Message`]. The [`Log`] of an
+//! agent contains more than the model receives; the [`view`] of the log determines which records
+//! form the context. [`Validator`] finds whatever the API would reject, [`repair`] fixes it, and
 //! [`convert`] writes the context in another format.
 //!
-//! No record is serialized again: views borrow from the record, and tools write the original bytes
-//! of the record, changed only by [`Edits`] or by a [`Tag`] that is inserted or removed.
+//! Records are never serialized again. Views borrow from a record, and tools write its original
+//! bytes, changed only by [`Edits`] or by a [`Tag`] that is inserted or removed.
 //!
 //! Dependencies point one way: `record` does not depend on any dialect, `dialect/interface.rs` and
-//! `log/mod.rs` do not depend on any format, and the format of one agent does not depend on that of
-//! another. `dialect/mod.rs` lists the formats for `session` and `convert`.
+//! `log/mod.rs` do not depend on any format, and no agent's format depends on the format of another
+//! agent. `dialect/mod.rs` lists all formats for `session` and `convert`.
 
 pub mod convert;
 pub mod dialect;
 pub mod files;
 mod handle;
 mod legality {
-    //! What an API requires of a session: its rules, the violations in a session, and their repair.
+    //! An API's requirements for a session: its rules, violations of them, and repairs.
     pub mod problems;
     pub mod repair;
     pub mod rules;

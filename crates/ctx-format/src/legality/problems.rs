@@ -1,8 +1,8 @@
-//! The problems that the API of a dialect has with a sequence of messages.
+//! Finds violations of an API's rules in a sequence of messages.
 //!
-//! Real sessions have problems; for example, an interrupted turn leaves a call without a result. A
-//! tool that removes or changes records therefore compares the problems of its output with those of
-//! its input, and must not add any.
+//! Even real sessions have problems; for example, an interrupted turn leaves a call without a
+//! result. A tool that removes or changes records therefore compares the problems of its output
+//! with those of its input. It must not add any.
 
 use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;
@@ -17,32 +17,33 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
-    /// A call has no result at a position where the API accepts it.
+    /// A call has no result at any position where the API accepts one.
     UnansweredCall,
-    /// A result has no call that it could answer at its position.
+    /// A result has no call that it could answer from its position.
     OrphanResult,
-    /// Two calls in one reply have the same id.
+    /// Two calls in the same reply have the same id.
     RepeatedCallId,
     /// The first message is not from the user.
     UserFirst,
 }
 
 impl Rule {
-    /// The name of the rule in reports.
+    /// The name of the rule, as it appears in reports.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// A place where a session breaks a rule of an API. Two problems are the same if they have the same
-/// line, rule and id.
+/// A violation of an API rule at a certain place in a session. Two problems are equal if their
+/// line, rule and id are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Problem {
-    /// The line number of the record in the source, from 1; 0 if the record is not from the source.
+    /// The line number of the record in the source, starting at 1, or 0 if the record is not from
+    /// the source.
     pub line: u64,
-    /// The rule that the record breaks.
+    /// The violated rule.
     pub rule: Rule,
-    /// The id of the call or the result; empty if the problem is not about one.
+    /// The id of the call or the result, or an empty string if the problem concerns neither.
     pub id: String,
 }
 
@@ -60,17 +61,18 @@ impl Problem {
     }
 }
 
-/// Finds the problems that the API of a dialect has with a sequence of messages. The messages are
-/// added one at a time, in the order of the file.
+/// Finds violations of an API's rules in a sequence of messages. Messages are added one at a time,
+/// in the order of the file.
 ///
-/// An agent may send its messages in another order; for example, a compaction at the end of the
-/// file is sent first. A message therefore waits until all messages that are sent before it have
-/// been added.
+/// An agent may send its messages in a different order; for example, it sends a compaction at the
+/// end of the file first. A message therefore waits until all messages that precede it in the
+/// context have been added.
 #[derive(Default)]
 pub struct Validator {
-    /// The number, in the context, of the message to check next.
+    /// The position, within the context, of the message to check next.
     next: u64,
-    /// The records of messages that wait, each with its line number, by the number of the message.
+    /// The waiting messages by their position in the context. Each consists of records with their
+    /// line numbers.
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
     /// The calls and results so far. A call is identified by the line number of its message.
@@ -80,12 +82,12 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// Creates a validator that applies `rules`.
+    /// Creates a validator for `rules`.
     pub fn new(rules: Rules) -> Self {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
     }
 
-    /// Adds the next message of the file, which begins at `line` of the source.
+    /// Adds the next message of the file. It begins at line `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
         let message = outline.fragment.map_or(0, |fragment| fragment.message);
         if message > self.next {
@@ -101,7 +103,7 @@ impl Validator {
         }
     }
 
-    /// Checks the next message in the order in which messages are sent.
+    /// Checks the next message in the order of the context.
     fn take(&mut self, line: u64, outline: &Outline<'_>) {
         if let Some(fragment) = outline.fragment.filter(|fragment| fragment.ends) {
             self.next = self.next.max(fragment.message + 1);
@@ -127,8 +129,8 @@ impl Validator {
         }
     }
 
-    /// Returns the problems of the whole sequence, sorted by line. Calls that have no result at the
-    /// end are included.
+    /// Returns the problems of the whole sequence, sorted by line. This includes the calls that
+    /// have no result at the end of the session.
     pub fn finish(self) -> Vec<Problem> {
         let (mut problems, open) = self.finish_with_open();
         problems.extend(open);
@@ -136,10 +138,10 @@ impl Validator {
         problems
     }
 
-    /// Like [`Self::finish`], but returns separately those calls that may still get a result: the
-    /// calls of the last exchange, if the agent is still running.
+    /// Like [`Self::finish`], but the second list contains the calls that may still get a result:
+    /// those of the last exchange, in case the agent is still running.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
-        // If messages still wait, an earlier message was removed or cannot be read.
+        // Messages still wait if an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
             self.take(line, &outline);
         }
@@ -159,14 +161,14 @@ fn unanswered(waiting: &OpenCall<u64>) -> Problem {
     Problem { line: waiting.call, rule: Rule::UnansweredCall, id: waiting.id.to_string() }
 }
 
-/// A rule that a session can break, with a description for reports.
+/// A rule that a session can violate, with a description for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct NamedRule {
-    /// The name of the rule in reports.
+    /// The name of the rule, as it appears in reports.
     pub name: &'static str,
-    /// A short description of a problem with this rule.
+    /// A short description of a violation of this rule.
     pub what: &'static str,
-    /// Whether a broken rule can be a problem, rather than something that is only reported.
+    /// Whether a violation can count as a problem, rather than only being reported.
     pub may_be_problem: bool,
 }
 
@@ -175,12 +177,13 @@ pub static RULES: LazyLock<Vec<NamedRule>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("rules.json")).expect("a test reads rules.json")
 });
 
-/// Returns the rule with this name; `None` if there is no such rule.
+/// Returns the rule with the given name; `None` if there is no such rule.
 pub fn rule(name: &str) -> Option<&'static NamedRule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// Writes a number and its noun, in the plural unless the number is 1: `1 line`, `2 entries`.
+/// Writes a number with its noun. The noun is in the plural unless the number is 1: `1 line`, `2
+/// entries`.
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) {
         return format!("{number} {noun}");
@@ -247,7 +250,7 @@ mod tests {
         validator.push(1, &reply);
         validator.push(2, &results);
         assert_eq!(validator.finish(), []);
-        // A quadratic search would take minutes.
+        // With a quadratic search, this would take minutes.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     }
 
@@ -300,7 +303,7 @@ mod tests {
         assert_eq!(problems(&Anthropic, &[USER, USE]), [(2, Rule::UnansweredCall, "t".into())]);
     }
 
-    /// The number of problems, and the ids of the calls that may still get a result.
+    /// The number of problems, and the ids of calls that may still get a result.
     fn with_open(dialect: &dyn Dialect, records: &[&str]) -> (usize, Vec<String>) {
         let mut validator = Validator::new(dialect.rules());
         for (line, text) in (1..).zip(records) {
@@ -351,7 +354,7 @@ mod tests {
         };
         assert_eq!(of([0, 1, 2]), (1, 0));
         assert_eq!(of([1, 2, 0]), (0, 1));
-        // Messages that were removed leave gaps in the numbering.
+        // Removed messages leave gaps in the numbering.
         assert_eq!(of([5, 7, 4]), (0, 1));
     }
 }

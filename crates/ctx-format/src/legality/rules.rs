@@ -1,8 +1,8 @@
-//! The requirements of an API for a sequence of messages, as data, and the pairing of calls with
+//! An API's requirements for a sequence of messages, as data, and the pairing of calls with
 //! results.
 //!
-//! Each format states its own [`Rules`]. `Pairs`, the only code that interprets the rules, tells
-//! validation and repair which result belongs to which call.
+//! Each format states its own [`Rules`]. Only `Pairs` interprets the rules. It tells validation and
+//! repair which result belongs to which call.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use foldhash::fast::RandomState;
 
 use crate::{Outline, Role};
 
-/// What an API requires of a sequence of messages. The default has the fewest requirements.
+/// An API's requirements for a sequence of messages. The default is the most lenient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Where the results of a reply's calls must be.
+    /// Where the results of a reply's calls have to be.
     pub results: Results,
     /// Whether adjacent messages with the same role count as one message.
     pub merges_roles: bool,
-    /// Whether system messages are not part of the sequence, so that a system message between a
-    /// call and its result does not separate them.
+    /// Whether system messages are separate from the sequence, so that they may come between a call
+    /// and its result.
     pub system_apart: bool,
     /// Whether the first message that is not a system message must be from the user.
     pub user_first: bool,
 }
 
-/// Where the results of a reply's calls must be.
+/// Where the results of a reply's calls have to be.
 ///
-/// If a record contains both a call and its result, as with server tools of Anthropic and all calls
-/// of the Gemini CLI, neither is in its outline, because nothing can separate them.
+/// A record that contains both a call and its result, as with Anthropic's server tools and all
+/// calls of the Gemini CLI, lists neither in its outline, because nothing can separate them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
-    /// In separate messages after the reply, before any other message, as in `chat`.
+    /// In separate messages directly after the reply, as in `chat`.
     BehindReply,
-    /// In the first blocks of the user message after the reply, as in `anthropic`.
+    /// At the beginning of the user message after the reply, as blocks, as in `anthropic`.
     NextUserMessage,
-    /// In separate messages anywhere after the call, as in `responses`.
+    /// In separate messages at any position after the call, as in `responses`.
     #[default]
     Later,
 }
@@ -47,28 +47,30 @@ impl Rules {
     }
 }
 
-/// Pairs calls with results in a sequence of messages, by the ids of the calls. If several calls
-/// have the same id, a result answers a call of the nearest reply before it, and in that reply the
-/// first open call with this id. `T` identifies a call for the caller.
+/// Pairs the calls with the results of a sequence of messages, by the ids of the calls. If several
+/// calls have the same id, a result answers the nearest earlier reply with an open call of this id,
+/// and within that reply the first such call. `T` is the type by which the caller identifies a
+/// call.
 #[derive(Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,
-    /// Whether a result can answer a call even if other content of its message precedes it.
+    /// Whether a result can answer a call even if it follows other content of its message.
     late_results: bool,
-    /// The calls without a result, in the order in which they were made.
+    /// The calls without a result, in the order of the session.
     waiting: BTreeMap<u64, OpenCall<T>>,
-    /// The waiting calls with each id, grouped by message, with the latest message last.
+    /// The calls without a result by their id. Calls with the same id are grouped by message, and
+    /// the latest message is last.
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
-    /// The number of calls that were made so far.
+    /// The number of calls so far.
     calls: u64,
-    /// Whether waiting calls can still get results.
+    /// Whether the waiting calls can still get a result.
     results_may_come: bool,
     messages: u64,
     turns: u64,
     last_role: Option<Role>,
 }
 
-/// The numbers of those waiting calls in one message that have the same id.
+/// The numbers of waiting calls that are in the same message and have the same id.
 struct SameId {
     message: u64,
     calls: VecDeque<u64>,
@@ -81,18 +83,18 @@ pub(crate) struct OpenCall<T> {
     turn: u64,
 }
 
-/// What a message changes for the calls before it.
+/// The effects of a message on earlier calls.
 #[derive(Default)]
 pub(crate) struct Step<T> {
-    /// Whether the message ends the exchange that precedes it.
+    /// Whether the message ends the preceding exchange.
     pub(crate) ends_exchange: bool,
-    /// The calls of the exchange that ended without getting a result.
+    /// The calls of the exchange that ended without a result for them.
     pub(crate) unanswered: Vec<OpenCall<T>>,
     /// For each result in the message, the call that it answers.
     pub(crate) answers: Vec<Option<T>>,
 }
 
-/// The calls that have no result at the end of the session.
+/// The calls without a result at the end of the session.
 pub(crate) struct End<T> {
     /// Calls that can no longer get a result.
     pub(crate) unanswered: Vec<OpenCall<T>>,
@@ -105,14 +107,14 @@ impl<T: Copy + Default> Pairs<T> {
         Self { rules, ..Self::default() }
     }
 
-    /// Like [`Self::new`], but for a repair, which moves the results in a message in front of its
-    /// other content.
+    /// Like [`Self::new`], but accepts results after other content of their message, because a
+    /// repair moves them to the front.
     pub(crate) fn with_late_results(rules: Rules) -> Self {
         Self { late_results: true, ..Self::new(rules) }
     }
 
-    /// Adds the next message. `call` returns the identifier of the call with this index in the
-    /// message.
+    /// Adds the next message. `call` returns the caller's identifier for the call with the given
+    /// index in the message.
     pub(crate) fn push(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) -> Step<T> {
         let mut step = Step::default();
         if self.rules.system_apart && outline.role.is_system() {
@@ -144,7 +146,7 @@ impl<T: Copy + Default> Pairs<T> {
         step
     }
 
-    /// Returns the calls without a result. A call of an earlier turn can no longer get a result,
+    /// Returns the calls without a result. The calls of earlier turns can no longer get one,
     /// because the agent continued without it.
     pub(crate) fn finish(&mut self) -> End<T> {
         let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
@@ -169,7 +171,8 @@ impl<T: Copy + Default> Pairs<T> {
         self.results_may_come = true;
     }
 
-    /// Pairs the results in a message that must contain them as blocks before any other content.
+    /// Pairs the results of a message with calls, in a format in which results are the first blocks
+    /// of a message.
     fn answers_in_blocks(&mut self, outline: &Outline<'_>, continues: bool) -> Vec<Option<T>> {
         if !continues {
             self.results_may_come = self.last_role != Some(Role::User);
@@ -208,8 +211,8 @@ mod tests {
     use crate::rules::Rules;
     use crate::{Outline, Role};
 
-    /// The outline of a message: `a`ssistant with calls, `t`ool with results, or `u`ser. The ids of
-    /// calls or results follow the letter.
+    /// Creates the outline of a message, which is `a`ssistant with calls, `t`ool with results, or
+    /// `u`ser. The rest of the text lists the ids of the calls or results.
     fn outline(text: &str) -> Outline<'_> {
         let (role, ids) = text.split_at(1);
         let ids: Vec<_> = ids.split('.').skip(1).map(Into::into).collect();
@@ -221,8 +224,8 @@ mod tests {
         Outline { role, calls, results, begins_turn: role == Role::User, ..Outline::of_line() }
     }
 
-    /// For each result, the message and the index of the call that it answers; and the messages
-    /// with calls that get no result.
+    /// For each result, the message and index of the call that it answers, and then the messages of
+    /// calls without a result.
     fn pairs(rules: Rules, messages: &[&str]) -> (Vec<Option<(usize, usize)>>, Vec<usize>) {
         let (mut answers, mut left) = (Vec::new(), Vec::new());
         let mut pairs = Pairs::new(rules);

@@ -1,7 +1,7 @@
-//! Repairs a log: makes a copy from which its agent loads everything that can be recovered.
+//! Repairs a log by making a copy from which the agent loads everything that can be recovered.
 //!
-//! First, every readable object is put on a separate line. After that, flaws are repaired in rounds
-//! until no flaw with a remedy is left. Lines that do not change keep their bytes.
+//! First, every readable object is put on a line of its own. Then flaws are repaired in rounds,
+//! until no flaw that has a remedy remains. Unchanged lines keep their bytes.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,28 @@ use crate::{Dialect, Edits, MAX_LINE, Origin, Piece, Record};
 
 /// A repaired copy of a log.
 pub struct RepairedLog {
-    /// The content of the copy.
+    /// The content of the repaired copy.
     pub bytes: Vec<u8>,
-    /// The repairs that were made, sorted by the line of the source.
+    /// All repairs, sorted by source line.
     pub actions: Vec<Action>,
-    /// For each line of the copy, the number of the source line that it comes from.
+    /// For each line of the copy, the number of the source line that it came from.
     pub sources: Vec<u64>,
 }
 
-/// A line of the copy that is being made.
+/// A line of the unfinished copy.
 struct Line {
-    /// The number of the source line that the line comes from.
+    /// The number of the source line that this line came from.
     source: u64,
     bytes: Vec<u8>,
 }
 
-/// The maximum number of rounds. Several rounds are needed because a repair may reveal other flaws.
+/// The maximum number of rounds of repairs. Several rounds are needed because a repair may reveal
+/// other flaws.
 const ROUNDS: usize = 8;
 
 /// Repairs a log of `dialect`; `None` if the dialect is not a log. `lines` are the lines of the
-/// file with their numbers and line endings. With `strict`, calls at the end that may still get a
-/// result are repaired as well.
+/// file with their line numbers and line endings. If `strict` is true, this includes calls at the
+/// end of the session that may still get a result.
 pub fn repair_log(
     dialect: &dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,
@@ -69,7 +70,8 @@ struct Log<'d> {
 }
 
 impl Log<'_> {
-    /// Adds a line, or, if it is damaged, each readable object in it as a line.
+    /// Adds a line to the copy. If the line is damaged, adds each readable object in it as a
+    /// separate line.
     fn read(&mut self, line: Line) {
         let source = line.source;
         let record = record(&line.bytes, source == 1);
@@ -98,7 +100,7 @@ impl Log<'_> {
         Some(view.view().flaws)
     }
 
-    /// Repairs the given flaws. Returns true if a line changed.
+    /// Repairs the given flaws, and returns true if this changed any line.
     fn repair(&mut self, flaws: &[Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();
@@ -108,8 +110,7 @@ impl Log<'_> {
             let Some((what, change)) = self.change(flaw) else { continue };
             match change {
                 Change::Before(text) => drop(before.insert(at, text)),
-                // A line changes only once in a round. Other flaws of the line are repaired in the
-                // next round.
+                // A line is edited only once per round. The next round repairs its other flaws.
                 Change::Edit(_) if edits.contains_key(&at) => continue,
                 Change::Edit(edit) => drop(edits.insert(at, edit)),
             }
@@ -127,7 +128,8 @@ impl Log<'_> {
         is_changed
     }
 
-    /// The change that a remedy makes; `None` if the remedy changes nothing.
+    /// Returns the repair and the change that the flaw's remedy calls for; `None` if there is
+    /// nothing to change.
     fn change(&self, flaw: &Flaw) -> Option<(RepairKind, Change)> {
         let of = |at: usize| record(&self.lines[at].bytes, at == 0);
         let own = of(flaw.record);
@@ -160,8 +162,8 @@ impl Log<'_> {
         })
     }
 
-    /// Adds a line ending to the last line if it has none, because an agent would append its next
-    /// line to that line.
+    /// Adds a line ending to the last line if it has none; otherwise the agent would append its
+    /// next line to it.
     fn end_the_last_line(&mut self) {
         let Some(last) = self.lines.last_mut() else { return };
         if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
@@ -178,12 +180,12 @@ impl Log<'_> {
 }
 
 enum Change {
-    /// Insert this line before the line that has the flaw.
+    /// Insert this line before the line with the flaw.
     Before(String),
     Edit(Edits),
 }
 
-/// Reads a line of the copy as a record. A line that is too long is not parsed.
+/// Reads a line of the copy as a record. Overlong lines are not parsed.
 fn record(bytes: &[u8], is_first: bool) -> Record<'_> {
     let piece = if bytes.len() > MAX_LINE { Piece::First } else { Piece::Whole };
     let line = if is_first { 1 } else { 2 };

@@ -1,9 +1,10 @@
 //! Repairs a session so that the API accepts it again.
 //!
-//! A [`Planner`] decides on the repairs from the outlines of the messages, so that no record is
-//! read twice. The [`Repair`] lists every [`Action`] and writes the repaired records. Content is
-//! kept if possible: a misplaced result is moved to its call, and only a result without a call is
-//! removed. A call without a result gets a result which says that the original is missing.
+//! A [`Planner`] decides which repairs to make, based only on the outlines of the messages, so that
+//! each record is read once. The [`Repair`] lists every [`Action`] and writes the repaired records.
+//! Content is kept where possible: a misplaced result is moved to its call, and only a result
+//! without a call is removed. A call without a result gets a new result, which says that the
+//! original is missing.
 
 use crate::record::line_end;
 use crate::{Object, Origin};
@@ -16,36 +17,36 @@ pub use crate::dialect::interface::{MISSING_RESULT, NewResult, RecordChange, Rep
 pub use log::{RepairedLog, repair_log};
 pub use plan::{Planner, Salvage};
 
-/// The text of the user message that is inserted if a session begins with a reply.
+/// The text of the user message that is inserted before a session that begins with a reply.
 pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
 
-/// A repair of a record, or a repair that the record makes necessary elsewhere.
+/// A repair, attributed to the record that makes it necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// The line number of the record in the source.
     pub line: u64,
-    /// The id of the call or the result; empty if the repair is not about one.
+    /// The id of the call or the result, or an empty string if the repair concerns neither.
     pub id: String,
     /// What was repaired.
     pub what: RepairKind,
 }
 
-/// What a repair does.
+/// A kind of repair.
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RepairKind {
     /// Removes a result that does not answer any call.
     DropOrphan,
-    /// Removes another result of a call that already has a result.
+    /// Removes a second result of a call.
     DropRepeated,
-    /// Moves a result to its call, which is in another line.
+    /// Moves a result to its call, which is on another line.
     Move {
         /// The line number of the call.
         to: u64,
     },
     /// Moves results in front of the other blocks of their message.
     ResultsFirst,
-    /// Inserts [`MISSING_RESULT`] as the result of a call that has none.
+    /// Inserts [`MISSING_RESULT`] as the result of a call without one.
     Answer,
     /// Gives a new id to a call and to the result that answers it.
     Rename {
@@ -82,12 +83,12 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// The name of this kind of repair in reports.
+    /// The name of this kind of repair, as it appears in reports.
     pub fn as_str(&self) -> &'static str {
         self.into()
     }
 
-    /// Describes the repair. `id` is the id of the call or the result.
+    /// Describes the repair. `id` is the id of the call or result that is repaired.
     fn sentence(&self, id: &str) -> String {
         match self {
             Self::DropOrphan => format!("result {id} removed: it answers no call"),
@@ -121,13 +122,13 @@ impl Action {
     }
 }
 
-/// All repairs of a session. Each record is identified by its number, from 0.
+/// All repairs of a session. Records are identified by their number, starting at 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// The repairs, sorted by line.
     pub actions: Vec<Action>,
     edits: BTreeMap<usize, Edit>,
-    /// All calls of the session in order.
+    /// All calls of the session, in order.
     calls: Vec<Call>,
 }
 
@@ -139,40 +140,40 @@ struct Edit {
     /// Whether to remove the record.
     drop: bool,
     change: RecordChange,
-    /// The indexes in [`Repair::calls`] of the calls whose results are inserted before the record's
-    /// own results.
+    /// The indexes, within [`Repair::calls`], of the calls whose results are inserted into this
+    /// record in front of the record's own results.
     into: Vec<usize>,
-    /// The indexes of the calls whose results are written as new records after this record.
+    /// The indexes, within [`Repair::calls`], of the calls whose results are inserted after this
+    /// record as new records.
     behind: Vec<usize>,
 }
 
-/// A call in the session and what is known about its result.
+/// A call of the session, and the state of its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Call {
     id: String,
-    /// The id in the record, from before the call was renamed.
+    /// The call's id in the source, which a repair may have changed.
     was: String,
     record: usize,
     line: u64,
-    /// Whether the result is at a position where the API accepts it.
+    /// Whether the call has a result at a position where the API accepts it.
     answered: bool,
-    /// The position at which the result was found, if the API does not accept it there.
+    /// The position of the call's result, if the API does not accept it there.
     found: Option<ResultAt>,
-    /// Where to put the result if the exchange of the call ended without one.
+    /// Where to put the result if the exchange ended without one.
     exchange: Option<Exchange>,
 }
 
-/// Where the results of an exchange's calls can be put.
+/// The positions at which missing results of an exchange can be inserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
-    /// The last record of the exchange. Results that are separate records are inserted after this
-    /// record.
+    /// The last record of the exchange. Results that are separate records are inserted after it.
     last: usize,
-    /// The user message after the calls. Results that are blocks are inserted into this message.
+    /// The user message that follows the calls. Results that are blocks are inserted into it.
     user: Option<usize>,
 }
 
-/// Where a result is: its record, and its index among the results of that record.
+/// The position of a result: its record, and its index among the results of that record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ResultAt {
     record: usize,
@@ -183,8 +184,8 @@ struct ResultAt {
 mod tests;
 
 impl Repair {
-    /// Returns the bytes that replace record `at` of `records`: no record, or one or more, with
-    /// line endings.
+    /// Returns the bytes that replace record number `at` of `records`: any number of records,
+    /// including none, with line endings.
     pub fn repaired<B: AsRef<[u8]>>(
         &self,
         records: &[B],
@@ -206,7 +207,7 @@ impl Repair {
             lines.push(match object(own) {
                 Some(object) => {
                     let text = how.changed(&object, &edit.change, results(&edit.into));
-                    // A byte order mark may precede the text of the object.
+                    // The object may follow a byte order mark.
                     [&own[..own.len() - object.text().len()], text.as_bytes()].concat()
                 }
                 None => own.to_vec(),
@@ -219,14 +220,14 @@ impl Repair {
         if lines.is_empty() {
             return Vec::new();
         }
-        // If the record has no line ending, the last record that replaces it has none either.
+        // If the record has no line ending, neither has the last record that replaces it.
         let end = line_end(bytes);
         let between: &[u8] = if end.is_empty() { b"\n" } else { end };
         [lines.join(between).as_slice(), end].concat()
     }
 
-    /// Finds what is needed to write the result of a call. Only records that are objects have calls
-    /// and results.
+    /// Collects what is needed to write the result of a call. `None` if a record is not an object,
+    /// because then it has no calls or results.
     fn result<'a, B: AsRef<[u8]>>(
         &'a self,
         records: &'a [B],

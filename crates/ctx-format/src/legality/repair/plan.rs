@@ -1,4 +1,4 @@
-//! Decides how to repair a session, from the outlines of its messages.
+//! Decides how to repair a session from the outlines of its messages.
 
 use std::collections::HashSet;
 
@@ -6,32 +6,32 @@ use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
 use crate::rules::{OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
-/// Decides how to repair a session. Calls and results are paired in the same way as by
+/// Decides how to repair a session. It pairs calls with results in the same way as
 /// [`crate::Validator`].
 #[derive(Default)]
 pub struct Planner {
     rules: Rules,
     /// The calls and results so far. A call is identified by its index in [`Repair::calls`].
     pairs: Pairs<usize>,
-    /// The number of calls that belong to exchanges which have ended.
+    /// The number of calls in exchanges that have ended.
     over: usize,
-    /// Where the results of the current exchange can be put.
+    /// Where to insert missing results of the current exchange.
     exchange: Exchange,
-    /// The number, the line and the role of every message that is not a system message.
+    /// The record number, line and role of each message that is not a system message.
     messages: Vec<(usize, u64, Role)>,
     repair: Repair,
 }
 
 impl Planner {
-    /// Creates a planner that applies `rules`.
+    /// Creates a planner for `rules`.
     pub fn new(rules: Rules) -> Self {
-        // A result after other content of its message is accepted, because the repair moves it to
-        // the front.
+        // A result that follows other content of its message is accepted here, because the repair
+        // moves it to the front.
         Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
     }
 
-    /// Adds the next message. `record` is the number of the message's record, and `line` is its
-    /// line in the source.
+    /// Adds the next message. It is in record number `record`, which begins at line `line` of the
+    /// source.
     pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
         if !outline.role.is_system() {
             self.messages.push((record, line, outline.role));
@@ -88,7 +88,7 @@ impl Planner {
         }
     }
 
-    /// Stores that a call has a result at a position where the API accepts it.
+    /// Marks a call as having a result at a position where the API accepts it.
     fn answered(&mut self, call: usize, at: ResultAt) {
         self.exchange.last = at.record;
         let call = &mut self.repair.calls[call];
@@ -99,7 +99,7 @@ impl Planner {
         }
     }
 
-    /// Handles a result that cannot stay at its position: moves it to the nearest call without a
+    /// Handles a result that cannot stay where it is: moves it to the nearest call that needs this
     /// result, or removes it if there is no such call.
     fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
         let id = &outline.results[at.place];
@@ -120,13 +120,14 @@ impl Planner {
         self.act(line, id, what);
         let edit = self.edit(at.record);
         edit.change.without.push(at.place);
-        // A record with no content left is removed, unless results are put into the record later.
+        // A record without any remaining content is removed, unless results are moved into it
+        // later.
         let is_empty = edit.change.without.len() == outline.results.len();
         edit.drop = is_empty && !outline.has_content;
     }
 
-    /// Returns the repairs. Calls at the end that may still get a result are repaired only if
-    /// `strict` is true.
+    /// Returns the repairs. Calls at the end of the session that may still get a result are
+    /// repaired only if `strict` is true.
     pub fn finish(mut self, strict: bool) -> Repair {
         let end = self.pairs.finish();
         let open = end.open.into_iter().filter(|_| strict);
@@ -147,8 +148,8 @@ impl Planner {
         self.repair
     }
 
-    /// Moves the result of a call to the call, or inserts a result which says that the original is
-    /// missing.
+    /// Moves the misplaced result of a call to its place, or inserts a result which says that the
+    /// original is missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
         if found.is_none() {
@@ -189,14 +190,14 @@ impl Planner {
 /// The lines that replace a damaged line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvage {
-    /// The lines without line endings. Text that is not an object becomes a line that no agent can
-    /// read.
+    /// The lines without line endings. Text that is not an object becomes a line of its own, which
+    /// no agent can read.
     pub lines: Vec<String>,
-    /// What was done to the damaged line.
+    /// The repairs of the damaged line.
     pub done: Vec<RepairKind>,
 }
 
-/// The maximum number of positions at which to look for another object after a torn one.
+/// The maximum number of positions at which to look for another object after an incomplete one.
 const PLACES: usize = 200;
 
 impl Salvage {
@@ -227,10 +228,12 @@ impl Salvage {
         if before.is_empty() && behind.is_empty() && !text.is_empty() && !is_tail {
             return None;
         }
-        // A torn object at the end of the file was never written completely, so it is removed.
+        // An incomplete object at the end of the file was never completely written, so it is
+        // removed.
         let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
         if is_cut && before.is_empty() {
-            // If the torn object was all of the line, no other repair of the line is reported.
+            // If the incomplete object was the whole line, no other repair of that line is
+            // reported.
             salvage.done = vec![RepairKind::Cut];
         } else if is_cut {
             salvage.done.push(RepairKind::Cut);
@@ -246,7 +249,7 @@ impl Salvage {
     }
 }
 
-/// Splits `text` into the objects at its beginning and the text after them.
+/// Splits `text` into the complete objects at its beginning and the remaining text.
 fn objects(text: &str) -> (Vec<&str>, &str) {
     let mut found = Vec::new();
     let mut rest = text.trim_ascii();
@@ -258,9 +261,10 @@ fn objects(text: &str) -> (Vec<&str>, &str) {
     (found, rest)
 }
 
-/// Splits `text` into the objects at its end and the torn object before them, which may be empty.
+/// Splits `text` into the complete objects at its end and the incomplete object before them, if
+/// any.
 fn behind_torn(text: &str) -> (Vec<&str>, &str) {
-    // An object at a position where a value is expected may be a part of the torn object.
+    // An object in the place of a value may be part of the incomplete object.
     let is_value = |at: usize| text[..at].trim_ascii_end().ends_with([':', ',', '[']);
     let places = memchr::memmem::find_iter(text.as_bytes(), b"{\"");
     let places = places.filter(|at| *at > 0 && !is_value(*at));
@@ -319,7 +323,7 @@ mod tests {
         }
     }
 
-    /// A line that consists only of opening braces is searched in time linear in its length.
+    /// Searching a line that consists only of opening braces takes linear time.
     #[test]
     fn a_long_torn_line_is_given_up() {
         let text = "{\"a\":".repeat(200_000) + "\n";
