@@ -1,11 +1,10 @@
-//! A compaction in the format of Claude Code: a boundary, which is a line that names the old lines
-//! that stay, followed by a summary.
+//! A compaction in the format of Claude Code. It consists of a boundary, which is a line that names
+//! the old lines to keep, and a summary after it.
 //!
-//! Clients since 2.1.141 read a list of the old lines that stay. Clients since 2.1.76 read the
-//! first and the last line of a chain of parents, as a test with 2.1.197 showed. Older clients read
-//! neither the list nor the chain. The lines that stay are written again after the summary for
-//! these older clients, and also if results are not part of the chain, or if a line that stays has
-//! changed.
+//! Clients since 2.1.141 read a list of the old lines to keep. Clients since 2.1.76 read the first
+//! and the last line of a chain of parents, as tested with 2.1.197. Older clients read neither. For
+//! them, the kept lines are written again after the summary. The same happens if the results in the
+//! kept lines are not part of the chain, or if a kept line has changed.
 
 use std::collections::HashMap;
 
@@ -16,7 +15,7 @@ use crate::log::compaction::{
 };
 use crate::{Object, json};
 
-/// The members that have the same values in all lines of a session.
+/// The members whose values are the same in all lines of a session.
 const SHARED: [&str; 7] =
     ["userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
 
@@ -25,16 +24,16 @@ const READS_SEGMENT: [u32; 3] = [2, 1, 76];
 /// The first version that reads the member `preservedMessages`.
 const READS_LIST: [u32; 3] = [2, 1, 141];
 
-/// The text before the summary in the message that the model receives.
+/// The text that precedes the summary in the message to the model.
 const OPENING: &str = "What came before in this session was compacted. Its summary:";
 
-/// The keys and the raw JSON values of some members of an object.
+/// The keys and raw JSON values of some members of an object.
 type Members = Vec<(&'static str, String)>;
 
-/// Collects what the lines of a session have in common.
+/// Collects the members that the lines of a session share.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// The shared members in the last line of the main agent.
+    /// The shared members, as the last line of the main agent has them.
     shared: Members,
 }
 
@@ -79,8 +78,8 @@ impl Writer {
         [(); 3].map(|()| numbers.next().unwrap_or(0))
     }
 
-    /// The members with which the boundary names the old lines that stay: the first and the last
-    /// line of their chain, for clients that cannot read a list, and the list of all lines.
+    /// The members with which the boundary names the old lines to keep: the ends of their chain,
+    /// for clients that cannot read a list, and the list of all kept lines.
     fn names(&self, compaction: &Compaction<'_>, kept: &[Object<'_>], anchor: &str) -> Members {
         let ids = kept.iter().filter_map(|object| object.get("uuid"));
         let ids: Vec<String> = ids.map(str::to_owned).collect();
@@ -94,7 +93,7 @@ impl Writer {
         let is_below =
             |pair: &[Object<'_>]| pair[1].text_of("parentUuid") == pair[0].text_of("uuid");
         let is_chain = || version >= READS_SEGMENT && kept.windows(2).all(is_below);
-        // The two ends describe the chain correctly only if nothing between them was removed.
+        // The ends describe the chain correctly only if no line between them was removed.
         if compaction.is_end && (reads_list || is_chain()) {
             let ends = LineText::new().json("headUuid", head).text("anchorUuid", anchor);
             names.push(("preservedSegment", ends.json("tailUuid", tail).end()));
@@ -106,7 +105,7 @@ impl Writer {
         names
     }
 
-    /// Begins a line with the links to its parents and the shared members.
+    /// Begins a line with `links`, its references to other lines, and the shared members.
     fn begin(&self, links: LineText) -> LineText {
         let line = links.json("isSidechain", "false");
         self.shared.iter().fold(line, |line, (key, raw)| line.json(key, raw))
@@ -148,7 +147,7 @@ impl Writer {
     }
 }
 
-/// Writes new copies of the lines that stay, as a chain below the line `parent`.
+/// Writes copies of the kept lines, as a chain below the line with the id `parent`.
 fn copies(kept: &[Object<'_>], mut parent: String, new: &mut NewLines) -> Vec<String> {
     let (mut new_ids, mut replies) = (HashMap::new(), HashMap::new());
     let mut copies = Vec::new();
@@ -159,7 +158,7 @@ fn copies(kept: &[Object<'_>], mut parent: String, new: &mut NewLines) -> Vec<St
         let caller = object.text_of("sourceToolAssistantUUID");
         texts.extend(new_ids.get(&caller).map(|new| ("sourceToolAssistantUUID", &**new)));
         let mut edits = copy_with(object, &texts, NO_USAGE);
-        // The client joins all blocks with the same reply id, so the copies need a new id.
+        // The client joins all blocks that have the same reply id, so the copies need new ids.
         let message = object.object_of("message");
         if let Some(old) = message.as_ref().and_then(|message| message.get("id")) {
             let reply = || json::quoted(&format!("msg_{}", new.ids.uuid().replace('-', "")));

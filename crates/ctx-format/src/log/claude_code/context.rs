@@ -1,5 +1,6 @@
-//! Finds the lines that the client sends: the newest line, or the one to which the user went back,
-//! the ancestors of that line, and other lines that belong to this path.
+//! Finds the lines that the client sends. The path ends with the newest line, or with the line to
+//! which the user went back. The client sends the path, which consists of that line and its
+//! ancestors, and other lines that belong to the path.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -7,14 +8,14 @@ use std::collections::{BTreeSet, HashSet};
 use super::tree::{LastUse, LoadedTree, Node};
 use crate::log::links::{ById, LineId, Tree};
 
-/// The lines in the context, and the gaps on the path to its last line.
+/// The lines in the context, and the gaps in the path to its last line.
 pub(super) struct Context {
-    /// The indexes of the lines in order, including boundaries.
+    /// The indexes of the lines in the context, in order. Boundaries are included.
     pub(super) lines: Vec<usize>,
     pub(super) jumps: Jumps,
 }
 
-/// Lines whose parent is missing, each with the line that the client uses instead.
+/// Lines whose parent is missing, each with the line that the client uses as the parent instead.
 type Jumps = Vec<(usize, usize)>;
 
 impl Context {
@@ -32,7 +33,7 @@ impl Context {
 }
 
 impl LoadedTree<'_> {
-    /// The end of the path: the last line on it that the user or the model wrote.
+    /// Returns the end of the path, which is a line that the user or the model wrote.
     fn leaf(&self, kept_end: Option<LineId>) -> Option<usize> {
         let LastUse { leaf, is_explicit, is_emptied } = self.lines.last;
         if is_emptied {
@@ -45,7 +46,7 @@ impl LoadedTree<'_> {
         used.and_then(|used| self.nearest_said(used)).or_else(|| self.outer_leaf())
     }
 
-    /// Returns the line to which the user last moved, or the line from which the session continued.
+    /// Returns the line to which the user last moved, or from which the session continued.
     fn last_used(&self, or_newest: bool) -> Option<usize> {
         let newest = self.place(self.lines.newest);
         let used = self.place(self.lines.last.leaf);
@@ -57,8 +58,8 @@ impl LoadedTree<'_> {
         if or_newest { used.or(newest) } else { used }
     }
 
-    /// Returns a leaf of the tree. If there are several leaves, returns the one that was used last,
-    /// or else the one above the newest line.
+    /// Returns a leaf of the tree. If the tree has several leaves, returns the one that was used
+    /// last, or else the one above the newest line.
     fn outer_leaf(&self) -> Option<usize> {
         let nodes = &self.lines.nodes;
         let parents = || self.nodes().filter_map(|(it, node)| Some((self.parent_id(it)?, node)));
@@ -67,7 +68,7 @@ impl LoadedTree<'_> {
         let answered: HashSet<LineId> = answered.collect();
         let (mut known, mut leaves) = (HashSet::new(), HashSet::new());
         for (end, _) in self.nodes().filter(|(_, node)| !named.contains(&node.id)) {
-            // All ancestors of a known line are already known.
+            // If a line is known, all its ancestors are known.
             let mut up = self.ancestors(end).take_while(|place| known.insert(*place));
             let said = up.find(|place| nodes[*place].is_said);
             leaves.extend(said.filter(|place| !answered.contains(&nodes[*place].id)));
@@ -83,21 +84,21 @@ impl LoadedTree<'_> {
             leaves.extend(self.nodes().map(|(place, _)| place));
         }
         let main = leaves.into_iter().filter(|place| !nodes[*place].is_sidechain);
-        // If several lines have the same time, the first one counts.
+        // Of several lines with the same time, the first one counts.
         main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
     }
 
-    /// Returns this line if the user or the model wrote it, or else its nearest ancestor that they
-    /// wrote.
+    /// Returns the line itself if the user or the model wrote it, or else its nearest ancestor that
+    /// one of them wrote.
     fn nearest_said(&self, place: usize) -> Option<usize> {
         self.ancestors(place).find(|place| self.lines.nodes[*place].is_said)
     }
 
-    /// Returns the lines from the root to the line `end`, the siblings of these lines, and the
-    /// lines below `end` that the client wrote.
+    /// Returns the lines from the root to the line `end`, their siblings, and those of the client's
+    /// own lines that are below `end`.
     ///
-    /// Each line whose parent is missing is added to `jumps`, with the line that replaces the
-    /// parent.
+    /// If a line's parent is missing, the line and the replacement for its parent are added to
+    /// `jumps`.
     pub(super) fn path_to(&self, end: usize, siblings: &Siblings, jumps: &mut Jumps) -> Vec<usize> {
         let nodes = &self.lines.nodes;
         let mut earlier = None;
@@ -126,15 +127,15 @@ impl LoadedTree<'_> {
     }
 }
 
-/// Lines that belong to a path without being on it: other blocks of a reply, the results of its
-/// calls, and lines that the client wrote.
+/// Lines that belong to a path but are not on it: other blocks of a reply, the results of its
+/// calls, and lines added by the client.
 #[derive(Default)]
 pub(super) struct Siblings {
-    /// The indexes of all blocks of each reply.
+    /// The indexes of all blocks of the reply with this id.
     blocks: ById<Vec<usize>>,
-    /// The indexes of the results whose parent is the line with this id.
+    /// The indexes of all results whose parent is the line with this id.
     results: ById<Vec<usize>>,
-    /// The indexes of the client's own lines whose parent is the line with this id.
+    /// The indexes of all lines added by the client whose parent is the line with this id.
     hung: ById<Vec<usize>>,
 }
 
@@ -157,8 +158,8 @@ impl Siblings {
         siblings
     }
 
-    /// Returns the path with the blocks and results that belong to it. If several tools ran at the
-    /// same time, their lines follow the last block of the reply that is on the path.
+    /// Adds to a path the blocks and results that belong to it. If several tools ran at the same
+    /// time, their lines are placed after the last block of the reply that is on the path.
     fn join(&self, path: Vec<usize>, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let reply_of = |place: &usize| Some((nodes[*place].reply?, *place));
         let last_blocks: ById<usize> = path.iter().filter_map(reply_of).collect();
@@ -181,8 +182,8 @@ impl Siblings {
         joined
     }
 
-    /// Returns the lines that the client wrote below the end of a path, including lines below one
-    /// another.
+    /// Returns the client's own lines below the end of a path, both direct children and their
+    /// descendants.
     fn hung_on(&self, end: usize, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
         let mut found = Vec::new();
         let mut at = Some(end);
@@ -198,15 +199,14 @@ impl Siblings {
     }
 }
 
-/// The maximum number of milliseconds between a line and the line that replaces its missing parent.
+/// The maximum time in milliseconds between a line and the replacement for its missing parent.
 const NEAR: i64 = 5_000;
 
-/// The lines of one agent, sorted by time, among which the client finds the replacement for a
-/// missing parent.
+/// The lines of one agent, from which the client chooses the replacement for a missing parent.
 struct EarlierLines {
-    /// The time and the index of each line, sorted by time; lines with the same time are in reverse
-    /// order of the file. Lines that were found on the path are removed, so that the search is fast
-    /// even in a file in which all parents are missing.
+    /// The time and index of each line, sorted by time. Lines with the same time are in reverse
+    /// order of the file. Lines that turn out to be on the path are removed, so that the search is
+    /// fast even if all parents in the file are missing.
     lines: BTreeSet<(i64, Reverse<usize>)>,
 }
 
@@ -217,8 +217,8 @@ impl EarlierLines {
         Self { lines: lines.collect() }
     }
 
-    /// Returns the latest line that is not in `seen` and not later than `time`. If several lines
-    /// have the same time, returns the one that is first in the file.
+    /// Returns the latest line up to `time` that is not in `seen`. Of several lines with the same
+    /// time, the first in the file is returned.
     fn before(&mut self, time: i64, seen: &HashSet<usize>) -> Option<usize> {
         loop {
             let nearest = *self.lines.range(..=(time, Reverse(0))).next_back()?;

@@ -1,5 +1,5 @@
-//! Writes session files of Claude Code, with one block of a reply per line. The format was verified
-//! with the client 2.1.197, which loads such files.
+//! Writes session files of Claude Code, with one block of a reply per line. The client 2.1.197 was
+//! tested to load such files.
 
 use super::NO_USAGE;
 use crate::Role;
@@ -7,23 +7,23 @@ use crate::convert::target::{Line, Notes, Target, anthropic};
 use crate::convert::turn::{Answer, Summary, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 
-/// The version of the client that writes such files.
+/// The version of the client that the written files claim to come from.
 const VERSION: &str = "2.1.197";
 
-/// The name of the model to write if a reply does not come from a model of the Anthropic API. With
-/// this name, the client continues with its default model; without any name, it hangs.
+/// The model name for replies that do not come from a model of the Anthropic API. If the client
+/// reads this name, it continues with its default model; without any name, it hangs.
 const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The id of the line that was written last, which is the parent of the next line.
+    /// The id of the last line so far, which is the parent of the next one.
     parent: Option<String>,
-    /// The model of the last reply, if it is a model of the Anthropic API.
+    /// The model of the last reply that came from a model of the Anthropic API.
     model: Option<String>,
 }
 
 impl Writer {
-    /// Writes a line that wraps `members`, which are already JSON.
+    /// Writes a line around `members`, which are already JSON.
     fn wrap(&mut self, members: &str, at: &[usize], notes: &mut Notes<'_>) -> Line {
         let id = notes.session.ids.uuid();
         let line = LineText::new()
@@ -40,7 +40,7 @@ impl Writer {
         Line::new(line.end(), at)
     }
 
-    /// Splits a reply into messages with one block each.
+    /// Splits a reply into messages with a single block each.
     fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         let blocks = anthropic::blocks(&said.pieces, notes);
         let id = format!("msg_{}", notes.session.ids.uuid().replace('-', ""));

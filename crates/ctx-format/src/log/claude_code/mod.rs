@@ -1,4 +1,5 @@
-//! The session files of Claude Code: a tree of lines, with one content block of a reply per line.
+//! The session files of Claude Code. The lines form a tree, and each content block of a reply has
+//! its own line.
 
 mod compaction;
 mod context;
@@ -33,11 +34,12 @@ static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.jso
 /// The member `usage` of a reply whose token counts are unknown.
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
-/// The size of the context window in tokens that the client assumes by default, whatever the model
-/// supports. The share of the window that version 2.1.197 displays as remaining confirms this
-/// number for five models.
+/// The size, in tokens, of the context window that the client assumes by default, whatever the
+/// model supports. This size agrees with the remaining share of the window that version 2.1.197
+/// shows for five models.
 const WINDOW: u64 = 200_000;
-/// The size of the context window in tokens for a session that has exceeded the default.
+/// The size, in tokens, of the context window that the client assumes once a session exceeds the
+/// default size.
 const LONG_WINDOW: u64 = 1_000_000;
 
 /// The beginnings of texts that the client writes on behalf of the user.
@@ -68,7 +70,8 @@ impl Dialect for ClaudeCode {
             return added_part(object).map(|part| Message::new(Role::User, vec![part]));
         };
         let mut message = anthropic::message(object, &message)?;
-        // The denial in a record belongs to its result only if the record has no other part.
+        // A denial is stored per record, so it can be assigned to a result only if the record has
+        // no other part.
         if let [Part::Result(result)] = message.parts.as_mut_slice() {
             result.denial = denial(object);
         }
@@ -109,7 +112,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn rules(&self) -> Rules {
-        // The client moves results to the positions at which the API requires them.
+        // The client itself moves results to where the API requires them.
         Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
@@ -153,7 +156,8 @@ impl Dialect for ClaudeCode {
         links.name(object, object, &["parentUuid"], Bond::Parent);
         let mentions = ["logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"];
         links.name(object, object, &mentions, Bond::Mention);
-        // If any of the lines that a compaction keeps is missing, the client keeps none of them.
+        // If any line that a compaction keeps is missing from the file, the client keeps none of
+        // them.
         let metadata = object.object_of("compactMetadata");
         for key in ["preservedSegment", "preservedMessages"] {
             let Some(kept) = metadata.as_ref().and_then(|it| it.object_of(key)) else { continue };
@@ -219,7 +223,7 @@ impl Log for ClaudeCode {
     }
 }
 
-/// The message in a line that was written by the user or the model.
+/// The message in a line that the user or the model wrote.
 fn message_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     match &*kind_of(object) {
         "user" | "assistant" => object.object_of("message"),
@@ -227,8 +231,8 @@ fn message_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     }
 }
 
-/// Returns the message of a line that a model wrote. The client writes some replies itself, for
-/// example if the server did not answer.
+/// Returns the message in a line that a model wrote. The client itself writes some replies, for
+/// example if the server does not respond.
 fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if kind_of(object) != "assistant" || object.is_true("isApiErrorMessage") {
         return None;
@@ -237,8 +241,8 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     if message.text_of("model").as_deref() == Some("<synthetic>") { None } else { Some(message) }
 }
 
-/// The id of the session. The lines of a subagent contain the id of the main session. Older
-/// versions write the lines of a subagent into the file of the main session, without naming the
+/// Returns the id of the session that a line belongs to. A subagent's lines contain the id of the
+/// main session. Older versions write them into the main session's file, without naming the
 /// subagent.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;
@@ -249,15 +253,16 @@ fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     Some(format!("{session}.{helper}").into())
 }
 
-/// Returns true if a user message is a request from the user and not a text by the client.
+/// Returns true if a user message is a request from the user rather than text written by the
+/// client.
 fn is_request(message: &Object<'_>) -> bool {
     let first = || Object::within(message.elements_of("content")?.first()?)?.text_of("text");
     let text = message.text_of("content").or_else(first);
     text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))
 }
 
-/// Returns whether the user denied the call that a line answers. Newer versions mark each denial.
-/// Older versions write a denial as if it were an error of the tool.
+/// Returns whether the user denied the call that a line answers. Newer versions mark a denial in a
+/// member of the line. Older versions write it as if it were an error of the tool.
 fn denial(object: &Object<'_>) -> Denial {
     if let Some(kind) = object.text_of("toolDenialKind") {
         return if kind == "user-rejected" { Denial::Marked } else { Denial::None };
@@ -267,7 +272,7 @@ fn denial(object: &Object<'_>) -> Denial {
     if is_denied { Denial::Reported } else { Denial::None }
 }
 
-/// The text that the client adds to the conversation for the model, if the line contains one.
+/// The text in a line that the client adds to the conversation for the model, if any.
 fn added_part<'a>(object: &Object<'a>) -> Option<Part<'a>> {
     let attachment = object.object_of("attachment");
     match (&*kind_of(object), attachment) {
@@ -287,7 +292,7 @@ fn good_for(object: &Object<'_>) -> Option<GoodFor> {
     match &*kind_of(object) {
         "progress" => Some(GoodFor::Progress),
         "file-history-snapshot" => Some(GoodFor::FileHistory),
-        // A boundary does more than describe its parent, because the context begins with it.
+        // A boundary not only describes its parent, but also begins the context.
         "system" if object.text_of("subtype").as_deref() != Some("compact_boundary") => {
             Some(GoodFor::ItsParent)
         }

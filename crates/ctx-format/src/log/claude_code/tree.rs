@@ -1,7 +1,7 @@
-//! The lines of a session as a tree, in which a compaction gives some lines another parent.
+//! The lines of a session as a tree, in which a compaction changes the parents of some lines.
 //!
-//! The rules here, in `context.rs` and in `view.rs` come from the loader of the client 2.1.197, and
-//! were compared with what that client sends.
+//! The rules in this file, in `context.rs` and in `view.rs` follow the loader of the client
+//! 2.1.197. Their results were compared with what that client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,39 +13,41 @@ use crate::{Object, json};
 #[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 #[derive(Default)]
 pub(super) struct Node {
-    /// The number of the line's record, from 0.
+    /// The number of the line's record, starting at 0.
     pub(super) record: usize,
     pub(super) id: LineId,
     pub(super) parent: Option<LineId>,
-    /// The time in milliseconds since 1970, if the line has one.
+    /// The time of the line in milliseconds since 1970, if it has one.
     pub(super) time: Option<i64>,
-    /// Whether the user, the model or a tool wrote the line. All other lines were added by the
-    /// client: attachments, notes and boundaries.
+    /// Whether the user, the model or a tool wrote the line. The client itself adds all other
+    /// lines: attachments, notes and boundaries.
     pub(super) is_said: bool,
     /// Whether the line contains a tool result.
     pub(super) has_result: bool,
-    /// The id of the reply of which the line contains a block.
+    /// The id of the reply, if the line contains a block of a reply.
     pub(super) reply: Option<LineId>,
-    /// What a boundary says about the context, which begins with it; `None` for any other line.
+    /// A boundary's description of the context, which begins with the boundary; `None` for all
+    /// other lines.
     pub(super) boundary: Option<Box<Boundary>>,
     /// Whether the line belongs to a subagent, which has a context of its own.
     pub(super) is_sidechain: bool,
-    /// Whether the client sends the line if it is in the context.
+    /// Whether the client sends the line when it is in the context.
     pub(super) is_sent: bool,
 }
 
-/// How a compaction refers to the lines before it.
+/// A compaction's references to the lines before it.
 pub(super) struct Boundary {
     /// The id of the last line that the compaction replaces.
     pub(super) before: Option<LineId>,
     pub(super) preserved: Option<Preserved>,
 }
 
-/// Old lines that stay in the context, after the summary of a compaction.
+/// The old lines that a compaction keeps in the context, after its summary.
 pub(super) struct Preserved {
-    /// The id of the line after which the old lines are placed.
+    /// The id of the line after which the kept lines are placed.
     anchor: LineId,
-    /// The ids of all old lines that stay, or only the first and the last id of a chain of parents.
+    /// The ids of all kept lines, or, if they form a chain of parents, only of its first and last
+    /// line.
     pub(super) ids: Vec<LineId>,
     pub(super) is_chain: bool,
 }
@@ -74,25 +76,25 @@ impl Preserved {
 /// All lines of a session, each of which names its parent.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// The lines in the order of the file. If several lines have the same id, only the last of
-    /// these is included.
+    /// The lines in the order of the file. Of several lines with the same id, only the last one is
+    /// included.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
-    /// The parents of lines that only show progress. Lines that show progress are skipped in the
-    /// chain of parents.
+    /// The parents of lines that only show the progress of a tool. The chain of parents skips these
+    /// lines.
     progress: ById<Option<LineId>>,
-    /// The numbers of records whose id occurs again in a later line.
+    /// The numbers of records whose id is repeated by a later line.
     pub(super) superseded: Vec<usize>,
-    /// The id of the last line that the main agent wrote.
+    /// The id of the main agent's last line.
     pub(super) newest: Option<LineId>,
     pub(super) last: LastUse,
 }
 
-/// Where in the conversation the user was last.
+/// The place in the conversation where the user was last.
 #[derive(Default)]
 pub(super) struct LastUse {
     pub(super) leaf: Option<LineId>,
-    /// Whether the user moved to this line explicitly.
+    /// Whether the user explicitly moved to this line.
     pub(super) is_explicit: bool,
     /// Whether the user cleared the conversation.
     pub(super) is_emptied: bool,
@@ -124,7 +126,7 @@ impl Lines {
             "assistant" => {
                 let message = object.object_of("message");
                 node.reply = message.and_then(|message| LineId::at(&message, "id"));
-                // If the server did not answer, the client writes an error as the reply.
+                // If the server does not respond, the client writes an error message as the reply.
                 (node.is_said, node.is_sent) = (true, !object.is_true("isApiErrorMessage"));
             }
             "attachment" => {}
@@ -167,7 +169,7 @@ impl Lines {
         self.progress.get(&parent).copied().unwrap_or(Some(parent))
     }
 
-    /// Returns the index of the line with this id; `None` if there is no such line.
+    /// Returns the index of the line with the given id; `None` if there is no such line.
     pub(super) fn place(&self, id: Option<LineId>) -> Option<usize> {
         self.places.get(&id?).copied()
     }
@@ -191,14 +193,14 @@ impl LastUse {
     }
 }
 
-/// The tree as the client's loader builds it: if a compaction keeps old lines, other old lines are
-/// removed and some lines have another parent.
+/// The tree as the client's loader builds it. If a compaction keeps old lines, all other old lines
+/// are removed from the tree, and some lines get a new parent.
 pub(super) struct LoadedTree<'l> {
     pub(super) lines: &'l Lines,
-    /// The new parents of the lines that were moved, by index.
+    /// The new parent of each moved line, by the line's index.
     parents: HashMap<usize, LineId>,
     gone: HashSet<usize>,
-    /// Whether the context belongs to a subagent.
+    /// Whether the context is that of a subagent.
     pub(super) is_sidechain: bool,
 }
 
@@ -215,14 +217,14 @@ impl<'l> LoadedTree<'l> {
         self.parents.get(&place).copied().or(self.lines.nodes[place].parent)
     }
 
-    /// The lines that were not removed from the tree.
+    /// The lines that are still in the tree.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (usize, &'l Node)> {
         let nodes = self.lines.nodes.iter().enumerate();
         nodes.filter(|(place, _)| !self.gone.contains(place))
     }
 
-    /// Moves the old lines that the last compaction keeps to the position after its summary, and
-    /// removes all other lines before the compaction. Returns the id of the last line that is kept.
+    /// Moves the old lines that the last compaction keeps to the place after its summary, and
+    /// removes all other lines before the compaction. Returns the id of the last kept line.
     pub(super) fn keep_preserved(&mut self) -> Option<LineId> {
         let nodes = &self.lines.nodes;
         let preserved = |node: &'l Node| node.boundary.as_ref()?.preserved.as_ref();
@@ -247,7 +249,7 @@ impl<'l> LoadedTree<'l> {
         Some(end)
     }
 
-    /// The indexes of the lines that a compaction keeps; `None` if one of them is missing.
+    /// Returns the indexes of the lines that a compaction keeps; `None` if any of them is missing.
     pub(super) fn preserved(&self, kept: &Preserved) -> Option<Vec<usize>> {
         let places = kept.ids.iter().map(|id| self.place(Some(*id)));
         let places: Vec<usize> = places.collect::<Option<_>>()?;
@@ -258,7 +260,7 @@ impl<'l> LoadedTree<'l> {
         Some(up)
     }
 
-    /// Inserts the lines `kept` between the line `anchor` and its children.
+    /// Inserts the lines `kept` between the line `anchor` and the children of that line.
     fn put_behind(&mut self, anchor: LineId, kept: &[usize]) {
         let mut end = anchor;
         for place in kept {

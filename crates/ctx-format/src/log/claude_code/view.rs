@@ -1,8 +1,8 @@
-//! Finds the lines of a session that are in the context, and the flaws of the session.
+//! Finds the lines that are in the context of a session, and the session's flaws.
 //!
-//! The flaws are the problems that the client 2.1.197 has when it loads a session; each was tested
-//! with the client. Only the path from which the session continues is examined, because a missing
-//! parent on an abandoned branch does no harm.
+//! Flaws are problems that the client 2.1.197 has when it loads a session. Each kind of flaw was
+//! tested with that client. Only the path from which the session continues is examined, because a
+//! missing parent on an abandoned branch is harmless.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ impl ViewBuilder for Lines {
         self.add(record, object);
     }
 
-    /// If a line has several objects, the client reads only the first one.
+    /// If there are several objects on a line, the client reads only the first.
     fn push_first_of(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
@@ -36,7 +36,8 @@ impl ViewBuilder for Lines {
     }
 }
 
-/// Stores why each record is outside the context. `begin` is the index of the context's first line.
+/// Stores the reason why each record is outside the context. `begin` is the index of the first line
+/// of the context.
 fn outside(lines: &Lines, begin: Option<usize>) -> View {
     let mut view = View::default();
     for node in lines.nodes.iter().filter(|node| node.is_sent) {
@@ -55,8 +56,8 @@ fn outside(lines: &Lines, begin: Option<usize>) -> View {
     view
 }
 
-/// The indexes of the lines that were replaced by compactions. `begin` is the first line of the
-/// context.
+/// Returns the indexes of the lines that compactions replaced. `begin` is the index of the first
+/// line of the context.
 fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     let tree = LoadedTree::new(lines);
     let siblings = Siblings::of(&tree);
@@ -76,8 +77,8 @@ fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     all
 }
 
-/// The records of each message. The blocks of a reply are one message, whatever lines are between
-/// them.
+/// Returns the records of each message. The blocks of a reply form one message, even if other lines
+/// come between them.
 fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
     let mut replies: ById<usize> = ById::default();
@@ -92,7 +93,7 @@ fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     messages
 }
 
-/// The problems that the client has with the session.
+/// Returns the problems that the client has when it loads the session.
 fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     let nodes = &tree.lines.nodes;
     let is_sent: HashSet<usize> = context.lines.iter().copied().collect();
@@ -113,7 +114,7 @@ fn flaws(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     flaws
 }
 
-/// The flaw of a line whose parent is missing, so that the client uses another line instead.
+/// Creates the flaw of a line whose missing parent the client replaces with another line.
 fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     let nodes = &tree.lines.nodes;
     let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
@@ -122,7 +123,7 @@ fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
-/// The flaw of a compaction that keeps old lines although some of them are not in the file.
+/// Creates the flaw of a compaction if some of the old lines that it keeps are not in the file.
 fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let node: &Node = &tree.lines.nodes[boundary];
     let preserved = node.boundary.as_ref()?.preserved.as_ref()?;
@@ -143,15 +144,15 @@ fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     (!missing.is_empty()).then(|| flaw(what).repaired_by(Remedy::Change(missing)))
 }
 
-/// Removes the entries with these numbers from the list of old lines that the compaction `object`
-/// keeps.
+/// Removes the entries with the given numbers from the list of old lines that the compaction
+/// `object` keeps.
 pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     let list = || {
         let metadata = object.object_of("compactMetadata")?;
         metadata.object_of("preservedMessages")?.elements_of("uuids")
     };
-    // Only entries that are strings are numbered.
+    // Only strings in the list are numbered.
     let mut texts = 0..;
     let items = list().unwrap_or_default().into_iter().map(|raw| {
         let number = json::text(raw).and_then(|_| texts.next());

@@ -1,26 +1,27 @@
-//! A compaction in the format of Codex: a line with the items that replace everything before it.
+//! A compaction in the format of Codex. It is a line with the items that replace everything before
+//! it.
 //!
-//! The compaction is followed by an event with the number of tokens in the context. The client uses
-//! the last event with a number of tokens; without a new event, it would compact again at once. If
-//! the session has turns, the compaction and the event form a turn of their own, because a rollback
-//! of a turn also undoes a compaction in it.
+//! It is followed by an event with the number of tokens in the context. The client relies on the
+//! last such event; without a new one, it would compact again at once. If the session is divided
+//! into turns, the compaction and the event form a turn of their own, because a rollback of a turn
+//! also undoes the compactions in it.
 
 use super::entry::{Entry, compacted};
 use super::{Codex, is_paginated, items, kind_of};
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, LineText, NewLines};
 use crate::{Edits, Object};
 
-/// Collects what the lines of a session reveal about the format in which the client writes them.
+/// Collects what the lines of a session reveal about the client's format.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Whether every line has a number, and the highest number so far.
+    /// Whether lines are numbered, and the highest number so far.
     is_numbered: bool,
     ordinal: u64,
-    /// The payload of the last event with token counts, as raw JSON.
+    /// The payload, as raw JSON, of the last event with token counts.
     count: Option<String>,
     has_envelopes: bool,
-    /// The context window of the last turn in tokens, as raw JSON; `None` if the session has no
-    /// turns.
+    /// The size of the context window in the last turn, as raw JSON; `None` if the session is not
+    /// divided into turns.
     window: Option<String>,
 }
 
@@ -83,7 +84,7 @@ impl Writer {
     }
 }
 
-/// Returns `count`, the payload of an event, with `tokens` in place of its token counts.
+/// Returns the event payload `count` with all its token counts replaced by `tokens`.
 fn counted(count: &str, tokens: u64) -> Option<String> {
     let payload = Object::parse(count).ok()?;
     let usage = format!(
@@ -99,7 +100,7 @@ fn last_usage<'a>(payload: &Object<'a>) -> Option<&'a str> {
     (usage != "null").then_some(usage)
 }
 
-/// The raw items that the client sends from a record.
+/// Returns the raw items in a record that the client sends.
 fn raw_items(object: &Object<'_>) -> Option<Vec<String>> {
     let entry = Entry::of(object)?;
     if let Entry::Agent(agent) = &entry {

@@ -1,5 +1,4 @@
-//! Writes session files of Codex. The format was verified with the client 0.169.0, which loads such
-//! files.
+//! Writes session files of Codex. The client 0.169.0 was tested to load such files.
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;
@@ -11,8 +10,7 @@ use crate::{Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The items before a summary that has not been written yet, to be included in the line with
-    /// the summary.
+    /// The items that precede the next summary. They are written into the line of that summary.
     before: Vec<String>,
 }
 
@@ -21,8 +19,8 @@ fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
     Line::new(json.end(), origins)
 }
 
-/// Writes the copy of a message that Codex shows on its screen. The client lists only sessions in
-/// which a copy for the screen has a request from the user.
+/// Writes the copy of a message that Codex shows on its screen. In its list of sessions, the client
+/// includes only those with such a copy of a user request.
 fn event(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
     let (kind, lists): (_, &[&str]) = match said.role {
         Role::User => ("user_message", &["images", "local_images", "text_elements"]),

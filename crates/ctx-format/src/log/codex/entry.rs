@@ -1,4 +1,4 @@
-//! Reads the part of a line that the model may receive.
+//! Reads the content of a line that the model may receive.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,12 +13,12 @@ use crate::record::edit;
 use crate::record::presence::Portion;
 use crate::{Message, Object, Outline, Part, Role, json, scan};
 
-/// The part of a line that the client may send to the model.
+/// The content of a line that the client may send to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
-    /// A message from another agent. Some versions write such a message in a separate type of line,
-    /// for which the client sends the item that [`items::of_agent`] creates. Newer versions write
-    /// the item `agent_message` itself.
+    /// A message from another agent. Some versions store it in a line of a special type, and send
+    /// the item that [`items::of_agent`] creates from it. Newer versions store the item
+    /// `agent_message` itself.
     Agent(Object<'a>),
     Compacted(Compacted<'a>),
 }
@@ -35,8 +35,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The items of the line that are in the context, in the order of the line; `None` if an
-    /// element of a compaction is not an object.
+    /// The items of the line that are in the context, in order; `None` if an element of a
+    /// compaction is not an object.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
         match self {
             Self::Item(item) => Some(vec![item.clone()]),
@@ -46,18 +46,18 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Writes the payload of a line `compacted`. `text` is the summary, and `items` replace the
-/// context.
+/// Writes the payload of a line `compacted`. `text` is the summary, and `items` are the items that
+/// replace the context.
 pub(super) fn compacted(text: &str, items: &[String]) -> String {
     LineText::new().text("message", text).list("replacement_history", items).end()
 }
 
 /// The payload of a line `compacted`.
 pub(super) struct Compacted<'a> {
-    /// The summary as raw JSON; an empty string if only the server can read it.
+    /// The summary as raw JSON; an empty JSON string if only the server can read the summary.
     message: &'a str,
-    /// The items that replace the context, as raw JSON. Files from 2025 have no items that replace
-    /// the context; in them, the context is the summary and the user's messages before it.
+    /// The items that replace the context, as raw JSON. In files from 2025 there are no such items;
+    /// there, the new context consists of the user's earlier messages and the summary.
     replacement: Option<&'a str>,
     /// Which of the items are in the context; `None` if all of them are.
     portion: Option<Portion>,
@@ -70,13 +70,13 @@ impl<'a> Compacted<'a> {
         Some(Self { message, replacement, portion: line.portion.clone() })
     }
 
-    /// Returns true if the line has items that replace everything before it, and not only a
-    /// summary.
+    /// Returns true if the line contains items that replace everything before it, rather than only
+    /// a summary.
     pub(super) fn replaces_all(&self) -> bool {
         self.replacement.is_some()
     }
 
-    /// The items that are in the context; `None` if an element is not an object.
+    /// The items that are in the context; `None` if an element of the list is not an object.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
         let mut raw = self.replacement.map_or(Some(Vec::new()), scan::elements)?;
         if let Some(portion) = &self.portion {
@@ -85,8 +85,9 @@ impl<'a> Compacted<'a> {
         raw.into_iter().map(Object::within).collect()
     }
 
-    /// The outline of the compaction, whose items count as one user message. A call is left out if
-    /// its result is also among the items; any other call waits for a result in a later record.
+    /// Returns the outline of the compaction, whose items count as one user message. A call is
+    /// omitted if its result is among the items; otherwise its result is expected in a later
+    /// record.
     pub(super) fn outline(&self) -> Outline<'a> {
         let items = self.items().unwrap_or_default();
         let outlines: Vec<Outline<'_>> = items.iter().filter_map(item::outline).collect();
@@ -95,8 +96,8 @@ impl<'a> Compacted<'a> {
         let is_summary = self.summary().is_some();
         Outline {
             role: Role::User,
-            // If the summary is not in the context, the items are ordinary content and may include
-            // a request.
+            // If a rollback undid the summary, the remaining items are ordinary content, and may
+            // include a request.
             begins_turn: !is_summary && outlines.iter().any(|it| it.begins_turn),
             is_summary,
             calls: calls.cloned().collect(),
@@ -104,7 +105,8 @@ impl<'a> Compacted<'a> {
         }
     }
 
-    /// Reads the compaction as a message, whose byte ranges refer to the text of `record`.
+    /// Reads the compaction as a single message. The byte ranges in the message refer to the text
+    /// of `record`.
     pub(super) fn message(&self, record: &Object<'a>) -> Message<'a> {
         let items = self.items().unwrap_or_default();
         let mut parts: Vec<Part<'a>> =
@@ -121,15 +123,15 @@ impl<'a> Compacted<'a> {
         Message { reasoning: edit::cuts(record.text(), places), ..Message::new(Role::User, parts) }
     }
 
-    /// The messages of the compaction one by one. If no item is left in the context, there is a
-    /// single message without parts.
+    /// Returns each item of the compaction as a separate message. If none of the items is in the
+    /// context, returns a single message without parts.
     pub(super) fn held(&self, record: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let items = self.items().unwrap_or_default();
         if items.is_empty() {
             return HeldMessage::alone(&Codex, record, record.text().trim().into());
         }
         let held = items.iter().map(|item| {
-            // The client sends every item of a compaction, even if the item is not a message.
+            // The client sends all items of a compaction, even those that are not messages.
             let other = || Message::new(Role::Other, items::parts(record, item));
             HeldMessage {
                 message: items::message_of(record, item).unwrap_or_else(other),
@@ -141,9 +143,9 @@ impl<'a> Compacted<'a> {
         held.collect()
     }
 
-    /// The text of `item` if the item is the summary. A summary is either written by the client,
-    /// or, if another program wrote the line, a user message with the same text as the line's
-    /// summary.
+    /// Returns the text of `item` if it is the summary. The client writes the summary with a
+    /// certain beginning. In a line written by another program, it is a user message whose text
+    /// equals the summary in the line.
     fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
         let text = self.text();
         let repeats_it = role_of(item) == Some(Role::User) && item::texts(item) == [&*text];
@@ -161,7 +163,7 @@ impl<'a> Compacted<'a> {
         Wrapped { sent, copies: vec![self.message] }
     }
 
-    /// The text of the summary; `None` if a rollback undid it. If the line itself has no summary,
+    /// The text of the summary; `None` if a rollback undid it. If the summary in the line is empty,
     /// the summary is among the items.
     pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
         let items = || self.items().unwrap_or_default();
@@ -175,7 +177,7 @@ impl<'a> Compacted<'a> {
         Some(items().iter().rev().find_map(item::summary).unwrap_or(text))
     }
 
-    /// The summary that the line itself contains.
+    /// The summary in the line itself, rather than in its items.
     pub(super) fn text(&self) -> Cow<'a, str> {
         json::text(self.message).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! The problems that the client 0.169.0 has with a session, each of which was tested with the
-//! client, and the lines that a repair writes.
+//! The problems that the client 0.169.0 has when it loads a session, each of which was tested with
+//! that client, and the repairs of individual lines.
 
 use std::borrow::Cow;
 
@@ -16,21 +16,22 @@ pub(super) const LOADS_NOTHING: &str = "Codex loads nothing from the file";
 /// Collects the problems of a session line by line.
 #[derive(Default)]
 pub(super) struct Flaws {
-    /// The index of the first line that is not blank, and whether that line is a header.
+    /// The index of the first line that is not blank, and whether it is a header.
     first: Option<(usize, bool)>,
     /// The index of the first header.
     header: Option<usize>,
-    /// Whether the file is paginated. The client requires a number in the last line of a paginated
-    /// file.
+    /// Whether the file is paginated. In such a file, the client requires the last line to have a
+    /// number.
     is_paginated: bool,
-    /// The index of the last line that the client loads, and whether that line has a number.
+    /// The index of the last line that the client loads, and whether it has a number.
     last: Option<(usize, bool)>,
     ordinal: usize,
-    /// The indexes of items that are not wrapped in an envelope.
+    /// The indexes of lines with items that have no envelope around them.
     bare: Vec<usize>,
-    /// If the session does not begin with a header: what its lines reveal about the session, and
-    /// whether any of them has a number.
+    /// Facts for a new header, collected from the lines if the session does not begin with a
+    /// header.
     known: HeaderFacts,
+    /// Whether any of these lines has a number.
     has_ordinals: bool,
     found: Vec<Flaw>,
 }
@@ -78,11 +79,12 @@ impl Flaws {
         }
     }
 
-    /// The flaws of all lines that were added so far.
+    /// Returns the flaws of all lines added so far.
     pub(super) fn all(&self) -> Vec<Flaw> {
         let mut flaws = self.found.clone();
         if let Some((record, false)) = self.first {
-            // If the first line is a bare line, it becomes the header when it is repaired.
+            // If the first line is an old header without an envelope, its repair makes it the
+            // header.
             if self.bare.first() != Some(&record) {
                 let what = format!("the first line is not a session_meta: {LOADS_NOTHING}");
                 let flaw = Flaw::new(record, "no-header", Effect::Refused, what);
@@ -112,7 +114,7 @@ impl Flaws {
         self.has_ordinals |= object.get("ordinal").is_some();
     }
 
-    /// Writes a header that has all members that the client requires.
+    /// Writes a header with all members that the client requires.
     fn new_header(&self) -> String {
         let [id, time, cwd] = self.known.quoted();
         let ordinal = if self.has_ordinals { r#""ordinal":0,"# } else { "" };
@@ -122,9 +124,8 @@ impl Flaws {
         )
     }
 
-    /// The flaws of items without an envelope, as files from before September 2025 have them. The
-    /// first flaw reports all items without an envelope; each of the other flaws only repairs its
-    /// own line.
+    /// Creates the flaws of items that have no envelope, as in files from before September 2025.
+    /// The first flaw reports all these items; the others serve only to repair their own lines.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let lines = counted(self.bare.len(), "line");
         let all = "without an envelope, as written before September 2025";
@@ -139,7 +140,7 @@ impl Flaws {
     }
 }
 
-/// The flaw of a line whose items do not have the format that the client requires.
+/// Creates the flaw of a line whose items are not in the format that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     if kind_of(object) == "compacted" {
         let what = "an item of this compaction is in a format that Codex does not load: Codex sends the messages before the compaction";
@@ -152,7 +153,7 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     Some(Flaw::new(record, "item-not-read", Effect::Lost, what.to_owned()))
 }
 
-/// The edits that repair a line with a flaw of the rule `rule`.
+/// Returns the edits that repair a flaw of this rule in a line.
 pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     match rule {
@@ -167,7 +168,7 @@ pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Ed
     edits
 }
 
-/// Wraps a line that has no envelope in an envelope.
+/// Wraps a line without an envelope in one.
 fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let text = object.text();
     let begin = object.inside() - 1;

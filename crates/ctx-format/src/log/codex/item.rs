@@ -1,5 +1,4 @@
-//! Decides which items the client loads and sends, and which of their texts the client itself
-//! wrote.
+//! Determines which items the client loads and sends, and which of their texts it wrote itself.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,36 +11,36 @@ use crate::dialect::items;
 use crate::dialect::sign::Sign;
 use crate::{Object, Outline, Role, json};
 
-/// The beginning of a project's instructions in old files. The current client treats such
-/// instructions as a user message.
+/// The beginning of project instructions in old files. The current client treats these instructions
+/// as a user message.
 const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 
 /// The beginning of a summary that the client wrote.
 const SUMMARY: &str = "Another language model started to solve this problem";
 
-/// What the client requires of items and lines, and which texts it writes itself.
+/// The client's requirements for items and lines, and marks of the texts that it writes itself.
 #[derive(Deserialize)]
 pub(super) struct Shapes {
-    /// The required members for each type of item. The results of functions and of other tools have
-    /// the same members.
+    /// The required members of each type of item. Results of functions and of other tools have the
+    /// same members.
     items: HashMap<String, Sign>,
-    /// The items that the client sends if they are in a line of their own. The client sends items
-    /// of any type if they are in a compaction.
+    /// The types of items that the client sends if each is on a line of its own. In a compaction,
+    /// items of any type are sent.
     pub(super) sent: Sign,
-    /// A message from another agent in a line of its own, in which no required member may be
-    /// missing.
+    /// A message from another agent on a line of its own, with all members that the client
+    /// requires.
     pub(super) agent_message: Sign,
-    /// The JSON text of a reply that holds a message from another agent.
+    /// The JSON object in the text of a reply that is really a message from another agent.
     pub(super) agent_text: Sign,
-    /// The lines that the client loads, by their members.
+    /// The lines that the client loads, identified by their members.
     pub(super) line: Sign,
     /// The header of a file. Without a header, the client loads nothing.
     pub(super) header: Sign,
     /// The header of files from before September 2025.
     pub(super) old_header: Sign,
-    /// The beginnings and ends of texts that the client writes on behalf of the user.
+    /// The beginnings and ends of texts that the client writes in the user's name.
     for_user: Vec<(String, String)>,
-    /// The beginnings of operator messages with which the client announces the settings of a turn.
+    /// The beginnings of developer messages in which the client announces the settings of a turn.
     of_settings: Vec<String>,
 }
 
@@ -49,8 +48,8 @@ pub(super) static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
     serde_json::from_str(include_str!("shapes.json")).expect("a test reads shapes.json")
 });
 
-/// Returns true if the client loads `item`. The client skips a line whose item lacks required
-/// members, but it loads items of unknown types.
+/// Returns true if the client loads `item`. The client skips a line whose item lacks a required
+/// member, but it loads items of unknown types.
 pub(super) fn is_loaded(item: &Object<'_>) -> bool {
     let kind = match kind_of(item) {
         kind if kind == "custom_tool_call_output" => "function_call_output".into(),
@@ -62,14 +61,14 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         && SHAPES.items.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
-/// Returns true if the client recognizes `item` but never sends it: it does not load the item, or
-/// the item is the state of the working folder, which some versions write.
+/// Returns true if the client never sends `item`, although its type is known: the client cannot
+/// load it, or it stores the state of the working folder, as some versions write it.
 pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
     !is_loaded(item) || kind_of(item) == "ghost_snapshot"
 }
 
-/// Returns true if a text of the message was written by the client on behalf of the user or the
-/// operator.
+/// Returns true if any text of the message was written by the client in the name of the user or the
+/// developer.
 pub(super) fn is_injected(message: &Object<'_>) -> bool {
     let is_injected = match role_of(message) {
         Some(Role::User) => is_for_user,
@@ -79,8 +78,8 @@ pub(super) fn is_injected(message: &Object<'_>) -> bool {
     texts(message).iter().any(|text| is_injected(text))
 }
 
-/// The outline of an item. Unlike in other formats, a user message begins a turn only if it is a
-/// request from the user.
+/// Returns the outline of an item. Unlike in other formats, a user message begins a turn only if it
+/// is a request from the user.
 pub(super) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let outline = items::outline(item)?;
     Some(Outline { begins_turn: outline.begins_turn && is_request(item), ..outline })
@@ -91,7 +90,7 @@ fn is_request(message: &Object<'_>) -> bool {
     !is_injected(message) && summary(message).is_none() && !texts(message).iter().any(is_old)
 }
 
-/// The text of a message if it is a summary by the client.
+/// Returns the text of a message if it is a summary that the client wrote.
 pub(super) fn summary<'a>(message: &Object<'a>) -> Option<Cow<'a, str>> {
     if role_of(message)? != Role::User {
         return None;
@@ -100,7 +99,7 @@ pub(super) fn summary<'a>(message: &Object<'a>) -> Option<Cow<'a, str>> {
     is_summary(&first).then_some(first)
 }
 
-/// Returns true if the text is a summary by the client.
+/// Returns true if the text begins like a summary that the client wrote.
 pub(super) fn is_summary(text: &str) -> bool {
     text.starts_with(SUMMARY)
 }
@@ -117,7 +116,7 @@ fn is_for_user(text: &str) -> bool {
     ends.any(|(begin, end)| begins_with(text, begin) && ends_with(text, end)) || is_external(text)
 }
 
-/// Recognizes `<external_NAME>…</external_NAME>`, a text that the client received from another
+/// Recognizes `<external_NAME>…</external_NAME>`, in which the client encloses text from another
 /// program.
 fn is_external(text: &str) -> bool {
     let text = text.trim();

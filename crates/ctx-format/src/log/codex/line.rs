@@ -1,4 +1,4 @@
-//! What a line does to the context.
+//! The effect of each line on the context.
 
 use super::entry::{Compacted, Entry};
 use super::item::{self, SHAPES};
@@ -11,24 +11,24 @@ use crate::{Object, Role};
 pub(super) enum Line {
     /// Adds an item to the context.
     Item(Item),
-    /// Replaces the whole context with these items.
+    /// Replaces the whole context with the given items.
     Replacement(Vec<Item>),
-    /// Replaces the context with a summary; only requests of the user stay.
+    /// Replaces the context with a summary, but keeps the user's requests.
     Summary(Item),
-    /// Begins the turn with this id.
+    /// Begins the turn with the given id.
     Began(LineId),
-    /// Contains the settings of the turn with this id.
+    /// Contains the settings of the turn with the given id.
     Settings(LineId),
     /// Ends a turn, which may have been interrupted.
     Ended,
-    /// Shows a request from the user on the screen.
+    /// Contains the copy of a user request that is shown on the screen.
     UserEvent,
-    /// Undoes this number of turns, beginning with the newest.
+    /// Undoes the given number of turns, beginning with the newest.
     RolledBack(u32),
     Other,
 }
 
-/// What the replay must know about an item of the context.
+/// The facts about a context item that the replay needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) kind: ItemKind,
@@ -36,16 +36,16 @@ pub(super) struct Item {
     pub(super) bytes: usize,
 }
 
-/// What an item contributes to its turn.
+/// The role of an item within its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemKind {
     /// A request from the user.
     Request,
     /// A request from another agent.
     AgentRequest,
-    /// A text that the client inserts before a request.
+    /// A text that the client inserts in front of a request.
     Injected,
-    /// A part of a reply of the model.
+    /// Part of a reply of the model.
     Reply,
     /// A tool result, a summary, or an instruction.
     Other,
@@ -80,7 +80,7 @@ impl ItemKind {
     }
 }
 
-/// Returns true if a message of the model is a message from another agent, stored as JSON.
+/// Returns true if a message of the model actually comes from another agent and is stored as JSON.
 fn is_of_agent(message: &Object<'_>) -> bool {
     let is_sent = |text: &str| Object::parse(text).is_ok_and(|it| SHAPES.agent_text.is_of(&it));
     matches!(item::texts(message).as_slice(), [text] if is_sent(text))
@@ -94,8 +94,8 @@ impl Line {
             return Self::Other;
         }
         match Entry::of(object) {
-            // The current client loads no line without an envelope, so its rules for items do not
-            // apply here.
+            // The current client does not load lines without an envelope, so its rules for items do
+            // not apply to them.
             Some(Entry::Item(item))
                 if SHAPES.sent.is_of(&item) && (is_bare || item::is_loaded(&item)) =>
             {
@@ -112,8 +112,7 @@ impl Line {
 
     fn of_compaction(compacted: &Compacted<'_>) -> Self {
         if !compacted.replaces_all() {
-            // If a summary does not begin like the client's own, the client treats it as a user
-            // message.
+            // The client treats a summary that does not begin like its own as a user message.
             let text = compacted.text();
             let kind = if item::is_summary(&text) { ItemKind::Other } else { ItemKind::Request };
             return Self::Summary(Item { kind, bytes: text.len() });

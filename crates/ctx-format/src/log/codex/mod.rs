@@ -1,8 +1,8 @@
 //! The session files of Codex (rollouts). Each line is an item of the OpenAI Responses API, an
 //! event, or a compaction.
 //!
-//! The rules are those of the client 0.169.0, and were compared with what the client sends when it
-//! resumes a session file.
+//! The rules follow the client 0.169.0. Their results were compared with what that client sends
+//! when it resumes a session file.
 
 mod compaction;
 mod convert;
@@ -67,7 +67,7 @@ impl Dialect for Codex {
         }
     }
 
-    // An item that the client does not load is reported as a flaw of the file instead.
+    // Items that the client does not load are reported as flaws of the file.
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         let has_envelope = object.get("payload").is_some();
         match Entry::of(object)? {
@@ -81,10 +81,9 @@ impl Dialect for Codex {
         items::sealed_in(&items.unwrap_or_default())
     }
 
-    /// Reads the usage from the event that follows a reply or, in some versions, the results of its
-    /// calls. If the limits of the user's plan change, the client repeats the event with the same
-    /// numbers. After a compaction, the client writes an event that has only an estimate of the
-    /// total.
+    /// Reads the token counts from the event after a reply or, in some versions, after the results
+    /// of its calls. If the limits of the user's plan change, the client writes another event with
+    /// the same counts. After a compaction, it writes an event that only estimates the total.
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let info = count_of(object)?;
         let last = info.object_of("last_token_usage")?;
@@ -100,7 +99,7 @@ impl Dialect for Codex {
     }
 
     fn rules(&self) -> Rules {
-        // The client adds results that are missing, and leaves out results that have no call.
+        // The client supplies missing results, and omits results without a call.
         Responses.rules()
     }
 
@@ -174,8 +173,8 @@ impl Log for Codex {
         let info = count_of(object);
         if let Some(last) = info.and_then(|info| info.object_of("last_token_usage")) {
             let [input, cached] = ["input_tokens", "cached_input_tokens"];
-            // Cached tokens are part of the input. The client decides by the total whether to
-            // compact.
+            // Cached tokens are included in the input tokens. The client compares the total with a
+            // limit to decide whether to compact.
             for (key, of) in [(input, input), (cached, cached), ("total_tokens", input)] {
                 let by = sum(&last, &[of]).saturating_sub(prompt);
                 lessen(&mut edits, object, &last, &[key], by);
@@ -211,7 +210,7 @@ fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     if kind_of(object) == kind { object.object_of("payload") } else { None }
 }
 
-/// Returns true if a header says that every line of the file has a number.
+/// Returns true if a header states that every line of the file has a number.
 fn is_paginated(header: &Object<'_>) -> bool {
     header.text_of("history_mode").as_deref() == Some("paginated")
 }

@@ -1,4 +1,5 @@
-//! Replays the compactions and rollbacks of a session to find the items that remain in the context.
+//! Replays the compactions and rollbacks of a session to determine which items remain in the
+//! context.
 
 use super::flaws::Flaws;
 use super::line::{Item, ItemKind, Line};
@@ -7,17 +8,17 @@ use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
-/// The number of tokens of user messages that a compaction without items keeps. The client counts
-/// four bytes as one token.
+/// The maximum number of tokens of user messages that the client keeps if a compaction has no
+/// items. The client counts four bytes as one token.
 const KEPT_TOKENS: usize = 20_000;
 
-/// The context at one point of the replay.
+/// The state of the context at some point of the replay.
 #[derive(Default)]
 struct Replay {
     items: Vec<Placed>,
-    /// Why items that were removed are no longer in the context.
+    /// The reason why each removed item is no longer in the context.
     view: View,
-    /// The indexes in `items` of those that begin a turn which a rollback can undo.
+    /// The indexes, within `items`, of items that begin a turn which a rollback can undo.
     begins: Vec<usize>,
 }
 
@@ -26,13 +27,14 @@ struct Replay {
 struct Placed {
     /// The number of the record that contains the item.
     record: usize,
-    /// The index of the item among those of its record.
+    /// The index of the item among the items of its record.
     number: usize,
     item: Item,
 }
 
 impl Replay {
-    /// Replays all lines. `base` is the compaction with which the context begins.
+    /// Replays all lines. `base` is the line of the compaction with which the context begins, if
+    /// any.
     fn of(lines: &[Line], base: Option<usize>) -> Self {
         let mut replay = Self::default();
         for (record, line) in lines.iter().enumerate() {
@@ -75,8 +77,8 @@ impl Replay {
         self.begins.truncate(self.begins.partition_point(|begin| *begin < from));
     }
 
-    /// Undoes the newest `turns` turns, together with what the client inserted before the first of
-    /// them. Items before the first turn of the session stay.
+    /// Undoes the newest `turns` turns, along with any texts that the client inserted in front of
+    /// them. Items before the session's first turn are kept.
     fn take_back(&mut self, turns: u32) {
         let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else { return };
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
@@ -87,8 +89,8 @@ impl Replay {
         self.leave(from, Outside::DeadBranch);
     }
 
-    /// Keeps only the newest requests of the user, up to a maximum size. The client keeps a part of
-    /// the request that exceeds the maximum, so that request stays as well.
+    /// Keeps only the user's newest requests, up to a maximum size. The client keeps part of the
+    /// request that exceeds the maximum, so that request is kept here as a whole.
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
@@ -105,8 +107,8 @@ impl Replay {
     }
 }
 
-/// The number of the line whose items begin the context: the newest compaction that was not undone
-/// by a rollback. As in the client, the search proceeds turn by turn from the end of the file.
+/// Returns the number of the line with which the context begins: the newest compaction that no
+/// rollback undid. Like the client, the search goes back turn by turn from the end of the file.
 fn base(lines: &[Line]) -> Option<usize> {
     let mut taken_back: u64 = 0;
     let mut turn = Turn::default();
@@ -131,24 +133,24 @@ fn base(lines: &[Line]) -> Option<usize> {
     turn.close(&mut taken_back)
 }
 
-/// What is known about a turn while it is read backwards from its end.
+/// The known facts about a turn, which is read backwards from its end.
 #[derive(Default)]
 struct Turn {
-    /// Whether a line marks the end of the turn. If so, the nearest earlier line that begins a turn
-    /// is the beginning of this turn.
+    /// Whether a line that ends the turn was read. If so, the turn begins at the nearest earlier
+    /// line that begins any turn.
     is_ended: bool,
-    /// The id with which the turn begins, if its settings contain it.
+    /// The id of the turn, if a line with its settings was read.
     id: Option<LineId>,
-    /// Whether the turn has a request from the user. A rollback counts only turns with such a
-    /// request.
+    /// Whether the turn contains a request from the user or another agent. Rollbacks count only
+    /// such turns.
     has_request: bool,
-    /// The newest compaction in the turn, as the number of its line.
+    /// The number of the line with the turn's newest compaction.
     compaction: Option<usize>,
 }
 
 impl Turn {
-    /// Finishes the turn once its beginning is reached. Returns the compaction in the turn unless a
-    /// rollback undid the turn.
+    /// Ends the turn, whose beginning has been reached. Returns its compaction, unless a rollback
+    /// undid the turn.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {
             return self.compaction;
@@ -158,7 +160,7 @@ impl Turn {
     }
 }
 
-/// Collects the lines of a session, and replays them when the view is requested.
+/// Collects the lines of a session and replays them when the view is requested.
 #[derive(Default)]
 pub(super) struct Builder {
     lines: Vec<Line>,
@@ -191,8 +193,8 @@ impl ViewBuilder for Builder {
     }
 }
 
-/// Groups the items into messages. Everything that the model wrote and called before the next
-/// result is one reply. The items of a compaction are one message.
+/// Groups the items into messages. Everything that the model wrote or called up to the next result
+/// is one reply. All items of a compaction are one message.
 fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
     let mut messages: Vec<ContextMessage> = Vec::new();
     let mut was_reply = false;
@@ -210,7 +212,7 @@ fn messages(items: &[Placed], base: Option<usize>) -> Vec<ContextMessage> {
     messages
 }
 
-/// The flaw of the newest compaction if a rollback undid it.
+/// Creates the flaw of the newest compaction if a rollback undid it.
 fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
     let newest = lines.iter().rposition(|line| matches!(line, Line::Replacement(_)));
     let newest = newest.filter(|newest| base != Some(*newest))?;
