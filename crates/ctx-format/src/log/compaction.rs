@@ -1,8 +1,7 @@
-//! A compaction in the format of an agent: lines that are appended to the session file, so that the
-//! agent resumes from a summary and the messages that stay. No earlier line changes.
+//! A compaction in the format of an agent. Lines are appended to the session file, so that the
+//! agent resumes from a summary and the kept messages. The existing lines do not change.
 //!
-//! The folder of each agent defines these lines; `docs/agents.md` describes how the agent loads
-//! them.
+//! Each agent's folder defines these lines; `docs/agents.md` describes how the agents load them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,64 +12,65 @@ use crate::{Dialect, Edits, HeldMessage, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
-/// The outcome of a compaction, from which the lines to append are written.
+/// The outcome of a compaction, as the writer of the new lines needs it.
 #[derive(Clone, Debug)]
 pub struct Compaction<'a> {
     /// The summary of all messages that were removed.
     pub summary: &'a str,
-    /// The records that stay, in the order in which the model receives them.
+    /// The kept records, in the order in which the model receives them.
     pub kept: Vec<Kept<'a>>,
-    /// The number of records in `kept` that precede the summary; 0 if the format does not allow
-    /// any.
+    /// The number of records in `kept` that come before the summary; 0 if the format does not allow
+    /// that.
     pub kept_before: usize,
-    /// Whether the kept records are the end of the context, with nothing removed between them.
+    /// Whether the kept records are the complete end of the context.
     pub is_end: bool,
-    /// The text of the last record in the context.
+    /// The text of the context's last record.
     pub last: &'a str,
-    /// The number of tokens in the context before and after the compaction.
+    /// The number of tokens in the context before the compaction, and the number after it.
     pub tokens: (u64, u64),
-    /// Whether the compaction ran without a request from the user.
+    /// Whether the compaction ran without being requested by the user.
     pub is_automatic: bool,
     /// The time of the compaction.
     pub now: DateTime<Utc>,
-    /// The latest time in any record of the session.
+    /// The latest time of any record in the session.
     pub newest: Option<DateTime<Utc>>,
-    /// A hash of the session from which new ids are derived, so that the same session always gets
-    /// the same ids.
+    /// A hash of the session, from which new ids are derived. The same session always yields the
+    /// same ids.
     pub seed: Vec<u8>,
 }
 
-/// A record that stays in the context after a compaction.
+/// A record that the compaction keeps in the context.
 #[derive(Clone, Debug)]
 pub struct Kept<'a> {
-    /// The text of the record's object, including any changes.
+    /// The text of the record's object, with any changes.
     pub text: &'a str,
-    /// The numbers, from 0, of the messages that stay; `None` if all messages of the record do.
+    /// The numbers of the kept messages in the record, starting at 0; `None` if all its messages
+    /// are kept.
     pub messages: Option<Vec<usize>>,
-    /// Whether the text differs from that of the record in the session.
+    /// Whether the text differs from that in the session.
     pub is_changed: bool,
 }
 
-/// Why a compaction cannot be written in the format of the session's agent.
+/// The reason why a compaction cannot be written in the agent's own format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionError {
-    /// No line has this member, which the agent requires in every line.
+    /// No line has this member, although the agent requires it in every line.
     #[error("no line has {0}, which the agent requires in every line")]
     Missing(&'static str),
-    /// The file has no header, without which the agent reads nothing.
-    #[error("the file has no header, without which the agent reads nothing")]
+    /// The file has no header, and without one the agent reads nothing.
+    #[error("the file has no header, and without one the agent reads nothing")]
     NoHeader,
-    /// A record that stays cannot be read in the format.
+    /// A kept record is not in the agent's format.
     #[error("a record that must stay is not in the format that the agent writes")]
     Unreadable,
 }
 
-/// Writes the lines of a compaction after it has received all records of the session.
+/// Writes the lines of a compaction. It first receives all records of the session.
 pub trait CompactionWriter {
-    /// Adds the next record that is an object.
+    /// Adds the next record. The record is an object.
     fn push(&mut self, object: &Object<'_>);
 
-    /// The lines to append to the session file, without line endings.
+    /// Returns the lines to append to the session file, without line endings.
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError>;
 }
 
@@ -79,8 +79,8 @@ impl<'a> Kept<'a> {
         Object::parse(self.text).map_err(|_| CompactionError::Unreadable)
     }
 
-    /// The raw messages that stay in this record, which may hold several messages. `all` reads all
-    /// messages of the record.
+    /// Returns the kept messages of the record, as raw JSON. `all` lists all messages of the
+    /// record.
     pub(crate) fn raw_messages(
         &self,
         dialect: &dyn Dialect,
@@ -95,9 +95,10 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The edits that turn a record of a tree into its copy after a compaction. Each member in `texts`
-/// that the record has gets the new text, and `no_usage` replaces the usage of a reply. The
-/// original usage counts the old context, so the agent would compact again at once.
+/// Returns the edits that turn a line of a tree into a copy for use after a compaction. For each
+/// pair of a key and a text in `texts`, the value of that key is replaced if the record has the
+/// key. The token counts of a reply are replaced with `no_usage`, because they count the old
+/// context and would make the agent compact again at once.
 pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &str) -> Edits {
     let mut edits = Edits::new();
     for (key, new) in texts {
@@ -112,8 +113,8 @@ pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &
     edits
 }
 
-/// The ids and the times of the lines that a compaction adds. Each time is later than all times
-/// before it, including those of the session, because an agent may sort lines by time.
+/// The ids and times of the lines that a compaction adds. Each time is later than all earlier ones,
+/// including those in the session, because an agent may sort lines by time.
 pub(crate) struct NewLines {
     pub(crate) ids: Ids,
     next: DateTime<Utc>,
@@ -126,7 +127,7 @@ impl NewLines {
         Self { ids: Ids::new(&compaction.seed), next }
     }
 
-    /// The time of the next line as agents write it, in UTC with milliseconds.
+    /// Returns the time of the next line in the form that agents use: in UTC, with milliseconds.
     pub(crate) fn time(&mut self) -> String {
         let time = self.next.to_rfc3339_opts(SecondsFormat::Millis, true);
         self.next += TimeDelta::milliseconds(1);
@@ -149,7 +150,7 @@ impl Ids {
         Self { state: word(), salt: word() }
     }
 
-    /// The next 64 pseudorandom bits (`SplitMix64`, Steele and others 2014).
+    /// Returns the next 64 pseudorandom bits (`SplitMix64`, Steele et al. 2014).
     fn word(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.state ^ self.salt;
@@ -158,7 +159,7 @@ impl Ids {
         word ^ (word >> 31)
     }
 
-    /// Creates a UUID of version 4 (RFC 9562).
+    /// Creates a version 4 UUID (RFC 9562).
     pub fn uuid(&mut self) -> String {
         let (high, low) = (self.word(), self.word());
         let high = high & !0xf000 | 0x4000;
@@ -179,7 +180,7 @@ pub fn list(values: &[String]) -> String {
     format!("[{}]", values.join(","))
 }
 
-/// Writes a JSON object on one line, member by member.
+/// Writes a JSON object on a single line, member by member.
 #[derive(Clone, Debug, Default)]
 pub struct LineText(String);
 
@@ -194,13 +195,13 @@ impl LineText {
         Self::new().text("type", kind)
     }
 
-    /// Continues the JSON text `object`, which must have at least one member.
+    /// Continues `object`, the JSON text of an object with at least one member.
     pub(crate) fn of_object(mut object: String) -> Self {
         object.pop();
         Self(object)
     }
 
-    /// Adds members that are already JSON. The object must already have a member.
+    /// Adds members that are already JSON. The object must already have at least one member.
     #[must_use]
     pub(crate) fn members(mut self, json: &str) -> Self {
         self.0.push(',');
@@ -230,7 +231,7 @@ impl LineText {
         self.json(key, &list(values))
     }
 
-    /// Adds a member whose value is the string `text`, unless it is missing or empty.
+    /// Adds a member whose value is the string `text`, unless `text` is missing or empty.
     #[must_use]
     pub fn some_text(self, key: &str, text: Option<&str>) -> Self {
         match text {
@@ -239,7 +240,7 @@ impl LineText {
         }
     }
 
-    /// Adds a member whose value is an array of JSON values, unless there are no values.
+    /// Adds a member whose value is an array of JSON values, unless `values` is empty.
     #[must_use]
     pub fn some_list(self, key: &str, values: &[String]) -> Self {
         if values.is_empty() { self } else { self.list(key, values) }
@@ -257,10 +258,10 @@ impl LineText {
     }
 }
 
-/// The text of `record` after changes that were made to its message in another dialect. `message`
-/// is the message in the record. `before` has the messages of the other dialect that it became, and
-/// `after` has the same messages with changed results, with changed arguments, or without
-/// reasoning. `None` if nothing changed.
+/// Returns the text of `record` after changes that a tool made to the record's message in another
+/// dialect. `message` is the message as the record holds it. `before` lists the messages into which
+/// it was converted, and `after` lists the same messages after the tool changed results or
+/// arguments, or removed the reasoning. `None` if nothing changed.
 pub fn with_changes(
     record: &Object<'_>,
     message: &Message<'_>,
@@ -270,7 +271,7 @@ pub fn with_changes(
     let mut edits = Edits::new();
     let (old, new) = (texts(before), texts(after));
     for (key, _, slot) in results_and_calls(std::slice::from_ref(message)) {
-        // A result has changed if it consists of text now but did not before.
+        // A result has changed if its text has changed, or if it has become a text.
         if let (Some(slot), Some(text)) = (slot, new.get(&key))
             && old.get(&key) != Some(text)
         {
@@ -285,12 +286,12 @@ pub fn with_changes(
     (!edits.is_empty()).then(|| edits.of_object(record))
 }
 
-/// Identifies a result or a call: whether it is a call, its id, and, only if there is no id, its
-/// index among the results or calls.
+/// Identifies a result or a call: whether it is a call, its id, and, if it has no id, its index
+/// among the results or calls.
 type Key<'m> = (bool, Option<&'m str>, usize);
 
-/// The results and calls in messages. A result or call has a text if it has only text, and a slot
-/// if it can be replaced.
+/// Lists the results and calls in messages. Each has a text if its content is only text, and a slot
+/// if the content can be replaced.
 fn results_and_calls<'m>(
     messages: &'m [Message<'_>],
 ) -> impl Iterator<Item = (Key<'m>, Option<Cow<'m, str>>, Option<&'m Slot>)> {

@@ -1,8 +1,9 @@
-//! The links between the lines of a log: the id of each line, and the ids of other lines in it.
+//! The links between the lines of a log: the id of each line, and the ids by which it refers to
+//! other lines.
 //!
-//! A tool that removes a line needs the links: the children of the line must name its parent
-//! instead, and some lines cannot be removed at all. The link is stored as the byte range of a
-//! value, so that a line whose parent was removed changes only in that value.
+//! A tool that removes a line needs these links, because the children of the line must be linked to
+//! its parent instead, and some lines must not be removed at all. Each link is stored as the byte
+//! range of a value, so that only this value changes if its target is removed.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -20,69 +21,72 @@ pub struct Links<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The references to other lines, in the order of their byte ranges.
     pub names: Vec<Link<'a>>,
-    /// The byte range of the text that names the session.
+    /// The byte range of the value that identifies the session.
     pub session: Option<Range<usize>>,
-    /// What the line is used for, if it is never sent to a model.
+    /// The purpose of the line, if it is never sent to a model.
     pub good_for: Option<GoodFor>,
-    /// Whether the session is lost if the line is removed.
+    /// Whether removing the line would make the session unusable.
     pub stays: bool,
-    /// Whether the line, if it is in the context, makes the agent ignore everything before it.
+    /// Whether the agent ignores everything before the line, provided that the line is in the
+    /// context.
     pub replaces_all: bool,
-    /// Why no line of the session may be removed; `None` if lines may be removed.
+    /// The reason why no line of the session may be removed; `None` if lines may be removed.
     pub keeps_all: Option<&'static str>,
 }
 
-/// A reference to another line.
+/// A line's reference to another line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// The id of the other line; `None` if the value says that there is no such line.
+    /// The id of the line that is referred to; `None` if the value states that there is no such
+    /// line.
     pub to: Option<Cow<'a, str>>,
-    /// The byte range of the value in the text of the object.
+    /// The byte range of the id in the text of the object.
     pub place: Range<usize>,
-    /// How the line depends on the other line.
+    /// How the line depends on the line that it refers to.
     pub bond: Bond,
 }
 
-/// How a line depends on another line that it names.
+/// How a line depends on a line that it refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bond {
-    /// The other line is the parent. If the parent is removed, its own parent replaces it in the
-    /// link.
+    /// The reference is to the line's parent. If the parent is removed, the line is linked to the
+    /// parent's own parent instead.
     Parent,
-    /// The other line is only mentioned. If the mentioned line is removed, its parent replaces it.
+    /// The reference is a mere mention. If the mentioned line is removed, the reference is changed
+    /// to the parent of that line.
     Mention,
-    /// The other line is required, so it cannot be removed.
+    /// The line that is referred to is required and cannot be removed.
     Needs,
 }
 
-/// What a line that is never sent to a model is used for.
+/// The purpose of a line that is never sent to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoodFor {
     /// The line shows the progress of a tool.
     Progress,
-    /// The line holds the state of files, so that they can be restored.
+    /// The line stores the state of files, so that they can be restored.
     FileHistory,
     /// The line describes its parent.
     ItsParent,
 }
 
-/// A second copy of tool results in the same line.
+/// A duplicate of tool results within the same line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondCopy {
-    /// The byte range of the results that are copied.
+    /// The byte range of the original results.
     pub of: Range<usize>,
-    /// The byte range to cut to remove the second copy.
+    /// The byte range to cut to remove the duplicate.
     pub cut: Range<usize>,
 }
 
 impl<'a> Links<'a> {
-    /// The links of a line whose own id is in the member `id`.
+    /// Creates the links of a line. The line's own id is in its member `id`.
     pub(crate) fn of(object: &Object<'a>, id: &str) -> Self {
         let id = object.text_of(id).filter(|id| !id.is_empty());
         Self { id, ..Self::default() }
     }
 
-    /// Adds links from the members `keys` of `within`, which is `object` or a value in it.
+    /// Adds links for the members `keys` of `within`, which is `object` or a value within it.
     pub(crate) fn name(
         &mut self,
         object: &Object<'a>,
@@ -95,26 +99,26 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Adds a link from the value `raw`, which contains the id of another line.
+    /// Adds a link for the value `raw`, which is the id of another line.
     pub(crate) fn name_at(&mut self, object: &Object<'a>, raw: &'a str, bond: Bond) {
         self.names.push(Link { to: json::text(raw), place: object.place_of(raw), bond });
     }
 
-    /// Stores that the session is named in the member `key` of `within`, a value in `object`.
+    /// Stores that the member `key` of `within`, a value within `object`, identifies the session.
     pub(crate) fn belongs(&mut self, object: &Object<'a>, within: &Object<'a>, key: &str) {
         let raw = within.get(key).filter(|raw| json::text(raw).is_some());
         self.session = raw.map(|raw| object.place_of(raw));
     }
 
-    /// The id of the line's parent, if it has one.
+    /// The id of the line's parent, if the line refers to one.
     pub fn parent(&self) -> Option<&str> {
         let parent = self.names.iter().rev().find(|it| it.bond == Bond::Parent);
         parent?.to.as_deref()
     }
 
-    /// Edits the links to removed lines. `moved` receives the id of a line and the bond. If the
-    /// line was removed, it returns the id of the line to link to, or `Some(None)` if no ancestor
-    /// is left.
+    /// Adds to `edits` the changes of links to removed lines. The function `moved` is called with
+    /// the target and the bond of each link. For a removed target, it returns the id of the line to
+    /// link to instead, or `Some(None)` if no ancestor remains.
     pub fn moved<'m>(
         &self,
         moved: impl Fn(&str, Bond) -> Option<Option<&'m str>>,
@@ -133,8 +137,8 @@ impl<'a> Links<'a> {
 }
 
 impl SecondCopy {
-    /// The copy in the member `key` of `within`, a value in `object`. `of` is the member of
-    /// `within` with the results that are copied.
+    /// Returns the duplicate in the member `key` of `within`, a value within `object`. The member
+    /// `of` of `within` holds the original results.
     pub(crate) fn at(
         object: &Object<'_>,
         within: &Object<'_>,
@@ -144,18 +148,18 @@ impl SecondCopy {
         within.get(key)?;
         let mut cuts = cut_members(object, within, |member| member.key == key).into_iter();
         let cut = cuts.next()?;
-        // Agents never write the same key twice, so such a line is not changed.
+        // Agents never write the same key twice, so lines with a repeated key are left alone.
         let is_one = cuts.next().is_none();
         is_one.then_some(Self { of: object.place_of(within.get(of)?), cut })
     }
 }
 
-/// A hash of the id of a line. A long log has many ids, and ids are only compared, so hashes are
-/// enough.
+/// The hash of a line's id. A long log has many ids, and they are only compared, so their hashes
+/// are enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct LineId(u64);
 
-/// A map whose keys are ids of lines, which are already hashes.
+/// A map from line ids, which are already hashes.
 pub(crate) type ById<T> = HashMap<LineId, T, foldhash::fast::RandomState>;
 
 impl LineId {
@@ -163,70 +167,70 @@ impl LineId {
         Self(BuildHasherDefault::<DefaultHasher>::default().hash_one(id))
     }
 
-    /// The id in the member `key` of `object`.
+    /// Returns the id in the member `key` of `object`.
     pub(crate) fn at(object: &Object<'_>, key: &str) -> Option<Self> {
         object.text_of(key).map(|id| Self::of(&id))
     }
 
-    /// The id in the member `key` of `object`, unless the id is empty.
+    /// Returns the id in the member `key` of `object`, unless it is empty.
     pub(crate) fn at_filled(object: &Object<'_>, key: &str) -> Option<Self> {
         let id = object.text_of(key)?;
         (!id.is_empty()).then(|| Self::of(&id))
     }
 
-    /// The id of a record in a log that identifies its records by their numbers.
+    /// Creates the id of a record in a log that identifies records by number.
     pub(crate) fn of_number(number: usize) -> Self {
         Self(number as u64)
     }
 }
 
-/// The facts about a line of a tree that determine the path.
+/// The facts about a line in a tree that determine the path.
 #[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub(crate) struct TreeLine {
-    /// The number of the record that the line contains.
+    /// The number of the line's record.
     pub(crate) record: usize,
-    /// Whether the line names a parent. The parent may be missing.
+    /// Whether the line refers to a parent. The parent may be missing from the file.
     pub(crate) names_parent: bool,
     /// Whether the line is a compaction with which the context begins.
     pub(crate) is_boundary: bool,
-    /// Whether the agent sends the line if it is in the context.
+    /// Whether the agent sends the line when it is in the context.
     pub(crate) is_sent: bool,
-    /// Whether the line could replace the missing parent of a later line.
+    /// Whether the line may replace the missing parent of a later line.
     pub(crate) may_be_parent: bool,
 }
 
-/// An agent in whose log each line names its parent.
+/// The terms of an agent in whose log each line refers to its parent.
 pub(crate) struct TreeAgent {
     pub(crate) name: &'static str,
-    /// What the agent calls a line, without an article and with one.
+    /// The agent's term for a line, without and with an article.
     pub(crate) line: &'static str,
     pub(crate) a_line: &'static str,
-    /// The member that contains the id of the parent, and the member that contains the line's own
-    /// id.
+    /// The member with the id of a line's parent, and the member with the line's own id.
     pub(crate) parent: &'static str,
     pub(crate) id: &'static str,
-    /// What the agent does if a line is its own ancestor; `None` if it just stops there.
+    /// The agent's behavior if a line is its own ancestor; `None` if it simply ends the path there.
     pub(crate) on_loop: Option<&'static str>,
 }
 
-/// Lines that name their parents. Each line is identified by its index.
+/// Lines that refer to their parents. Lines are identified by their index.
 pub(crate) trait Tree {
     const AGENT: TreeAgent;
 
-    /// The index of the line's parent; `None` if the parent is not in the file.
+    /// Returns the index of the line's parent; `None` if the parent is not in the file.
     fn parent(&self, place: usize) -> Option<usize>;
 
-    /// The facts about the line with this index.
+    /// Returns the facts about the line with the given index.
     fn line(&self, place: usize) -> TreeLine;
 
-    /// A line and its ancestors, each only once, even if they form a loop.
+    /// Iterates over a line and its ancestors. Each is visited only once, even if they form a loop.
     fn ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
         let mut seen = HashSet::new();
         std::iter::successors(Some(place), |place| self.parent(*place))
             .take_while(move |place| seen.insert(*place))
     }
 
-    /// Why the chain of ancestors ends at a line that names a parent: a rule and a description.
+    /// Returns the reason why the chain of ancestors ends at a line that refers to a parent, as the
+    /// name of a rule and a description.
     fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
         match self.parent(place) {
             None => ("missing-parent", "the parent of this line is not in the file"),
@@ -234,7 +238,8 @@ pub(crate) trait Tree {
         }
     }
 
-    /// The flaw of a line that is its own ancestor; `None` if the agent just stops there.
+    /// Creates the flaw of a line that is its own ancestor; `None` if the agent simply ends the
+    /// path there.
     fn endless(&self, place: usize) -> Option<Flaw> {
         let then = Self::AGENT.on_loop?;
         let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
@@ -242,9 +247,9 @@ pub(crate) trait Tree {
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
     }
 
-    /// The flaw of the newest compaction if the context does not begin with it, because another
-    /// program appended the compaction while the agent was running, and the agent continued from
-    /// its own last line.
+    /// Creates the flaw of the newest compaction if the context does not begin with it. This
+    /// happens if another program appended the compaction while the agent was running, and the
+    /// agent continued from its own last line.
     fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
         let TreeAgent { name, a_line, .. } = Self::AGENT;
@@ -254,8 +259,8 @@ pub(crate) trait Tree {
         Some(Flaw::new(self.line(newest).record, "boundary-off-path", Effect::Ignored, what))
     }
 
-    /// The flaws of lines at which the ancestors of the end of `path` stop although there are lines
-    /// before them.
+    /// Creates the flaws of lines at which the chain of ancestors ends although there are lines
+    /// before them. The chain begins at the end of `path`.
     fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
         let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
         let seen = path.iter().copied().collect();
@@ -291,21 +296,21 @@ pub(crate) trait Tree {
     }
 }
 
-/// A line at which the chain of ancestors stops.
+/// A line at which the chain of ancestors ends.
 struct Break {
     place: usize,
-    /// The last line before the break that is not on a path yet.
+    /// The last line before the break that is not on any path yet.
     before: Option<usize>,
-    /// The number of lines, among `before` and its ancestors, that the agent would have sent.
+    /// The number of lines that the agent would have sent, among `before` and its ancestors.
     unsent: usize,
 }
 
-/// Finds breaks one by one, as if each were repaired by making the preceding line the parent.
+/// Finds breaks one by one, as if each were repaired by linking the line to the preceding line.
 struct Breaks<'t, T: ?Sized> {
     tree: &'t T,
     seen: HashSet<usize>,
     /// The search for the next break examines only lines below this index, so that all searches
-    /// together read the file once.
+    /// together read the file only once.
     below: usize,
     top: Option<usize>,
 }
@@ -324,8 +329,8 @@ impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
 }
 
 impl<T: Tree + ?Sized> Breaks<'_, T> {
-    /// Follows the ancestors of `before` up to the last one, or up to a compaction, because nothing
-    /// before a compaction is sent. Returns the number of ancestors that the agent would send.
+    /// Visits the ancestors of `before` up to the root or up to a compaction, because nothing
+    /// before a compaction is sent. Returns the number of visited lines that the agent would send.
     fn ascend(&mut self, before: usize) -> usize {
         let (mut unsent, mut top) = (0, before);
         let mut next = Some(before);

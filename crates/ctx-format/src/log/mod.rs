@@ -8,24 +8,25 @@
 //!
 //! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`crate::Dialect::outline`]
 //!   and [`crate::Dialect::message`] read the object inside the record; slots and cuts are byte
-//!   ranges in the text of the whole record. A copy of a result that is only shown on the agent's
-//!   screen is not part of the message. A record that replaces everything before it and holds
-//!   several messages counts as one message with all their parts. If only some of them are in the
-//!   context, the object is limited to these ([`Object::only`]), and no others are read.
+//!   ranges in the text of the whole record. A duplicate of a result that is only shown on the
+//!   agent's screen is not part of the message. A record that replaces everything before it and
+//!   holds several messages counts as one message with all their parts. If only some of these
+//!   messages are in the context, the object is limited to them ([`Object::only`]), and no others
+//!   are read.
 //! - **Some of the file is not in the context**: there are branches, compactions that leave old
 //!   records in the file, records that are written again, and replies that take several lines. The
 //!   builder from [`Log::view_builder`] receives each record once. At the end, it decides which
-//!   records are sent, as which message, and what is wrong with the file. `outline` and `message`
-//!   of the dialect do not take this into account; `Record::outline` and `Record::message` do, and
-//!   return nothing for a record outside the context.
+//!   records are sent, which messages they form, and what is wrong with the file. `outline` and
+//!   `message` of the dialect do not take this into account; `Record::outline` and
+//!   `Record::message` do, and return nothing for a record outside the context.
 //! - **Compactions** are lines that [`Log::compaction_writer`] appends.
 //!   [`crate::Dialect::summary_text`] recognizes the summaries in them.
 //! - **Each agent pairs calls and results in its own way**, which [`crate::Dialect::rules`]
 //!   describes. If a call and its result are in the same record, neither is in its outline, because
 //!   nothing can separate them.
 //!
-//! A flaw contains the remedy that repairs a copy of the file. [`Log::repaired`] makes those
-//! changes for which only the agent's folder has the code.
+//! Each flaw contains the remedy that repairs a copy of the file. [`Log::repaired`] makes the
+//! changes that only the agent's own code can make.
 
 pub(crate) mod claude_code;
 pub(crate) mod codex;
@@ -41,92 +42,95 @@ use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
 use crate::{Class, Edits, Object, json, problems};
 
-/// How an agent reads its own file, apart from the format of the records.
+/// How an agent reads its own file, apart from the format of individual records.
 pub trait Log: Sync {
-    /// Creates the builder of a view, which determines the records that are in the context.
+    /// Creates the builder of a view, which determines the records in the context.
     fn view_builder(&self) -> Box<dyn ViewBuilder>;
 
     /// Creates a writer of compactions in the agent's own format. `None` if the agent has no such
-    /// format, so that compacting rewrites the whole session.
+    /// format, in which case a compaction rewrites the whole session.
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         None
     }
 
     /// The reason why lines may be removed only if a later line replaces everything before it.
-    /// `None` if the children of a removed line can be linked to its parent.
+    /// `None` if lines may be removed individually, because their children can be linked to their
+    /// parents.
     fn why_by_position(&self) -> Option<&'static str> {
         None
     }
 
-    /// The edits that lower a recorded prompt size to at most `prompt` tokens. Only token counts
-    /// change, and none of them becomes larger. If the agent does not base any decision on these
-    /// counts, there are no edits.
+    /// Returns the edits that lower the prompt size recorded in `object` to at most `prompt`
+    /// tokens. Only token counts change, and none of them increases. There are no edits if the
+    /// agent does not base any decision on these counts.
     fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
         Edits::new()
     }
 
-    /// What the record reveals about the session, such as its id.
+    /// What the record states about the session, such as the session's id.
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
 
-    /// The edits to a record that repair a flaw whose remedy is [`Remedy::Change`]. `numbers` are
-    /// the numbers in the remedy.
+    /// Returns the edits to a record that repair `flaw`, whose remedy is [`Remedy::Change`].
+    /// `numbers` are the numbers in that remedy.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
-    /// How the agent handles a damaged line of this class; `None` if it skips the line.
+    /// Describes how the agent handles a damaged line of the given class; `None` if the agent skips
+    /// the line.
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
 }
 
-/// What an agent says about a session. A single record contains few of these facts, or none.
+/// What an agent's records state about their session. A single record states few of these facts, or
+/// none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
     /// The id of the session.
     pub session: Option<Cow<'a, str>>,
-    /// The name that the user gave the session.
+    /// The name that the user chose for the session.
     pub name: Option<Cow<'a, str>>,
-    /// The title that the agent gave the session.
+    /// The title that the agent chose for the session.
     pub title: Option<Cow<'a, str>>,
     /// The folder in which the agent works.
     pub folder: Option<Cow<'a, str>>,
 }
 
-/// What a flaw does to the session when the agent loads it.
+/// The effect of a flaw on the session when the agent loads it.
 ///
-/// A flaw is a place where the agent reads something other than what was written. Only the format
-/// of the log can find flaws, because lines refer to each other and every agent reads them in its
-/// own way.
+/// A flaw is a place where the agent does not read what was written there. Only a log's format can
+/// find its flaws, because lines refer to each other and each agent reads them in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// The agent loads nothing from the file, or the API refuses the request.
+    /// The agent loads nothing from the file, or the API rejects the request.
     Refused,
-    /// Messages that belong in the context are not sent.
+    /// Messages that should be in the context are not sent.
     Lost,
     /// The line does not change the context although it should.
     Ignored,
-    /// The flaw has no effect yet: a call at the end may still get its result.
+    /// The flaw has no effect yet, because a call at the end of the session may still get its
+    /// result.
     Waits,
-    /// The flaw has no effect: the agent recovers from it.
+    /// The flaw has no effect, because the agent recovers from it.
     Harmless,
 }
 
 impl Effect {
-    /// Returns true if the flaw must be repaired before the session can continue as intended.
+    /// Returns true if the session cannot continue as intended until the flaw is repaired.
     pub fn is_problem(self) -> bool {
         matches!(self, Self::Refused | Self::Lost)
     }
 }
 
-/// A place where the agent reads something other than what was written.
+/// A place where the agent does not read what was written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
-    /// The number of the record that has the flaw, from 0.
+    /// The number of the record with the flaw, starting at 0.
     pub record: usize,
-    /// The name of the rule that the record breaks, for use by programs.
+    /// The name of the violated rule, for use by programs.
     pub rule: &'static str,
-    /// What the flaw does to the session.
+    /// The effect of the flaw on the session.
     pub effect: Effect,
-    /// A description of the problem and of what the agent does about it.
+    /// A description of the flaw and of the agent's reaction to it.
     pub message: String,
-    /// The id of the tool call that the flaw is about, if any.
+    /// The id of the tool call that the flaw concerns, if any.
     pub id: Option<String>,
     /// How to repair the flaw in a copy of the file; `None` if it cannot be repaired.
     pub remedy: Option<Remedy>,
@@ -135,25 +139,26 @@ pub struct Flaw {
 /// How to repair a flaw in a copy of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Insert this line before the record that has the flaw.
+    /// Insert the given line before the record with the flaw.
     Before(String),
-    /// Insert a copy of the record with this number before the record that has the flaw.
+    /// Insert a copy of the record with the given number before the record with the flaw.
     CopyBefore(usize),
-    /// Set the member `key` of the record to the value of the member `of` in record `to`.
+    /// Set the member `key` of the record with the flaw to the value of the member `of` of record
+    /// number `to`.
     Link {
-        /// The member that contains the id of the parent.
+        /// The member of the record that holds the id of its parent.
         key: &'static str,
-        /// The number of the record that becomes the parent.
+        /// The number of the record that is to become the parent.
         to: usize,
-        /// The member of record `to` that contains its id.
+        /// The member of the new parent that holds its own id.
         of: &'static str,
     },
-    /// Edit the record with [`Log::repaired`], which alone interprets the numbers.
+    /// Edit the record with [`Log::repaired`], which is given these numbers.
     Change(Vec<usize>),
 }
 
 impl Flaw {
-    /// Creates a flaw without an id and without a remedy.
+    /// Creates a flaw without an id or a remedy.
     pub fn new(record: usize, rule: &'static str, effect: Effect, message: String) -> Self {
         debug_assert!(problems::rule(rule).is_some(), "a rule that is not listed");
         Self { record, rule, effect, message, id: None, remedy: None }
@@ -166,8 +171,8 @@ impl Flaw {
     }
 }
 
-/// What the lines of a session without a header reveal about the session. A new header is written
-/// from this.
+/// Facts about a session without a header, which its lines reveal. They are used to write a new
+/// header.
 #[derive(Default)]
 pub(crate) struct HeaderFacts {
     pub(crate) id: Option<String>,
@@ -184,11 +189,11 @@ impl HeaderFacts {
     }
 }
 
-/// The time to write if the session does not contain any time.
+/// The time to write if the session states no time at all.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
-/// Creates an id for a session whose own id is lost: a UUID made of the digits of a time, so that
-/// the same session always gets the same id.
+/// Creates a replacement for a session's lost id. It is a UUID made of the digits of `time`, so
+/// that the same session always gets the same id.
 fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);
     let digits: String = digits.chain("0".repeat(20).chars()).take(20).collect();

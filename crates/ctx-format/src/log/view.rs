@@ -1,8 +1,8 @@
-//! The view of a log: which of its records are in the context that the agent would send, in which
+//! The view of a log. It tells which records are in the context that the agent would send, their
 //! order, and which of them belong to the same message.
 //!
-//! A [`ViewBuilder`] receives each record of the session once. The view is complete only at the
-//! end, because a later record may remove earlier records from the context or reorder them.
+//! A [`ViewBuilder`] receives each record of the session once. The view is complete only after the
+//! last record, because any record may remove earlier records from the context or reorder them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,39 +12,39 @@ use crate::record::presence::Portion;
 
 pub use crate::record::presence::{Fragment, Outside, Presence};
 
-/// Receives the records of a session in order, and decides which of them are in the context.
+/// Receives the records of a session in order, and determines which of them are in the context.
 pub trait ViewBuilder {
-    /// Adds the object of the record with the number `record`, from 0. Blank lines are numbered
-    /// too.
+    /// Adds the object in record number `record`, counted from 0. Blank lines are counted too.
     fn push(&mut self, record: usize, object: &Object<'_>);
 
-    /// Announces that the records are the messages of one document. Other members of the document
-    /// are not passed to the builder.
+    /// Announces that the records are the messages of a single document. The builder does not
+    /// receive the other members of the document.
     fn begin_document(&mut self) {}
 
-    /// Adds a bad line, which most agents skip.
+    /// Adds a bad line. Most agents skip such lines.
     fn push_bad(&mut self, _record: usize) {}
 
-    /// Adds the object of a line that is not UTF-8. U+FFFD replaces each invalid sequence of bytes.
+    /// Adds the object in a line that is not valid UTF-8. Each invalid byte sequence has been
+    /// replaced with U+FFFD.
     fn push_replaced(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
 
-    /// Adds the first object of a line that has several objects, which most agents skip.
+    /// Adds the first of several objects on a line. Most agents skip such lines.
     fn push_first_of(&mut self, record: usize, _object: &Object<'_>) {
         self.push_bad(record);
     }
 
-    /// The view of all records so far. More records may be added later, after which the view
-    /// changes.
+    /// Returns the view of all records so far. More records may be added later, and can change the
+    /// view.
     fn view(&self) -> View;
 }
 
-/// Which records of a session are in the context, and which messages they form.
+/// Tells which records of a session are in the context, and which messages they form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     records: Vec<Presence>,
-    /// For each record with several messages, why each of these messages is outside the context.
+    /// For each record with several messages, the reason why each message is outside the context.
     lists: HashMap<usize, Vec<Outside>>,
     messages: u64,
     portions: HashMap<usize, Portion>,
@@ -52,19 +52,19 @@ pub struct View {
     pub flaws: Vec<Flaw>,
 }
 
-/// A message in the context. A record may hold several such messages.
+/// A message in the context. A record may hold several of them.
 pub(crate) struct ContextMessage {
     /// The number of the record that contains the message.
     pub(crate) record: usize,
-    /// The index of the message among those of the record.
+    /// The index of the message among the messages of the record.
     pub(crate) number: usize,
-    /// The number of a group of messages that the model receives as one message. Groups are
-    /// numbered in the order in which they begin.
+    /// The number of the message's group. The model receives all messages of a group as one. Groups
+    /// are numbered by their first message.
     pub(crate) group: usize,
 }
 
 impl View {
-    /// Stores why a record is outside the context. Without a reason, the record counts as never
+    /// Stores the reason why a record is outside the context. By default, a record counts as never
     /// sent.
     pub fn leave(&mut self, record: usize, why: Outside) {
         self.set(record, Presence::Outside(why));
@@ -75,7 +75,7 @@ impl View {
         self.lists.insert(record, vec![Outside::NeverSent; messages]);
     }
 
-    /// Stores why one message of a record is outside the context.
+    /// Stores the reason why one message of a record is outside the context.
     pub(crate) fn leave_message(&mut self, record: usize, number: usize, why: Outside) {
         self.leave(record, why);
         if let Some(list) = self.lists.get_mut(&record) {
@@ -83,15 +83,15 @@ impl View {
         }
     }
 
-    /// Appends a message to the context. `records` are the numbers, from 0, of the records that
-    /// hold it, in the order of the file.
+    /// Appends a message to the context. `records` are the numbers of the records that hold the
+    /// message, starting at 0 and in the order of the file.
     pub fn add_message(&mut self, records: &[usize]) {
         self.put(self.messages, records);
         self.messages += 1;
     }
 
-    /// Appends messages to the context. The records of a group are in the order of the file. A
-    /// group that is interrupted by messages of other groups has the position of its first message.
+    /// Appends messages to the context. The records of each group must be in the order of the file.
+    /// If messages of other groups interrupt a group, the position of its first message counts.
     pub(crate) fn add_messages(&mut self, messages: &[ContextMessage]) {
         let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
         let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
@@ -112,7 +112,8 @@ impl View {
         }
         for (record, inside) in portions {
             let Presence::Inside(fragment) = self.of(record) else { continue };
-            // A record whose messages are all in the context, as one message, needs no portion.
+            // A record needs no portion if all its messages are in the context and form one
+            // message.
             let reasons = self.lists.get(&record).map_or(&[][..], Vec::as_slice);
             let is_together = inside.iter().all(|(_, place)| *place == fragment.message);
             if !is_together || inside.len() < reasons.len() {
@@ -121,7 +122,7 @@ impl View {
         }
     }
 
-    /// Stores the content, as raw JSON, that the agent sends instead of the content in the record.
+    /// Stores the content, as raw JSON, that the agent sends in place of the record's own content.
     pub(crate) fn replace_content(&mut self, record: usize, content: &str) {
         self.portions.insert(record, Portion::with_content(content));
     }
@@ -140,13 +141,13 @@ impl View {
         self.records[number] = presence;
     }
 
-    /// The presence of the record with that number, from 0. A record that the view does not know is
-    /// never sent.
+    /// Returns the presence of the record with the given number, starting at 0. Records unknown to
+    /// the view are never sent.
     pub fn of(&self, number: usize) -> Presence {
         self.records.get(number).copied().unwrap_or(Presence::Outside(Outside::NeverSent))
     }
 
-    /// The part of the record that is in the context; `None` if the whole record is.
+    /// Returns the part of the record that is in the context; `None` if the whole record is.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(portion.outside(), [(1, Outside::Superseded)]);
         assert!(portion.holds(0) && !portion.holds(1));
         assert_eq!(view.portion(1), None);
-        // A record that is added later becomes another message.
+        // A record that is added later becomes a separate message.
         view.add_message(&[1]);
         assert!(matches!(view.of(1), Presence::Inside(it) if it.message == 3));
     }

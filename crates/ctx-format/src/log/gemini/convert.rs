@@ -12,13 +12,14 @@ use crate::{Call, Media, Part, Role, ToolResult};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The messages before a summary that has not been written yet, to be put into the same list.
+    /// The messages that precede the next summary. They are written into the same list as that
+    /// summary.
     before: Vec<String>,
 }
 
 impl Writer {
-    /// Writes a reply and its results as one message, then any other content that came with the
-    /// results.
+    /// Writes a reply and its results as one message, followed by the other content of the records
+    /// with the results.
     fn answered(
         &mut self,
         said: &TurnMessage<'_>,
@@ -40,22 +41,24 @@ impl Writer {
     }
 }
 
-/// Writes a message of the type `kind`. `at` identifies the records that the message is made from.
+/// Writes a message of the type `kind`. `at` lists the indexes, within the unit, of the source
+/// records.
 fn message_of(kind: &str, at: &[usize], content: &[String], notes: &mut Notes<'_>) -> LineText {
     let time = notes.time(at);
     written(&mut notes.session.ids, &time, kind, content)
 }
 
-/// Writes a reply together with the results of its calls; `None` if nothing of the reply is left.
+/// Writes a reply and the results of its calls as one message; `None` if nothing in the reply can
+/// be written.
 fn reply(said: &TurnMessage<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> Option<String> {
     notes.name(said);
-    // The calls get the same time as the reply.
+    // The calls get the same time as the reply that contains them.
     notes.time(&said.origins);
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     for Piece { part, .. } in &said.pieces {
         match part {
             Part::Call(call) => calls.push(self::call(call, answers, notes)),
-            // The client does not send a reply that has an empty part.
+            // The client would not send a reply with an empty part.
             Part::Text(text) | Part::Refusal(text) if text.is_empty() => {}
             part => texts.extend(self::part(part, notes)),
         }
@@ -121,14 +124,14 @@ impl Target for Writer {
         vec![message_of("user", &said.origins, &parts, notes).end()]
     }
 
-    /// Writes a result that does not answer a call of the previous record.
+    /// Writes a result whose call is not in the preceding reply.
     fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         let part = response(&answer.id, &answer.name, &answer.result, notes);
         message_of("user", &[answer.origin], &[part], notes).end()
     }
 
-    /// Puts the summary at the beginning of the list that replaces all earlier messages, because
-    /// the client recognizes a summary only there.
+    /// Writes the summary as the first message of the list that replaces all earlier messages. The
+    /// client recognizes a summary only in that place.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);
@@ -170,7 +173,7 @@ impl Target for Writer {
     }
 }
 
-/// Returns true if the reply contains the call with this id.
+/// Returns true if the reply contains the call with the given id.
 fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
     said.pieces.iter().any(|piece| match &piece.part {
         Part::Call(call) => call.id.as_deref() == Some(id),
@@ -178,7 +181,8 @@ fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
     })
 }
 
-/// Returns true if the client would treat the user message as a command or as a text of its own.
+/// Returns true if the client would mistake the user message for a command or for a text that it
+/// wrote itself.
 fn is_command(pieces: &[Piece<'_>]) -> bool {
     match pieces.first() {
         Some(Piece { part: Part::Text(text), .. }) => {
@@ -188,7 +192,7 @@ fn is_command(pieces: &[Piece<'_>]) -> bool {
     }
 }
 
-/// Writes a part in the format of the API; `None` if the format has no such part.
+/// Writes a part in the format of the API; `None` if the API does not support such a part.
 fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => {
@@ -221,7 +225,7 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
         }
     }
     if texts.len() > 1 {
-        // Several texts are joined, with a line ending between them.
+        // If a result has several texts, they are joined with line endings between them.
         notes.count(LossKind::AsText, "text");
     }
     let key = if result.is_error { "error" } else { "output" };

@@ -1,10 +1,10 @@
-//! Replays the lines of a session as the client's loader does.
+//! Replays the lines of a session in the same way as the client's loader.
 //!
-//! The rules are those of `chatRecordingService` in version 0.61.0. The client keeps messages in a
-//! map, so a message that is written again keeps its position. A rewind undoes the message that it
-//! names and all later ones, or all messages if the name is unknown. A list of messages in a `$set`
-//! replaces everything before it. The client writes a list of messages when it compacts, when a
-//! session begins or resumes, and when a turn is interrupted.
+//! The rules follow `chatRecordingService` in version 0.61.0. The client keeps messages in a map,
+//! so a message that is written again stays in its old place. A rewind undoes the message that it
+//! refers to and all later messages, or, if that message does not exist, all messages. A list of
+//! messages in a `$set` replaces everything before it. The client writes such a list when it
+//! compacts, when a session begins or resumes, and when a turn is interrupted.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, hash_map};
@@ -16,16 +16,18 @@ use crate::log::view::{Outside, View};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, Role, counted};
 
-/// The kinds of lines. If a line has the keys of several kinds, the first of these kinds counts.
+/// The kinds of lines. If a line has the keys of several kinds, the first of them in this order
+/// applies.
 pub(super) enum Line<'a> {
-    /// Undoes the message with this id and all later messages.
+    /// Undoes the message with the given id and all later messages.
     Rewind(Cow<'a, str>),
     Message,
-    /// Contains a list of messages that replaces all earlier messages.
+    /// Replaces all earlier messages with the given messages.
     Checkpoint(Vec<Object<'a>>),
-    /// Describes the session. If the file has only one line, the header also contains the messages.
+    /// Describes the session. If the whole session is on this line, the header also contains the
+    /// messages.
     Header(Vec<Object<'a>>),
-    /// Contains metadata, or has a form that the loader does not know.
+    /// Contains metadata, or has a form that the loader does not recognize.
     Other,
 }
 
@@ -54,9 +56,9 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The messages in the list `messages`; `None` if there is no such list. If an id occurs several
-/// times, the last message with it takes the position of the first. An object without an id is not
-/// a message.
+/// Returns the messages in the list `messages`; `None` if there is no such list. If several
+/// messages have the same id, the last one takes the place of the first. Objects without an id are
+/// not messages.
 fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     let mut messages: Vec<Object<'a>> = Vec::new();
     let mut places = HashMap::new();
@@ -79,39 +81,40 @@ fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
 /// The position of a message in the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessagePosition {
-    /// The number of the message's record, from 0.
+    /// The number of the record that contains the message, starting at 0.
     pub(super) record: usize,
-    /// The number of the message in its record, from 0. Messages that are not sent are not counted.
+    /// The number of the message within its record, starting at 0. Messages that are not sent are
+    /// not numbered.
     pub(super) number: usize,
 }
 
-/// A message of the log, whether or not it is sent.
+/// A message of the log, which may or may not be sent.
 pub(super) struct Entry {
     id: LineId,
     pub(super) place: MessagePosition,
-    /// What the model receives; `None` if the message is not sent.
+    /// The message as the model receives it; `None` if the message is not sent.
     pub(super) turn: Option<Turn>,
 }
 
-/// The messages that the loader has after reading a part of the lines.
+/// The messages that the loader holds at a certain point of the log.
 #[derive(Default)]
 pub(super) struct Log {
-    /// The messages in the order in which the client would send them.
+    /// The messages in the order in which the client would send them at that point.
     pub(super) entries: Vec<Entry>,
     places: HashMap<LineId, usize>,
-    /// Which records are outside the context, and why.
+    /// The records outside the context, and the reasons why.
     pub(super) outside: View,
-    /// For the id of each message that a list replaced, the position of the message in the log.
+    /// The positions of messages that a list replaced, by the id of the message.
     displaced: HashMap<LineId, MessagePosition>,
-    /// The flaws of rewinds to messages that are not in the file.
+    /// The flaws of all rewinds to messages that are not in the file.
     pub(super) rewound: Vec<Flaw>,
-    /// The flaw to report if the session turns out to have no header.
+    /// The flaw to report if no line turns out to be a header.
     pub(super) headless: Option<Flaw>,
     pub(super) has_header: bool,
 }
 
 impl Log {
-    /// Adds the next record that is an object.
+    /// Adds the next record. The record is an object.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         self.headless.get_or_insert_with(|| no_header(record, object));
         let line = Line::of(object);
@@ -159,13 +162,13 @@ impl Log {
         gone
     }
 
-    /// Stores why a message is not in the context.
+    /// Stores the reason why a message is not in the context.
     fn leave(&mut self, place: MessagePosition, why: Outside) {
         self.outside.leave_message(place.record, place.number, why);
     }
 
-    /// Adds a message, or replaces an earlier one with the same id. Returns true if the message may
-    /// be sent.
+    /// Adds a message, or replaces the earlier message with the same id. Returns true if the
+    /// message is of a kind that is sent.
     fn put(&mut self, message: &Object<'_>, place: MessagePosition) -> bool {
         let id = LineId::of(&message.text_of("id").unwrap_or_default());
         let turn = Turn::of(message);
@@ -190,8 +193,8 @@ impl Log {
     }
 }
 
-/// The flaw of a rewind to a message that is not in the file. `gone` is the number of messages that
-/// the rewind undid.
+/// Creates the flaw of a rewind to a message that is not in the file. `gone` is the number of
+/// messages that the rewind removed.
 fn rewound(record: usize, gone: usize) -> Flaw {
     let gone = counted(gone, "message");
     let what = format!(
@@ -204,7 +207,7 @@ fn no_header(record: usize, first: &Object<'_>) -> Flaw {
     let what = "no line is a header: the Gemini CLI does not recognize the file as a session";
     let time = first.text_of("timestamp").map(Into::into);
     let [id, time, _] = HeaderFacts { time, ..HeaderFacts::default() }.quoted();
-    // No line names the project, but the client accepts any hash that is not empty.
+    // No line identifies the project, but the client accepts any hash that is not empty.
     let header = format!(
         r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
     );
@@ -218,25 +221,26 @@ pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
     first.is_some_and(|message| message.snapshot().is_some())
 }
 
-/// What the view must know about a message that the model receives.
+/// The facts about a message that the view needs if the model receives the message.
 pub(super) enum Turn {
     User,
-    /// A message that contains only tool results. Newer clients write a message with only results
-    /// although the reply also contains the results.
+    /// A message that contains nothing but tool results. Newer clients write the results both into
+    /// the reply and into such a message.
     Results(Vec<LineId>),
     Reply {
         calls: HashSet<LineId>,
-        /// Whether the record also contains results of the calls.
+        /// Whether the record also contains the results of the calls.
         has_results: bool,
-        /// Whether the reply has an empty part, so that the client does not send the reply.
+        /// Whether the reply has an empty part, which prevents the client from sending it.
         is_void: bool,
-        /// The ids of the calls without a result in the record; for a call without an id, the name.
+        /// The ids of calls without a result in the same record. A call without an id is listed by
+        /// its name.
         unanswered: Vec<String>,
     },
 }
 
 impl Turn {
-    /// Reads a message; `None` if no part of it is sent.
+    /// Extracts the facts from a message; `None` if no part of it is sent.
     pub(super) fn of(message: &Object<'_>) -> Option<Self> {
         let sent = SentMessage::of(message)?;
         let content = sent.content();

@@ -1,4 +1,4 @@
-//! A message of the Gemini CLI's log as the model receives it.
+//! A message in the Gemini CLI's log, as the model receives it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 
-/// The beginning and the end of a summary that the client's own compaction wrote.
+/// The beginning and end of a summary that the client's own compaction wrote.
 pub(super) const SNAPSHOT: &str = "<state_snapshot>";
 pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
 
-/// Writes a summary in the same way as the client.
+/// Writes a summary in the same form as the client.
 pub(super) fn snapshot_of(summary: &str) -> String {
     format!("{SNAPSHOT}\n{summary}\n{SNAPSHOT_END}")
 }
 
-/// Begins a message with a new id in the format of the client.
+/// Begins a message in the client's format, with a new id.
 pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String]) -> LineText {
     LineText::new()
         .text("id", &ids.uuid())
@@ -27,7 +27,7 @@ pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String])
         .list("content", content)
 }
 
-/// The beginnings of texts, apart from summaries, that the client writes on behalf of the user.
+/// The beginnings of texts, other than summaries, that the client writes in the user's name.
 const OF_CLIENT: [&str; 5] = [
     "Please continue.",
     "System: Please continue.",
@@ -36,15 +36,15 @@ const OF_CLIENT: [&str; 5] = [
     "- **Workspace Directories:**",
 ];
 
-/// The beginnings of user messages that the client leaves out when it loads a file: commands, and
-/// texts that it writes again each time.
+/// The beginnings of user messages that the client omits when it loads a file. They are commands,
+/// and texts that the client writes anew each time.
 pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
-/// The maximum length of an entry in [`NOT_SENT`] in bytes.
+/// The maximum length in bytes of an entry in [`NOT_SENT`].
 const HEAD: usize = 17;
 
-/// Members that make a part count as content, whatever its text, when the client decides whether to
-/// send a message.
+/// Members whose presence makes a part count as content when the client decides whether to send a
+/// message, whatever the part's text.
 const NO_TEXT: [&str; 8] = [
     "videoMetadata",
     "thought",
@@ -63,8 +63,8 @@ pub(super) struct SentMessage<'o, 'a> {
 }
 
 impl<'o, 'a> SentMessage<'o, 'a> {
-    /// Reads a message; `None` if no part of it is sent, as with notes for the user, empty replies,
-    /// and commands.
+    /// Creates a view of a message; `None` if no part of the message is sent, as in notes for the
+    /// user, empty replies, and commands.
     pub(super) fn of(message: &'o Object<'a>) -> Option<Self> {
         let role = match &*kind_of(message) {
             "user" => Role::User,
@@ -89,24 +89,24 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         self.message.text().trim()
     }
 
-    /// The parts in the content of the message, as raw JSON.
+    /// The parts of the message's content, as raw JSON.
     pub(super) fn content(&self) -> Vec<&'a str> {
         part::list(self.message.get("content"))
     }
 
-    /// Returns true if the content of a reply contains everything except results. Clients write the
-    /// whole reply into the content after they have loaded a session. In other replies, thoughts
-    /// and calls are stored outside the content.
+    /// Returns true if the content of a reply includes its thoughts and calls. A client that has
+    /// loaded a session writes replies in this form. In all other replies, thoughts and calls are
+    /// stored outside the content.
     pub(super) fn is_whole(&self) -> bool {
         self.content().into_iter().any(part::is_call_or_thought)
     }
 
-    /// The thoughts that are stored outside the content.
+    /// The thoughts stored outside the content.
     pub(super) fn thoughts(&self) -> Vec<&'a str> {
         self.message.elements_of("thoughts").unwrap_or_default()
     }
 
-    /// The calls that are stored outside the content, with their results.
+    /// The calls stored outside the content, along with their results.
     pub(super) fn listed_calls(&self) -> Vec<Object<'a>> {
         let raw = self.message.elements_of("toolCalls").unwrap_or_default();
         raw.into_iter().filter_map(Object::within).collect()
@@ -127,7 +127,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         self.role == Role::Assistant || self.content().into_iter().any(is_other)
     }
 
-    /// The text of the client's own summary, if the message is a user message that contains one.
+    /// The text that contains the client's own summary, if this is a user message with such a text.
     pub(super) fn snapshot(&self) -> Option<Cow<'a, str>> {
         if self.role != Role::User {
             return None;
@@ -136,14 +136,14 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         texts.find(|text| text.contains(SNAPSHOT))
     }
 
-    /// Returns true if the message consists of a single text.
+    /// Returns true if the message is a single text.
     pub(super) fn is_text(&self) -> bool {
         let is_text = matches!(self.content()[..], [raw] if part::kind(raw) == PartKind::Text);
         is_text && self.listed_calls().is_empty()
     }
 
-    /// All parts that the model receives, in order. The byte ranges in the parts refer to the text
-    /// of `record`.
+    /// Returns all parts that the model receives, in order. The byte ranges in the parts refer to
+    /// the text of `record`.
     pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
         let content = self.content().into_iter().map(|raw| part::part(record, raw));
         if self.role == Role::User {
@@ -162,9 +162,9 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         parts
     }
 
-    /// The byte ranges to cut from the text of `record` to remove the reasoning, in any order.
-    /// Thoughts outside the content are always cut; otherwise the client would send them once the
-    /// content contains no thoughts.
+    /// Returns the byte ranges to cut from the text of `record` to remove the reasoning, in no
+    /// particular order. Thoughts outside the content are always cut, because the client would send
+    /// them if there were no thoughts in the content.
     pub(super) fn reasoning(&self, record: &Object<'a>) -> Vec<Range<usize>> {
         if self.role != Role::Assistant {
             return Vec::new();
@@ -178,7 +178,7 @@ impl<'o, 'a> SentMessage<'o, 'a> {
     }
 }
 
-/// The results of a call in `toolCalls`, which the client writes as parts.
+/// Returns the results of a call in `toolCalls`. The client stores results as parts.
 fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
     let result = call.get("result");
     let Some((raw, text)) = result.and_then(|raw| Some((raw, json::text(raw)?))) else {
@@ -207,14 +207,14 @@ fn thought(raw: &str) -> Part<'_> {
     })
 }
 
-/// Returns true if this text in a user message was written by the client.
+/// Returns true if the client wrote this text of a user message.
 fn is_of_client(text: &str) -> bool {
     let text = without_blanks(text);
     text.starts_with(SNAPSHOT) || OF_CLIENT.iter().any(|begin| text.starts_with(begin))
 }
 
-/// Returns true if the client sends a user message with this content. The beginning of the text
-/// decides whether a message is sent. A part that is not a text counts as content that is sent.
+/// Returns true if the client sends a user message with this content. This depends on the beginning
+/// of the text. Parts other than texts count as content, so a message that begins with one is sent.
 fn is_user_sent(content: &[&str]) -> bool {
     let mut head = String::new();
     for raw in content {
@@ -232,7 +232,7 @@ fn is_user_sent(content: &[&str]) -> bool {
     !head.is_empty() && !NOT_SENT.iter().any(|begin| head.starts_with(begin))
 }
 
-/// Removes leading whitespace from a text, as JavaScript defines whitespace.
+/// Removes leading whitespace from a text, using JavaScript's definition of whitespace.
 fn without_blanks(text: &str) -> &str {
     text.trim_start_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
 }

@@ -1,17 +1,17 @@
-//! The session files of the Gemini CLI: a log with a message, metadata or a rewind on each line.
-//! Older versions write a document of messages, which is split into lines of this kind.
+//! The session files of the Gemini CLI. Such a file is a log in which each line is a message,
+//! metadata or a rewind. Older versions write a document with a list of messages, which is split
+//! into such lines.
 //!
-//! The context is what `convertSessionToClientHistory` in version 0.61.0 of
-//! `@google/gemini-cli-core` returns for the loaded messages. Outlines have no calls or results,
+//! The context consists of what `convertSessionToClientHistory` in version 0.61.0 of
+//! `@google/gemini-cli-core` returns for the loaded messages. Outlines list no calls or results,
 //! because a call and its result are in the same record, or the record with the result continues
-//! the message that has the call.
+//! the message with the call.
 //!
-//! A `$set` with messages is one record with several messages, some from the user and some from the
-//! model. The record counts as one message that has all their parts and the role `Other`, because
-//! with the role of the user, the model's words would have the authority of the user. A summary
-//! that is followed only by the client's answer has the role of the user, as it has in the client.
-//! If more messages follow the summary in the same record, the record is read like any other
-//! message, so that none of these messages is lost.
+//! A `$set` with messages is a single record with several messages, from the user as well as from
+//! the model. It counts as one message, with all their parts and the role `Other`. With the role of
+//! the user, the model's words would carry the user's authority. A summary followed only by the
+//! client's answer has the role of the user, as it does in the client. If other messages follow in
+//! the same record, the record is read like any other, so that none of them is lost.
 
 mod compaction;
 mod convert;
@@ -75,8 +75,8 @@ impl Dialect for Gemini {
         let parts = sent.iter().flat_map(|message| message.parts(object)).collect();
         let mut message = Message::new(role, parts);
         message.reasoning = sent.iter().flat_map(|message| message.reasoning(object)).collect();
-        // The ranges may be out of order: a message that is written again keeps the position of the
-        // first copy, and thoughts may precede or follow the content.
+        // The ranges may be out of order, because a message that is written again stays in the
+        // place of its first copy, and thoughts may come before or after the content.
         message.reasoning.sort_by_key(|cut| cut.start);
         Some(message)
     }
@@ -99,7 +99,7 @@ impl Dialect for Gemini {
     }
 
     fn rules(&self) -> Rules {
-        // The client puts a message of its own before the first message.
+        // The client inserts a message of its own before the first message.
         Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
@@ -158,7 +158,7 @@ impl Dialect for Gemini {
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         let mut copies = Vec::new();
-        // Copies in messages that were undone can be removed as well.
+        // Duplicates in undone messages can be removed as well.
         for message in &Messages::of(&object.whole()).list {
             for raw in message.elements_of("toolCalls").unwrap_or_default() {
                 if let Some(call) = Object::within(raw) {
@@ -191,8 +191,8 @@ impl Log for Gemini {
         let set = object.object_of("$set");
         let metadata = set.as_ref().unwrap_or(object);
         let session = match Line::of(object) {
-            // A header that contains messages is the whole session, and changes whenever the
-            // session grows.
+            // A header with messages is the whole session, and is rewritten whenever the session
+            // grows.
             Line::Header(messages) if messages.is_empty() => object.text_of("sessionId"),
             _ => None,
         };
@@ -211,7 +211,7 @@ impl Log for Gemini {
     }
 }
 
-/// The record itself if it is a reply; otherwise `None`.
+/// Returns the record's object if it is a reply.
 fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
     let is_reply = matches!(Line::of(object), Line::Message) && kind_of(object) == "gemini";
     is_reply.then_some(object)
@@ -220,7 +220,7 @@ fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
 /// The messages of a record that are in the context.
 struct Messages<'a> {
     list: Vec<Object<'a>>,
-    /// Whether the messages replace all earlier messages.
+    /// Whether these messages replace all earlier messages.
     is_checkpoint: bool,
 }
 
@@ -244,7 +244,8 @@ impl<'a> Messages<'a> {
         self.is_checkpoint && log::is_compaction(&self.list)
     }
 
-    /// The role of the messages as one message; `None` if none of them is sent to the model.
+    /// Returns the role of all the messages if they are read as one; `None` if none of them is
+    /// sent.
     fn role(&self, sent: &[SentMessage<'_, 'a>]) -> Option<Role> {
         let role = sent.first()?.role;
         let is_one = sent.iter().all(|message| message.role == role);
@@ -253,8 +254,8 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Returns true if the messages are only a summary and, if there is a second message, the answer of
-/// the model that the client writes.
+/// Returns true if there are only a summary and, possibly, the model's answer to it, which the
+/// client writes.
 fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     match sent {
         [summary] => summary.is_text(),
@@ -265,7 +266,7 @@ fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
     }
 }
 
-/// The text of a summary without the element `state_snapshot` around it.
+/// Returns the text of a summary without the tags of `state_snapshot` around it.
 fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     let trimmed = text.trim();
     let inner = trimmed.strip_prefix(SNAPSHOT);
@@ -276,7 +277,7 @@ fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Adds the values that the model receives from a message, and second copies of them.
+/// Adds the values of a message that the model receives, and duplicates of these values.
 fn wrap<'a>(sent: &SentMessage<'_, 'a>, wrapped: &mut Wrapped<'a>) {
     let message = sent.message;
     wrapped.sent.extend(message.get("content"));

@@ -1,7 +1,7 @@
-//! Finds the messages of a session that are in the context, and the flaws of the session.
+//! Finds the messages that are in the context of a session, and the session's flaws.
 //!
-//! The flaws are the problems that the Gemini CLI 0.61.0 has with a session; each was tested with
-//! the client's own loader and with what the client sends.
+//! Flaws are problems that the Gemini CLI 0.61.0 has when it loads a session. Each kind of flaw was
+//! tested with the client's own loader and compared with what the client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,8 +14,8 @@ use crate::log::{Effect, Flaw, Remedy};
 use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, json};
 
-/// The flaws of calls that have no result, although the client sends them. A call at the end of the
-/// session may still get its result.
+/// Creates the flaws of calls that the client sends without a result. The calls of the last reply
+/// may still get their results.
 fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let (mut waiting, mut answered) = (Vec::new(), HashSet::new());
@@ -34,7 +34,7 @@ fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     flaws
 }
 
-/// The flaws of those calls in `waiting` that have no result in `answered`.
+/// Creates the flaws of the calls in `waiting` whose ids are not in `answered`.
 fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Effect) -> Vec<Flaw> {
     let missing = waiting.iter().filter(|(_, id)| !answered.contains(&LineId::of(id)));
     let flaws = missing.map(|(record, id)| {
@@ -47,7 +47,8 @@ fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Ef
     flaws.collect()
 }
 
-/// The edits that add a result for the call `id` to the record `object`, which contains `messages`.
+/// Returns the edits that add a result for the call `id` to the record `object`, which contains
+/// `messages`.
 pub(super) fn answered(object: &Object<'_>, messages: &[Object<'_>], id: &str) -> Edits {
     let mut edits = Edits::new();
     let sent = messages.iter().filter_map(SentMessage::of);
@@ -72,7 +73,7 @@ impl ViewBuilder for Log {
     }
 
     fn begin_document(&mut self) {
-        // A document has no header line: its other members take the place of the header.
+        // A document has no header line, because its other members contain the same data.
         self.has_header = true;
     }
 
@@ -93,8 +94,9 @@ impl ViewBuilder for Log {
     }
 }
 
-/// The turns that the client sends. If one reply in a series of replies has an empty part, the
-/// client leaves out the whole series. A reply with results ends a series.
+/// Returns the turns that the client sends. If any reply in an unbroken series of replies has an
+/// empty part, the client omits the whole series. The series ends with a reply that contains
+/// results.
 fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     let mut sent: Vec<(MessagePosition, &Turn)> = Vec::new();
     let (mut begin, mut has_void, mut goes_on) = (0, false, false);
@@ -118,17 +120,17 @@ fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     sent
 }
 
-/// The records of each message. A reply and its results are one message, so that results are never
-/// separated from their calls. Newer clients write the results a second time after the reply, and
-/// send both copies.
+/// The records of each message in the context. A reply and its results form one message, so that
+/// results are never separated from their calls. Newer clients write the results a second time
+/// after the reply, and send both copies.
 #[derive(Default)]
 struct Messages<'t> {
     all: Vec<ContextMessage>,
-    /// The number of the last record in each group.
+    /// The number of the last record of each group.
     ends: Vec<usize>,
-    /// The group that each record belongs to. All messages of a list are in one group.
+    /// The group of each record. All messages of a list belong to the same group.
     groups: HashMap<usize, usize>,
-    /// The ids of the calls in the last reply, and the group of that reply.
+    /// The ids of the last reply's calls. `None` if another message followed that reply.
     calls: Option<&'t HashSet<LineId>>,
     last: usize,
 }
@@ -155,9 +157,9 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Returns true if a record with these results continues the last reply. The record must follow
-    /// the reply in the file, which is not the case if the client wrote the reply again after its
-    /// results.
+    /// Returns true if record number `record`, with these results, continues the last reply. If the
+    /// client wrote the reply again after its results, the record comes before the reply, and does
+    /// not continue it.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
         let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));
         self.calls.is_some_and(|calls| self.ends[self.last] < record && are_of(calls))

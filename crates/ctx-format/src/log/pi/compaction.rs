@@ -1,8 +1,8 @@
-//! A compaction in the format of pi: an entry with a summary and the id of the first earlier entry
-//! that stays.
+//! A compaction in the format of pi. It is an entry with a summary and the id of the first earlier
+//! entry to keep.
 //!
-//! All entries from that first entry on stay. If an entry after the first one is removed, or if an
-//! entry that stays has changed, all entries that stay are written again after the compaction.
+//! All entries from that one on are kept. If a later entry is removed, or if a kept entry has
+//! changed, all kept entries are written again after the compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,14 +18,14 @@ use crate::log::links::LineId;
 use crate::record::presence::Portion;
 use crate::{Message, Object, Part, Role};
 
-/// Collects what the entries of a session reveal about its format and its last entry.
+/// Collects what the entries of a session reveal about the file's version and the last entry.
 #[derive(Default)]
 pub(super) struct Writer {
     entries: Entries,
-    /// The id of the last entry, from which the session continues, as raw JSON.
+    /// The id, as raw JSON, of the last entry, from which the session continues.
     last: Option<String>,
-    /// In a file of version 1, the number of each entry by the hash of its text. Only lines that
-    /// are JSON are counted.
+    /// In a file of version 1, the number of each entry, by the hash of the entry's text. The
+    /// numbers count only lines that are JSON.
     numbers: HashMap<LineId, usize>,
 }
 
@@ -48,7 +48,7 @@ impl CompactionWriter for Writer {
         let version = entries.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !has_no_ids(version);
         let (mut made, mut new) = (HashSet::new(), NewLines::of(compaction));
-        // Creates an id that no entry of the session has.
+        // Creates an id that does not occur in the session.
         let mut new_id = |new: &mut NewLines| loop {
             let id = new.ids.short();
             let hash = LineId::of(&id);
@@ -64,7 +64,7 @@ impl CompactionWriter for Writer {
             line = line.text("id", &id).json("parentId", last.as_deref().unwrap_or("null"));
         }
         line = line.text("timestamp", &new.time()).text("summary", compaction.summary);
-        // If a compaction keeps no entries, it contains its own id instead of that of an entry.
+        // A compaction that keeps no entries refers to itself as the first kept entry.
         line = match (has_ids, first) {
             (true, Some(kept)) => line.json("firstKeptEntryId", &id_of(kept)?),
             (true, None) => line.text("firstKeptEntryId", &id),
@@ -88,7 +88,7 @@ impl CompactionWriter for Writer {
                 let id = new_id(&mut new);
                 let time = new.time();
                 let ids = [("timestamp", &*time), ("id", &*id), ("parentId", &*parent)];
-                // Entries of version 1 do not have ids.
+                // Entries in files of version 1 have no ids.
                 let texts = if has_ids { &ids[..] } else { &ids[..1] };
                 lines.push(copy(kept, texts, &edits)?);
                 parent = id;
@@ -102,8 +102,9 @@ fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
     kept.object()?.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
 }
 
-/// Copies an entry, with the values in `texts` in place of its own. If a `context_edit` changes the
-/// content of the entry, the copy has the new content, because the edit does not apply to copies.
+/// Copies an entry. The values of the keys in `texts` are replaced with the given texts. If a
+/// `context_edit` changes the content of the entry, the copy gets the new content, because the edit
+/// does not apply to copies.
 fn copy(
     kept: &Kept<'_>,
     texts: &[(&str, &str)],
@@ -119,9 +120,9 @@ fn copy(
     Ok(edits.of_object(&object).trim().to_owned())
 }
 
-/// Combines all system messages of the context into one, as pi does when it compacts. pi accepts a
-/// compaction without a system message, but then it repeats its whole prompt and loses texts that
-/// were added to the prompt.
+/// Combines all system messages of the context into one, as pi does when it compacts. pi also
+/// accepts a compaction without a system message, but then it sends its whole prompt again and
+/// loses texts that were added to the prompt.
 fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> {
     let message = |node: &&'n Node| Object::within(node.system.as_deref()?);
     let (mut texts, mut sections, mut tools) = (Vec::new(), Vec::new(), Vec::new());
@@ -157,8 +158,8 @@ fn replayed_system<'n>(nodes: &[&'n Node], milliseconds: i64) -> Option<String> 
     Some(line.end())
 }
 
-/// Replaces the value of `name`, or adds it at the end if `name` is new. If the new value is
-/// `None`, `name` is removed.
+/// Replaces the value of `name` in `all`, or appends it if `name` is new. If the new value is
+/// `None`, `name` is removed from `all`.
 fn set<'a>(all: &mut Vec<(Cow<'a, str>, &'a str)>, name: Cow<'a, str>, value: Option<&'a str>) {
     let at = all.iter().position(|(own, _)| *own == name);
     match (at, value) {

@@ -1,4 +1,4 @@
-//! Writes session files of pi in the format of pi 0.73.1, which is version 3 of the format.
+//! Writes session files of pi in version 3 of the format, as pi 0.73.1 does.
 
 use super::NO_USAGE;
 use crate::convert::media::{Data, DataLocation};
@@ -10,9 +10,9 @@ use crate::{Media, Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The id of the first entry that was written.
+    /// The id of the first entry in the file.
     first: Option<String>,
-    /// The id of the entry that was written last, which is the parent of the next one.
+    /// The id of the last entry so far, which is the parent of the next one.
     parent: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl Writer {
     }
 }
 
-/// Ends a message with its time, in milliseconds since 1970.
+/// Ends a message with its time in milliseconds since 1970.
 fn timed(message: LineText, at: &[usize], notes: &mut Notes<'_>) -> String {
     notes.time(at);
     message.json("timestamp", &notes.session.time.timestamp_millis().to_string()).end()
@@ -88,8 +88,8 @@ impl Target for Writer {
         timed(message, &[answer.origin], notes)
     }
 
-    /// Writes a compaction that keeps all entries before it, because the agent sends the summary
-    /// before the kept entries.
+    /// Writes a compaction that keeps all entries before it, because pi sends the summary before
+    /// the kept entries.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);
@@ -116,7 +116,7 @@ impl Target for Writer {
     }
 }
 
-/// The API and the provider of a model, guessed from the name of the model.
+/// Guesses the API and the provider of a model from the model's name.
 fn api_of(model: &str) -> (&'static str, &'static str) {
     if model.starts_with("claude") {
         ("anthropic-messages", "anthropic")
@@ -127,8 +127,7 @@ fn api_of(model: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// Writes the block for a part; `None` if the format has no such block, or if the part is a
-/// separate entry.
+/// Writes the block for a part; `None` if the format does not support such a block.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => return Some(text_block(text)),

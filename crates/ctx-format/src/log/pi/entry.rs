@@ -1,4 +1,4 @@
-//! Reads the part of an entry that the model may receive.
+//! Reads the content of an entry that the model may receive.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use crate::dialect::content::{blocks, call_of, kind_of, parts};
 use crate::dialect::unread::has_text;
 use crate::{Edits, Object, Part, Role, Slot, ToolResult, scan};
 
-/// The kinds of entries with content, named after the roles that the agent gives to them.
+/// The kinds of entries with content, named after the roles that pi assigns to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "camelCase")]
 pub(super) enum EntryKind {
     User,
     Assistant,
     ToolResult,
-    /// A command that the user ran directly, with its output.
+    /// A command that the user ran directly, and its output.
     BashExecution,
     /// A text from an extension.
     Custom,
-    /// A text from an extension in files of versions 1 and 2. In newer files, the agent does not
-    /// read an entry of this kind.
+    /// A text from an extension in files of versions 1 and 2. In newer files, pi ignores entries of
+    /// this kind.
     HookMessage,
     /// The summary of an abandoned branch.
     BranchSummary,
@@ -28,18 +28,17 @@ pub(super) enum EntryKind {
 /// An entry that has content for the model.
 pub(super) struct Entry<'a> {
     pub(super) kind: EntryKind,
-    /// The object that contains the content: the entry itself, or the message in it.
+    /// The object with the content: the entry itself, or the message in it.
     pub(super) body: Object<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// Reads an entry; `None` if it has no content that the agent would send.
+    /// Reads an entry; `None` if it has no content that pi would send.
     pub(super) fn of(object: &Object<'a>) -> Option<Self> {
         let kind = match &*kind_of(object) {
             "message" => {
                 let body = object.object_of("message")?;
-                // Summaries have no role in the file, although the agent gives them one when it
-                // sends them.
+                // Summaries have no role in the file, but pi assigns one when it sends them.
                 let kind = body.text_of("role")?.parse().ok()?;
                 return Some(Self { kind, body });
             }
@@ -51,8 +50,8 @@ impl<'a> Entry<'a> {
         Some(Self { kind, body: object.clone() })
     }
 
-    /// The role of the message that is sent. Anything not from the model or a tool has the role of
-    /// the user.
+    /// The role of the message that pi sends. Everything that is not from the model or a tool has
+    /// the role of the user.
     pub(super) fn role(&self) -> Role {
         match self.kind {
             EntryKind::Assistant => Role::Assistant,
@@ -61,19 +60,20 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns true if the entry is a summary, whose text is not in the member `content`.
+    /// Returns true if the entry is a summary. The text of a summary is not in the member
+    /// `content`.
     pub(super) fn is_summary(&self) -> bool {
         matches!(self.kind, EntryKind::CompactionSummary | EntryKind::BranchSummary)
     }
 
-    /// Returns true unless the entry is a reply that was interrupted or failed.
+    /// Returns false if the entry is a reply that was interrupted or failed.
     pub(super) fn is_whole(&self) -> bool {
         let stop = self.body.text_of("stopReason");
         !stop.is_some_and(|stop| matches!(&*stop, "aborted" | "error"))
     }
 
-    /// Returns true if the agent sends the entry when it is in the context. `version` is the
-    /// version of the file.
+    /// Returns true if pi sends the entry when it is in the context. `version` is the file's
+    /// version.
     pub(super) fn is_sent(&self, version: f64) -> bool {
         let is_excluded = self.body.is_true("excludeFromContext");
         !is_excluded
@@ -109,7 +109,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The ids of the calls in the entry, which is a reply.
+    /// The ids of the calls in the entry, if it is a reply.
     pub(super) fn call_ids(&self) -> Vec<Cow<'a, str>> {
         let calls = blocks(&self.body).into_iter().filter(|block| kind_of(block) == "toolCall");
         calls.map(|call| call.text_of("id").unwrap_or_default()).collect()
@@ -120,7 +120,7 @@ impl<'a> Entry<'a> {
 fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match &*kind_of(block) {
         "text" => Part::Text(block.text_of("text")?),
-        // Redacted reasoning can only be read by the API.
+        // Only the API can read redacted reasoning.
         "thinking" if block.is_true("redacted") => return None,
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         "image" => Part::media("image", block.text().trim()),
@@ -138,8 +138,8 @@ pub(super) fn is_read(block: &Object<'_>) -> bool {
     }
 }
 
-/// The string that is the only text in a message's content. The agent requires the content of a
-/// result to be a list of blocks, so only the text inside a block can be replaced.
+/// Returns the string that is the only text in a message's content. pi requires the content of a
+/// result to be a list of blocks, so the replacement is made inside a block.
 fn only_text(content: &str) -> Option<&str> {
     let text = match scan::elements(content) {
         None => content,
@@ -155,7 +155,7 @@ fn only_text(content: &str) -> Option<&str> {
     text.starts_with('"').then_some(text)
 }
 
-/// The text in which the agent reports to the model a command that the user ran, and its outcome.
+/// The text with which pi tells the model about a command that the user ran, and about its outcome.
 fn shell_text(shell: &Object<'_>) -> String {
     let of = |key| shell.text_of(key).unwrap_or_default();
     let (output, file) = (of("output"), of("fullOutputPath"));
@@ -177,8 +177,8 @@ fn shell_text(shell: &Object<'_>) -> String {
     text
 }
 
-/// The text of an entry whose content a `context_edit` replaces; `None` if there is no such edit.
-/// Summaries and commands have no content that an edit could replace.
+/// Returns the text of an entry after a `context_edit` replaced its content; `None` if the entry
+/// was not edited. Summaries and commands have no content that could be replaced.
 pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     let new = object.portion.as_ref()?.content()?;
     let old = Entry::of(object)?.body.get("content")?;
@@ -187,8 +187,8 @@ pub(super) fn edited(object: &Object<'_>) -> Option<String> {
     Some(edits.of_object(object))
 }
 
-/// The new content in a `context_edit`, as raw JSON; `None` if the edit removes the entry from the
-/// context. If the format of the content is unknown, the content counts as empty.
+/// Returns the new content in a `context_edit`, as raw JSON; `None` if the edit removes the entry
+/// from the context. Content in an unknown format counts as empty.
 pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     if object.get("replacement") == Some("null") {
         return None;
@@ -196,10 +196,10 @@ pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     object.object_of("replacement").and_then(|it| it.get("content")).or(Some("{}"))
 }
 
-/// The role of system messages, as raw JSON.
+/// The role of a system message, as raw JSON.
 pub(super) const SYSTEM: &str = r#""system""#;
 
-/// The system message that an entry or a compaction contains, as raw JSON.
+/// Returns the system message in an entry or a compaction, as raw JSON.
 pub(super) fn system_message<'a>(object: &Object<'a>) -> Option<&'a str> {
     let key = match &*kind_of(object) {
         "compaction" => "systemMessage",

@@ -1,10 +1,10 @@
-//! The session files of pi and of `OpenClaw`, which is based on pi: a header, followed by entries,
-//! each of which names its parent.
+//! The session files of pi, and of `OpenClaw`, which is based on pi. A file consists of a header
+//! and entries, each of which refers to its parent.
 //!
 //! The formats are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of
-//! `OpenClaw` 2026.9.6. The agent adds words around a summary when it sends the summary; these
-//! words are not read as part of it. Messages with the role `system` declare the prompt and the
-//! tools; they do not count as messages here.
+//! `OpenClaw` 2026.9.6. The agent puts words around a summary when it sends it; they are not read
+//! as part of the summary. Messages with the role `system` declare the prompt and the tools, and do
+//! not count as messages here.
 
 mod compaction;
 mod convert;
@@ -39,12 +39,12 @@ pub struct Pi;
 
 static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.json")));
 
-/// The member `usage` of a reply whose token counts are unknown. The agent requires `usage` in
-/// every reply.
+/// The member `usage` of a reply whose token counts are unknown. pi requires this member in every
+/// reply.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// The members of `usage` whose values add up to the size of the prompt. Most tokens of a prompt
-/// are usually read from the cache.
+/// The members of `usage` whose sum is the size of the prompt. The cached tokens come first,
+/// because they are usually most of the prompt.
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 impl Dialect for Pi {
@@ -136,7 +136,7 @@ impl Dialect for Pi {
     }
 
     fn rules(&self) -> Rules {
-        // The agent adds results that are missing, but does not move any result.
+        // pi supplies missing results, but does not move results.
         Chat.rules()
     }
 
@@ -162,7 +162,7 @@ impl Dialect for Pi {
     fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
         if tree::is_header(object) {
             let has_no_ids = tree::header_version(object).is_some_and(tree::has_no_ids);
-            let why = "version 1 of pi's files identifies lines by their numbers";
+            let why = "version 1 of pi's format identifies lines by number";
             let keeps_all = has_no_ids.then_some(why);
             let mut links = Links { stays: true, keeps_all, ..Links::default() };
             links.belongs(object, object, "id");
@@ -170,8 +170,8 @@ impl Dialect for Pi {
         }
         let mut links = Links::of(object, "id");
         links.name(object, object, &["parentId"], Bond::Parent);
-        // If the entry that an edit refers to is removed, the edit must not refer to the parent of
-        // that entry instead.
+        // If the entry that an edit refers to is removed, the edit must not be applied to the
+        // parent of that entry instead.
         let is_edit = kind_of(object) == "context_edit";
         let bond = if is_edit { Bond::Needs } else { Bond::Mention };
         links.name(object, object, &["targetId"], bond);
@@ -217,7 +217,7 @@ impl Log for Pi {
         if let Some(usage) = usage_of(object) {
             let by = sum(&usage, &PROMPT).saturating_sub(prompt);
             lessen(&mut edits, object, &usage, &PROMPT, by);
-            // If the usage has a total, the agent uses the total to decide whether to compact.
+            // pi decides whether to compact based on the total, if there is one.
             lessen(&mut edits, object, &usage, &["totalTokens"], by);
         }
         edits
@@ -247,7 +247,8 @@ impl Log for Pi {
     }
 }
 
-/// The `usage` of a reply. An interrupted reply is skipped, because its numbers are preliminary.
+/// Returns the `usage` of a reply. Interrupted replies are skipped, because their counts are
+/// preliminary.
 fn usage_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Assistant)?;
     if entry.is_whole() { entry.body.object_of("usage") } else { None }

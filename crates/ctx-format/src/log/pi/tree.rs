@@ -1,8 +1,8 @@
-//! The entries of a session as a tree, and the path from which the agent continues.
+//! The entries of a session as a tree, and the path from which pi continues.
 //!
-//! The rules are those of the loaders of pi 0.73.1 and 1.5.2. The first line that is JSON must be
-//! the header; otherwise nothing is read. The path consists of the newest entry and its ancestors.
-//! In version 1, entries have no ids, and the parent of an entry is the entry before it.
+//! The rules follow the loaders of pi 0.73.1 and 1.5.2. The first line that is JSON must be a
+//! header; otherwise nothing is read. The path consists of the newest entry and its ancestors. In
+//! version 1 of the format, entries have no ids, and the parent of an entry is the preceding entry.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,18 @@ use crate::{Object, json};
 
 /// The facts about an entry that determine the path and the context.
 pub(super) struct Node {
-    /// The number of the entry's record, from 0.
+    /// The number of the entry's record, starting at 0.
     pub(super) record: usize,
     pub(super) id: Option<LineId>,
     pub(super) parent: Option<LineId>,
     pub(super) content: Content,
-    /// Whether the agent sends the entry if it is in the context.
+    /// Whether pi sends the entry when it is in the context.
     pub(super) is_sent: bool,
-    /// For an edit: the id of the edited entry and its new content as raw JSON. If an edit has no
-    /// content, the edited entry is not sent.
+    /// If this is an edit, the id of the edited entry and its new content as raw JSON. If there is
+    /// no new content, the edited entry is not sent.
     pub(super) edit: Option<(LineId, Option<Box<str>>)>,
-    /// The system message that declares the prompt and the tools, as raw JSON.
+    /// The system message that declares the prompt and the tools, as raw JSON, if the entry
+    /// contains one.
     pub(super) system: Option<Box<str>>,
 }
 
@@ -36,11 +37,11 @@ pub(super) enum Content {
     Message,
     /// Other content for the model: summaries of branches, commands, and texts from extensions.
     Extra,
-    /// A boundary before which entries are no longer sent: a compaction, or a reset in `OpenClaw`.
+    /// A boundary, before which entries are no longer sent: a compaction, or a reset in `OpenClaw`.
     Boundary {
-        /// The id of the first entry before the boundary that stays in the context.
+        /// The id of the first kept entry before the boundary.
         first_kept: Option<LineId>,
-        /// Whether only messages stay, and no other entries before the boundary.
+        /// Whether only messages before the boundary are kept, and no other entries.
         keeps_messages_only: bool,
     },
     /// No content for the model: settings, names, prompts, edits, and the state of extensions.
@@ -85,19 +86,19 @@ impl Node {
 /// All entries of a session.
 #[derive(Default)]
 pub(super) struct Entries {
-    /// The entries in the order of the file, without headers.
+    /// The entries in the order of the file. Headers are not included.
     pub(super) nodes: Vec<Node>,
-    /// The index of the last entry with each id.
+    /// The index of the last entry with a given id.
     places: HashMap<LineId, usize>,
-    /// The version in the header; `None` if there is no header, in which case the agent reads
-    /// nothing.
+    /// The version in the header; `None` if there is no header, in which case pi reads nothing.
     pub(super) version: Option<f64>,
-    /// The number of lines that are JSON, including headers.
+    /// The number of lines that are JSON. Headers are included.
     pub(super) lines: usize,
     pub(super) newest: Option<usize>,
-    /// The flaw of a session that has no header.
+    /// The flaw of a session without a header.
     pub(super) headless: Option<Flaw>,
-    /// In `OpenClaw`: an id, and the id that replaces it if the next entry has it as its parent.
+    /// In `OpenClaw`, an id and its replacement. If the parent of the next entry is the former, it
+    /// becomes the latter.
     stands_for: Option<(LineId, Option<LineId>)>,
 }
 
@@ -122,7 +123,8 @@ impl Entries {
         self.lines += 1;
     }
 
-    /// Sets the id of an entry of version 1 to its number, and its parent to the entry before it.
+    /// Sets the id and parent of an entry in a file of version 1: its own number, and the preceding
+    /// entry.
     fn number(&self, node: &mut Node, object: &Object<'_>) {
         node.id = Some(LineId::of_number(self.lines));
         node.parent = self.nodes.last().and_then(|last| last.id);
@@ -137,7 +139,7 @@ impl Entries {
         let moves = self.moves(object);
         if kind_of(object) == "leaf" {
             if moves {
-                // In `OpenClaw`, a `leaf` names the entry from which the session continues.
+                // In `OpenClaw`, a `leaf` refers to the entry from which the session continues.
                 node.parent = LineId::at_filled(object, "targetId");
                 let hung_on = LineId::at_filled(object, "appendParentId");
                 self.stands_for = hung_on.map(|hung_on| (hung_on, node.parent));
@@ -149,8 +151,8 @@ impl Entries {
                 node.parent = parent;
             }
         } else {
-            // In the file, the next entry names this one as its parent, but the session continues
-            // from the entry at which it was before.
+            // In the file, this entry is the parent of the next one, but the session continues from
+            // the entry at which it was before.
             let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
             self.stands_for = node.id.map(|id| (id, leaf));
         }
@@ -164,8 +166,7 @@ impl Entries {
     }
 
     /// Returns true if the session continues from this entry. `OpenClaw` marks entries from which
-    /// the session does not continue. A `leaf` counts only if the entry that it names is in the
-    /// file.
+    /// it does not. A `leaf` counts only if the entry that it refers to is in the file.
     fn moves(&self, object: &Object<'_>) -> bool {
         if kind_of(object) != "leaf" {
             return object.get("appendMode") != Some("\"side\"");
@@ -180,13 +181,13 @@ impl Entries {
         self.places.get(&id?).copied()
     }
 
-    /// Returns true if a later entry has the same id as the entry with index `place`.
+    /// Returns true if a later entry has the same id as the entry with the index `place`.
     pub(super) fn is_superseded(&self, place: usize) -> bool {
         let last = self.place(self.nodes[place].id);
         last.is_some_and(|last| last != place)
     }
 
-    /// The indexes of the entries from the root to the newest entry.
+    /// Returns the indexes of the entries on the path from the root to the newest entry.
     pub(super) fn path(&self) -> Vec<usize> {
         let up = self.newest.into_iter().flat_map(|newest| self.ancestors(newest));
         let mut path: Vec<usize> = up.collect();
@@ -221,13 +222,14 @@ impl Tree for Entries {
     }
 }
 
-/// Returns true if a line has the type of a header. Only the first line counts as the header.
+/// Returns true if a line is of the header's type. Only in the first line does this count as a
+/// header.
 pub(super) fn is_header(object: &Object<'_>) -> bool {
     kind_of(object) == "session"
 }
 
-/// The version of the format in a header, or 1 if the header has no version. `None` if `object` is
-/// not a header, which needs an id.
+/// Returns the format version in a header, or 1 if the header states none. Returns `None` if
+/// `object` is not a header, or is a header without an id.
 pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
     if !is_header(object) || object.text_of("id").is_none() {
         return None;
@@ -236,14 +238,14 @@ pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
         None | Some("null") => Some(1.0),
         Some(raw) => {
             let number = json::text(raw).unwrap_or(raw.into());
-            // The agent compares versions as numbers. A version that is not a number is never less
-            // than another.
+            // pi compares versions as numbers. A version that is not a number does not compare as
+            // less than any other.
             Some(number.trim().parse().unwrap_or(f64::NAN))
         }
     }
 }
 
-/// Returns true if entries have no ids in files of this version.
+/// Returns true if entries in files of this version have no ids.
 pub(super) fn has_no_ids(version: f64) -> bool {
     version < 2.0
 }

@@ -1,9 +1,10 @@
-//! Finds the entries of a session that are in the context, and the flaws of the session.
+//! Finds the entries that are in the context of a session, and the session's flaws.
 //!
-//! The rules are those of pi 0.73.1 and 1.5.2, and were compared with what these versions send: of
-//! the entries on the path, first the last compaction, then the entries that it keeps, then those
-//! after it. Edits among the sent entries change the content of others. A reset in `OpenClaw`
-//! 2026.9.6 is a boundary like a compaction. The flaws were tested with the loaders of both agents.
+//! The rules follow pi 0.73.1 and 1.5.2. Their results were compared with what these versions send.
+//! The context consists of the last compaction on the path, the entries that it keeps, and the
+//! entries after it. Edits in the context change the content of other entries. A reset in
+//! `OpenClaw` 2026.9.6 is a boundary, like a compaction. The flaws were tested with the loaders of
+//! both agents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +39,7 @@ impl ViewBuilder for Entries {
     }
 }
 
-/// Stores why each record is outside the context.
+/// Stores the reason why each record is outside the context.
 fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'_>) -> View {
     let mut view = View::default();
     let on_path: HashSet<usize> = path.iter().copied().collect();
@@ -64,14 +65,14 @@ fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'
     view
 }
 
-/// The entries on the path that are in the context, in the order in which pi sends them.
+/// Returns the entries on the path that are in the context, in the order in which pi sends them.
 pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node> {
     let path: Vec<&Node> = path.iter().map(|place| &entries.nodes[*place]).collect();
     let Some(last) = path.iter().rposition(|node| node.is_boundary()) else { return path };
     let mut context = vec![path[last]];
     if let Content::Boundary { first_kept, keeps_messages_only } = path[last].content {
-        // Every entry on a path except the last has an id. If the first entry to keep is not on the
-        // path, none of the entries is kept.
+        // Every entry on a path, except the last, has an id. If the first entry to keep is not on
+        // the path, no earlier entry is kept.
         let first = path[..last].iter().position(|node| node.id == first_kept);
         let stays = |node: &&Node| match node.content {
             Content::Message => true,
@@ -85,16 +86,18 @@ pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node>
     context
 }
 
-/// For the id of each edited entry, its new content as raw JSON; `None` if the entry is not sent.
+/// The new content of each edited entry, as raw JSON, by the entry's id; `None` if the entry is no
+/// longer sent.
 pub(super) type Edits<'t> = HashMap<LineId, Option<&'t str>>;
 
-/// The edits in the context. If an entry is edited several times, the last edit counts.
+/// Returns the edits in the context. If an entry is edited several times, the last edit applies.
 pub(super) fn edits<'t>(context: &[&'t Node]) -> Edits<'t> {
     let edits = context.iter().filter_map(|node| node.edit.as_ref());
     edits.map(|(target, content)| (*target, content.as_deref())).collect()
 }
 
-/// The problems that the agent has with a session. `path` leads from the root to the newest entry.
+/// Returns the problems that pi has when it loads a session. `path` leads from the root to the
+/// newest entry.
 fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     let nodes = &entries.nodes;
     let boundary = path.iter().rposition(|place| nodes[*place].is_boundary());
@@ -102,7 +105,7 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
         Some(at) => kept_entry_missing(entries, &path[..at], path[at]).into_iter().collect(),
         None => entries.breaks(path),
     };
-    // A loop of parents is a flaw even if there is a compaction on the path.
+    // A loop of parents is a flaw even if the path contains a compaction.
     if boundary.is_some() {
         flaws.extend(entries.endless(path[0]));
     }
@@ -111,12 +114,12 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     flaws
 }
 
-/// The flaw of a compaction whose first kept entry is not among its ancestors.
+/// Creates the flaw of a compaction whose first kept entry is not among its ancestors.
 fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
     let node = &entries.nodes[place];
     let Content::Boundary { first_kept, .. } = node.content else { return None };
     let is_first = |place: &usize| entries.nodes[*place].id == first_kept;
-    // A compaction that contains its own id is meant to keep no entries.
+    // A compaction that refers to itself is meant to keep no entries.
     if first_kept.is_none() || first_kept == node.id || before.iter().any(is_first) {
         return None;
     }
