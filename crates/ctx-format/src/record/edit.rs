@@ -1,34 +1,33 @@
-//! Edits to a record: some JSON values are replaced, and every other byte stays.
+//! Edits to a record. They replace some of its JSON values, and all other bytes stay the same.
 
 use crate::{Member, Object, json};
 use std::ops::Range;
 
-/// A JSON value in a record that can be replaced: the content of a tool result, or the arguments of
-/// a call.
+/// A replaceable JSON value in a record: the content of a tool result or the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The byte range of the value in [`Object::text`].
     pub range: Range<usize>,
-    /// Whether a replacement is inserted as raw JSON instead of being quoted as a string.
+    /// Whether a replacement is inserted as raw JSON rather than quoted as a string.
     is_json: bool,
 }
 
 impl Slot {
-    /// A slot for the value `raw` of `object`, which text replaces as a JSON string.
+    /// Creates a slot for the value `raw` of `object`. Replacements are quoted as JSON strings.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: false }
     }
 
-    /// A slot for the value `raw` of `object`, which only other JSON can replace.
+    /// Creates a slot for the value `raw` of `object`. Replacements are inserted as raw JSON.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: true }
     }
 }
 
-/// Replacements to make in the JSON object of one record.
+/// Replacements in the JSON object of a single record.
 #[derive(Clone, Debug, Default)]
 pub struct Edits {
-    /// The replacements in the order of their ranges. The ranges do not overlap.
+    /// The replacements, sorted by range. The ranges do not overlap.
     replaced: Vec<(Range<usize>, String)>,
 }
 
@@ -74,7 +73,7 @@ impl Edits {
         self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
     }
 
-    /// Returns true if `place` contains the whole range of a replacement.
+    /// Returns true if any replacement lies completely within `place`.
     pub fn touch(&self, place: &Range<usize>) -> bool {
         let within =
             |(at, _): &(Range<usize>, String)| place.start <= at.start && at.end <= place.end;
@@ -101,7 +100,7 @@ impl Edits {
         self.replace(slot.range.clone(), json);
     }
 
-    /// Adds the edits of an object whose text begins at byte `start` of the text of this one.
+    /// Adds the edits of an inner object, whose text begins at byte `start` of this object's text.
     ///
     /// # Panics
     ///
@@ -112,15 +111,15 @@ impl Edits {
         }
     }
 
-    /// The text of `object` after the edits.
+    /// Returns the text of `object` with the edits applied.
     pub fn of_object(&self, object: &Object<'_>) -> String {
         let text = self.apply(object.text().as_bytes(), 0);
         // Edits replace whole JSON values, so they cannot split a character.
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// The bytes of a record after the edits. The text of the record's object begins at byte
-    /// `skipped`.
+    /// Returns the bytes of a record with the edits applied. The text of the record's object begins
+    /// at byte `skipped` of the record.
     pub(crate) fn apply(&self, bytes: &[u8], skipped: usize) -> Vec<u8> {
         let mut edited = Vec::with_capacity(bytes.len());
         let mut from = 0;
@@ -134,9 +133,9 @@ impl Edits {
     }
 }
 
-/// The ranges to cut from `text` to remove some items of an object or an array, along with the
-/// commas that would be left over. The ranges are in order and do not overlap. `items` yields, for
-/// every member or element in order, its range and whether it is removed.
+/// Returns the ranges to cut from `text` to remove items from an object or an array, along with the
+/// commas that would be left over. The ranges are in order and do not overlap. `items` yields each
+/// member or element in order, as its range and whether to remove it.
 pub(crate) fn cuts(
     text: &str,
     items: impl Iterator<Item = (Range<usize>, bool)>,
@@ -148,21 +147,22 @@ pub(crate) fn cuts(
             trailing.push(place);
             continue;
         }
-        // The comma after a removed item is removed too if another item follows.
+        // If another item follows a removed one, the comma between them is removed as well.
         cuts.extend(trailing.drain(..).map(|cut| {
             let comma = text[cut.end..].find(',');
             cut.start..cut.end + comma.map_or(0, |at| at + 1)
         }));
         kept_end = Some(place.end);
     }
-    // When the last items are removed, the comma before them is removed too.
+    // If the last items are removed, so is the comma before them.
     if let (Some(first), Some(last)) = (trailing.first(), trailing.last()) {
         cuts.push(kept_end.unwrap_or(first.start)..last.end);
     }
     cuts
 }
 
-/// The ranges to cut from the text of `record` to remove members of `within`, an object inside it.
+/// Returns the ranges to cut from the text of `record` to remove members of `within`, an object
+/// inside the record.
 pub(crate) fn cut_members(
     record: &Object<'_>,
     within: &Object<'_>,
@@ -183,14 +183,15 @@ mod tests {
         Origin::ALONE.record(text.as_bytes())
     }
 
-    /// The record with the content of each tool result replaced by the number of the result.
+    /// Returns the record after the content of each tool result was replaced with the number of
+    /// that result.
     fn numbered(dialect: &dyn Dialect, text: &str) -> String {
         let record = record(text);
         let object = record.whole_object().expect("an object");
         let message = dialect.message(object).expect("a message");
         let slots: Vec<_> = message.results().map(|result| &result.slot).collect();
         let mut edits = Edits::new();
-        // The slots are filled in reverse order to show that the order does not matter.
+        // The slots are filled in reverse to show that their order does not matter.
         for (number, slot) in slots.into_iter().enumerate().rev() {
             if let Some(slot) = slot {
                 edits.put(slot, &format!("\"{number}\""));
@@ -240,7 +241,7 @@ mod tests {
         }
     }
 
-    /// The text of the record after its reasoning is cut.
+    /// Returns the text of the record after its reasoning was cut.
     fn without_reasoning(name: &str, text: &str) -> String {
         let record = record(text);
         let dialect = dialect::by_name(name).expect("a dialect");

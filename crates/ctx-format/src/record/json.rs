@@ -1,5 +1,5 @@
-//! Views into raw JSON values. `serde_json` does the lexing. A `RawValue` keeps the bytes of its
-//! value and accepts any depth of nesting, any number and any escape.
+//! Functions that read raw JSON values. `serde_json` does the lexing. A `RawValue` keeps the bytes
+//! of its value, and accepts any number, any escape, and any depth of nesting.
 
 use super::unescape::unescaped;
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let [b'"', .., b'"'] = raw.as_bytes() else { return None };
     let inner = &raw[1..raw.len() - 1];
-    // For a short text, such as a key, a loop is faster than a call to memchr.
+    // In a short text, such as a key, a loop is faster than a call of memchr.
     let is_plain = inner.len() < 16 && inner.bytes().all(|byte| byte != b'\\');
     if is_plain || memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
@@ -18,7 +18,7 @@ pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     unescaped(inner).map(Cow::Owned)
 }
 
-/// The elements of a JSON array as raw JSON; `None` if the value is not an array.
+/// Returns the elements of a JSON array as raw JSON; `None` if the value is not an array.
 pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
     if !raw.starts_with('[') {
         return None;
@@ -27,7 +27,7 @@ pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
     Some(values.into_iter().map(RawValue::get).collect())
 }
 
-/// The byte range of `part` in `whole`. `part` must be a slice of `whole`.
+/// Returns the byte range of `part` within `whole`. `part` must be a slice of `whole`.
 pub(crate) fn place_in(whole: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()
@@ -38,8 +38,8 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns `json` after `change` was applied to each string value, but to no key; `None` if nothing
-/// changes, or if `json` is not JSON.
+/// Returns `json` with `change` applied to each string value. Keys are left alone. Returns `None`
+/// if nothing changes or `json` is not JSON.
 pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     let mut changed = String::new();
@@ -56,7 +56,7 @@ pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -
     (from > 0).then_some(changed)
 }
 
-/// The byte ranges of all strings in a JSON text except the keys.
+/// Returns the byte ranges of all strings in a JSON text, except those that are keys.
 fn string_values(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -74,8 +74,8 @@ fn string_values(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Puts JSON on one line. Raw line endings can occur only between values, so they can be replaced
-/// with spaces.
+/// Rewrites JSON so that it is on a single line. Raw line endings occur only between values, so
+/// they can be replaced with spaces.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     let json = json.trim();
     if json.contains(['\n', '\r']) {

@@ -4,14 +4,14 @@ use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// The initial size of the buffer, which is small so that a short input touches little memory.
+/// The initial size of the buffer. It is small, so that a short input touches little memory.
 const FIRST_BUFFER: usize = 16 << 10;
 
-/// The size of the buffer for a longer input. The buffer grows to the size of the longest line, but
-/// not beyond [`MAX_LINE`].
+/// The size of the buffer for longer inputs. If a line is longer than that, the buffer grows to the
+/// size of the line, up to [`MAX_LINE`].
 const BUFFER: usize = 256 << 10;
 
-/// Reads lines, and lends each one to the caller until the next one is read.
+/// Reads lines. Each line is lent to the caller until the next one is read.
 pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
@@ -28,7 +28,7 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// Reads lines from `source`, which does not have to be buffered.
+    /// Reads lines from `source`, which need not be buffered.
     pub(crate) fn new(source: R) -> Self {
         Self {
             source,
@@ -72,13 +72,14 @@ impl<R: Read> Lines<R> {
         &self.buffer[self.start..self.end]
     }
 
-    /// The bytes that have been read but not yet returned, and the source of the bytes after them.
+    /// The bytes that have been read from the source but not yet returned, and the source itself,
+    /// from which the following bytes can be read.
     pub(crate) fn ahead_and_source(&mut self) -> (&[u8], &mut R) {
         (&self.buffer[self.start..self.end], &mut self.source)
     }
 
     /// Reads more bytes into [`Self::ahead`]. Returns false at the end of the input, or if the
-    /// waiting bytes already have the maximum length of a line.
+    /// unreturned bytes have reached the maximum length of a line.
     pub(crate) fn read_ahead(&mut self) -> io::Result<bool> {
         if self.at_end || self.end - self.start >= self.max_line {
             return Ok(false);
@@ -87,9 +88,9 @@ impl<R: Read> Lines<R> {
         Ok(!self.at_end)
     }
 
-    /// The line that begins `at` bytes after the next unread byte, without its line ending. Returns
-    /// only the beginning of a line that does not fit into the buffer, and `None` at the end of the
-    /// input.
+    /// Returns the line that begins `at` bytes after the next unreturned byte, without its line
+    /// ending. Returns only the beginning of the line if it does not fit into the buffer, and
+    /// `None` at the end of the input.
     pub(crate) fn peek(&mut self, at: usize) -> io::Result<Option<&[u8]>> {
         loop {
             let end = memchr::memchr(b'\n', self.ahead().get(at..).unwrap_or_default());
@@ -100,7 +101,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Replaces the waiting bytes with `text`. The whole source must have been read.
+    /// Replaces the unreturned bytes with `text`. The source must have been read to its end.
     pub(crate) fn replace_ahead(&mut self, text: Vec<u8>) {
         (self.start, self.end, self.scanned) = (0, text.len(), 0);
         self.buffer = text;
@@ -123,7 +124,7 @@ impl<R: Read> Lines<R> {
         origin.record(bytes)
     }
 
-    /// Makes room in the buffer, then reads from the source once.
+    /// Makes room in the buffer, and then reads from the source once.
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 && (self.start == self.end || self.end == self.buffer.len()) {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -155,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{self, Read};
 
-    /// A reader that returns at most a given number of bytes per call.
+    /// A reader that returns at most a certain number of bytes per call.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {

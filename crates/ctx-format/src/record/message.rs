@@ -1,4 +1,4 @@
-//! A message as the model receives it: a role and parts.
+//! A message as the model receives it, which consists of a role and parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use strum::{EnumString, IntoStaticStr};
 pub enum Role {
     /// Instructions from the operator of the application.
     System,
-    /// The newer name of [`Role::System`] in the OpenAI API.
+    /// The name of [`Role::System`] in newer versions of the OpenAI API.
     Developer,
     /// A message from the user.
     User,
@@ -33,12 +33,12 @@ pub enum Role {
 }
 
 impl Role {
-    /// Parses the name of a role as session files write it.
+    /// Parses the name of a role as it appears in session files.
     pub fn from_word(word: &str) -> Self {
         word.parse().unwrap_or(Self::Other)
     }
 
-    /// The name of the role as session files write it.
+    /// The name of the role as it appears in session files.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -49,7 +49,7 @@ impl Role {
     }
 }
 
-/// The role of the message that holds a summary.
+/// The role of a message that contains a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -73,39 +73,41 @@ impl From<SummaryRole> for Role {
     }
 }
 
-/// The skeleton of a message: enough to find exchanges and turns without decoding any content.
+/// The skeleton of a message, which is enough to find exchanges and turns without decoding any
+/// content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // The four facts are independent of each other.
 pub struct Outline<'a> {
     /// The role of the message.
     pub role: Role,
-    /// Whether a turn begins with this message: it is from the user, contains more than tool
-    /// results, and is not a summary that a tool wrote.
+    /// Whether a turn begins with this message. It does if the message is from the user, contains
+    /// more than tool results, and is not a summary by one of our tools.
     pub begins_turn: bool,
-    /// The ids of the calls whose results other records must have. An id is empty if the format has
-    /// no ids.
+    /// The ids of calls whose results are expected in other records. Ids are empty if the format
+    /// has none.
     pub calls: Vec<Cow<'a, str>>,
-    /// The ids of the calls in other records whose results are in this one.
+    /// The ids of calls in other records whose results are in this record.
     pub results: Vec<Cow<'a, str>>,
-    /// Whether other content precedes a result, although the API requires results first.
+    /// Whether other content comes before a result, although the API requires results to come
+    /// first.
     pub results_late: bool,
     /// Whether the message has content other than results.
     pub has_content: bool,
-    /// Whether the message is a summary that a tool wrote. An old summary, whatever its role, is
+    /// Whether the message is a summary that a tool wrote. Whatever its role, an old summary is
     /// summarized again together with other old messages.
     pub is_summary: bool,
-    /// The part of the context message that this record is, if the view of the session knows it. A
-    /// dialect leaves this field empty, because it reads only one record.
+    /// The part of a context message that this record holds, if it is known from the view of the
+    /// session. Dialects leave this field empty, because they read only one record at a time.
     pub fragment: Option<Fragment>,
 }
 
 impl Outline<'_> {
-    /// The outline of a line in an unknown format.
+    /// The outline of a line whose format is unknown.
     pub fn of_line() -> Self {
         Self { has_content: true, ..Self::default() }
     }
 
-    /// A copy that does not borrow from the record.
+    /// Returns a copy that does not borrow from the record.
     pub(crate) fn into_owned(self) -> Outline<'static> {
         Outline {
             role: self.role,
@@ -119,7 +121,7 @@ impl Outline<'_> {
         }
     }
 
-    /// Returns true if this record begins a message, and false if it continues one.
+    /// Returns true if this record begins a message, or false if it continues one.
     pub fn begins_message(&self) -> bool {
         self.fragment.is_none_or(|fragment| fragment.begins)
     }
@@ -130,33 +132,32 @@ impl Outline<'_> {
 pub struct Message<'a> {
     /// The role of the message.
     pub role: Role,
-    /// The name of the participant, or, in a tool result, the name of the tool.
+    /// The name of the participant or, for a tool result, of the tool.
     pub name: Option<Cow<'a, str>>,
-    /// The parts of the message, in the order of the record.
+    /// The parts of the message, in the order in which the record holds them.
     pub parts: Vec<Part<'a>>,
-    /// The byte ranges, in order and without overlaps, to cut from the text of the object to remove
-    /// the reasoning.
+    /// The byte ranges to cut from the object's text to remove the reasoning. They are in order and
+    /// do not overlap.
     pub reasoning: Vec<Range<usize>>,
-    /// The number of characters of reasoning in signatures, which only the API can read, and which
+    /// The number of characters in reasoning signatures. Only the API can read signatures, and they
     /// may contain more than the readable text.
     pub sealed: u64,
-    /// Whether this record continues a message that an earlier record begins. A dialect leaves this
-    /// field `false`, as it leaves [`Outline::fragment`] empty.
+    /// Whether this record continues a message that began in an earlier record. Dialects leave this
+    /// field `false`, just as they leave [`Outline::fragment`] empty.
     pub continues: bool,
 }
 
 /// Whether a record says that the user denied a call. The result of a denied call contains the
-/// user's words. The text of a result never proves a denial, because any tool can print the same
-/// text.
+/// user's words. The text alone never proves a denial, because any tool can print the same text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Denial {
-    /// The record reports no denial.
+    /// The record does not report a denial.
     #[default]
     None,
-    /// The record reports the denial as an error of the call. A tool that prints text from
-    /// elsewhere can forge the error.
+    /// The record reports the denial as an error of the call. A tool could forge such an error by
+    /// printing text from elsewhere.
     Reported,
-    /// A field that only the agent itself writes marks the denial.
+    /// The record marks the denial in a field that only the agent itself writes.
     Marked,
 }
 
@@ -182,9 +183,9 @@ pub enum Part<'a> {
 /// An image, an audio clip or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media<'a> {
-    /// The name of the type in the format, such as `image_url`, `input_audio` or `document`.
+    /// The type of the part in its format, such as `image_url`, `input_audio` or `document`.
     pub kind: &'static str,
-    /// The JSON of the part. Each format keeps the data in a different member.
+    /// The JSON of the part. Each format stores the data in a different member.
     pub raw: Cow<'a, str>,
 }
 
@@ -204,9 +205,9 @@ pub struct Call<'a> {
 /// A tool result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult<'a> {
-    /// The id of the call that this result answers.
+    /// The id of the call to which this is the result.
     pub id: Option<Cow<'a, str>>,
-    /// The name of the tool, if the record has it.
+    /// The name of the tool, if the record states it.
     pub name: Option<Cow<'a, str>>,
     /// Whether the record marks the result as an error.
     pub is_error: bool,
@@ -214,8 +215,8 @@ pub struct ToolResult<'a> {
     pub denial: Denial,
     /// The content of the result: text, media and opaque parts.
     pub parts: Vec<Part<'a>>,
-    /// Where the content can be replaced; `None` if there is no content, or if text cannot replace
-    /// it.
+    /// Where the content can be replaced; `None` if there is no content, or if text cannot take its
+    /// place.
     pub slot: Option<Slot>,
 }
 
@@ -227,7 +228,7 @@ impl<'a> Part<'a> {
         Some(Self::media(kind, block.text().trim()))
     }
 
-    /// A media part of type `kind` with the JSON `raw`.
+    /// Creates a media part of the type `kind` from the JSON `raw`.
     pub fn media(kind: &'static str, raw: impl Into<Cow<'a, str>>) -> Self {
         let raw = raw.into();
         Self::Media(Media { kind, raw })
@@ -235,12 +236,12 @@ impl<'a> Part<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Creates a message that does not come from a record.
+    /// Creates a message that was not read from a record.
     pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
         Self { role, name: None, parts, reasoning: Vec::new(), sealed: 0, continues: false }
     }
 
-    /// A copy that borrows nothing from the record and contains no byte ranges in the record.
+    /// Returns a copy that neither borrows from the record nor contains byte ranges in it.
     pub fn into_owned(self) -> Message<'static> {
         Message {
             role: self.role,
@@ -252,7 +253,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// All readable texts of the message in order, including the texts in results.
+    /// All readable texts of the message in order, including those in tool results.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         collect_texts(&self.parts, &mut texts);
@@ -275,8 +276,8 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Returns true if cutting [`Self::reasoning`] from `object`, which the message was read from,
-    /// removes `part`. An opaque part may be reasoning that only the API can read.
+    /// Returns true if `part` is removed when [`Self::reasoning`] is cut from `object`, from which
+    /// the message was read. An opaque part may be reasoning that only the API can read.
     pub fn is_cut_as_reasoning(&self, part: &Part<'_>, object: &Object<'_>) -> bool {
         match part {
             Part::Reasoning(_) => !self.reasoning.is_empty(),
@@ -290,8 +291,8 @@ impl<'a> Message<'a> {
 }
 
 impl ToolResult<'_> {
-    /// The content of the result as text, with a line ending between text parts; `None` if there is
-    /// other content, which text cannot replace.
+    /// Returns the content of the result as a single text, with line endings between its parts;
+    /// `None` if there is content other than text, which a text cannot replace.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         let texts = self.parts.iter().map(|part| match part {
             Part::Text(text) => Some(text.as_ref()),

@@ -1,4 +1,4 @@
-//! A record: one line of a session file with its class and its unchanged bytes.
+//! A record, which is a line of a session file with its class and its unchanged bytes.
 
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -16,36 +16,36 @@ mod unescape;
 use self::presence::{Fragment, Portion, Presence};
 use crate::{Edits, Object, Splice, Tag};
 
-/// A line of a session, or a piece of a line, and its position.
+/// A line of a session or a piece of a line, along with its position.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// The bytes of the whole line including the line ending, or those of a piece of a line that is
-    /// too long.
+    /// The bytes of the whole line including its line ending, or, if the line is too long, of one
+    /// piece of it.
     pub bytes: &'a [u8],
-    /// The number of the line in the source, from 1.
+    /// The number of the line in the source, starting at 1.
     pub line: u64,
     /// The byte offset of the record in the source.
     pub offset: u64,
-    /// What kind of line the record is.
+    /// The class of the line.
     pub class: Class,
-    /// Whether `bytes` is the whole line; if not, which piece of the line it is.
+    /// Whether `bytes` is the whole line or, if not, which piece of it.
     pub piece: Piece,
     /// Whether the record is in the context; `None` in a linear session, in which every record is a
-    /// message that is sent.
+    /// message and is sent.
     pub presence: Option<Presence>,
-    /// The part of the record that is in the context; `None` if the whole record is.
+    /// The part of the record that is in the context; `None` if all of it is.
     pub portion: Option<Portion>,
     object: Option<Object<'a>>,
-    /// The byte offset of the object in `bytes`, which is not 0 if a byte order mark precedes the
-    /// object.
+    /// The byte offset of the object in `bytes`. It is 0 unless the object follows a byte order
+    /// mark.
     pub(crate) skipped: usize,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Origin {
-    /// Creates a record with this origin from `bytes`, which are the bytes of the source or a
-    /// replacement for them.
+    /// Creates a record with this origin from `bytes`, which are the source's own bytes or replace
+    /// them.
     pub fn record(self, bytes: &[u8]) -> Record<'_> {
         let mut record = Record {
             bytes,
@@ -76,7 +76,7 @@ impl Origin {
 }
 
 impl<'a> Record<'a> {
-    /// Where the record comes from: everything known about it apart from its bytes.
+    /// The origin of the record, which is everything except its bytes and what is parsed from them.
     pub fn origin(&self) -> Origin {
         Origin {
             line: self.line,
@@ -87,8 +87,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The object, and the part of the message that it holds; `None` if the record is not in the
-    /// context.
+    /// Returns the record's object, and the part of a message that it holds; `None` if the record
+    /// is not in the context.
     pub(crate) fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
         let fragment = match self.presence {
             None => None,
@@ -98,18 +98,18 @@ impl<'a> Record<'a> {
         Some((self.whole_object()?, fragment))
     }
 
-    /// Returns true if the session's view says that the record is not in the context.
+    /// Returns true if the record is not in the context according to the session's view.
     pub fn is_outside(&self) -> bool {
         matches!(self.presence, Some(Presence::Outside(_)))
     }
 
-    /// The object of the record, or the first object if there are several.
+    /// The object in the record. If there are several, this is the first.
     pub fn object(&self) -> Option<&Object<'a>> {
         self.object.as_ref()
     }
 
-    /// The object of a record that can be a message; `None` if the line has several objects, unless
-    /// the agent reads the first of them.
+    /// The object, if the record can be a message; `None` if the line has several objects and the
+    /// agent does not read the first of them.
     pub fn whole_object(&self) -> Option<&Object<'a>> {
         let is_read = matches!(self.presence, Some(Presence::Inside(_)));
         self.object().filter(|_| self.class == Class::Object || is_read)
@@ -120,7 +120,8 @@ impl<'a> Record<'a> {
         self.object()?.get(Tag::KEY).map(Tag::parse)
     }
 
-    /// The bytes of the record without any tag: those of the source, even if a tag was inserted.
+    /// The bytes of the record without any tag, which are those of the source even if a tool has
+    /// inserted a tag.
     pub fn untagged(&self) -> Cow<'a, [u8]> {
         match self.object() {
             Some(object) => tag::untagged(self.bytes, self.skipped, object),
@@ -128,9 +129,10 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The bytes of the record after the edits, without any tag but with the line ending.
+    /// Returns the bytes of the record with the edits applied, including the line ending but no
+    /// tag.
     ///
-    /// The class of the record does not change, because edits replace JSON with JSON.
+    /// The record keeps its class, because edits replace JSON with JSON.
     pub fn edited(&self, edits: &Edits) -> Vec<u8> {
         if edits.is_empty() {
             return self.untagged().into_owned();
@@ -141,17 +143,18 @@ impl<'a> Record<'a> {
         edited.untagged().into_owned()
     }
 
-    /// The position for a tag in [`Self::untagged`]; `None` if the record cannot have a tag.
+    /// Returns the position for a tag in [`Self::untagged`]; `None` if the record cannot have a
+    /// tag.
     pub fn splice(&self) -> Option<Splice> {
         self.object().map(|object| Splice::of(object, self.skipped))
     }
 
-    /// The line ending of the record: empty, `\n` or `\r\n`.
+    /// The line ending of the record, which is empty, `\n` or `\r\n`.
     pub fn line_end(&self) -> &'a [u8] {
         line_end(self.bytes)
     }
 
-    /// Describes what is wrong with a bad record, without quoting the record.
+    /// Describes what is wrong with a bad record, without quoting its content.
     pub fn why_bad(&self) -> String {
         let why = match self.class {
             Class::Broken => {
@@ -172,7 +175,8 @@ impl<'a> Record<'a> {
         why.to_owned()
     }
 
-    /// Returns true if the record, a last line without a line ending, seems to be unfinished.
+    /// Returns true if the record seems to be incomplete. It must be a last line without a line
+    /// ending.
     fn is_unfinished(&self) -> bool {
         match self.class {
             Class::Broken | Class::NotUtf8 | Class::Nul => true,
@@ -182,7 +186,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Returns the line ending of `line`: empty, `\n` or `\r\n`.
+/// Returns the line ending of `line`, which is empty, `\n` or `\r\n`.
 pub(crate) fn line_end(line: &[u8]) -> &[u8] {
     let length = if line.ends_with(b"\r\n") { 2 } else { usize::from(line.ends_with(b"\n")) };
     &line[line.len() - length..]
@@ -208,53 +212,55 @@ fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
     }
 }
 
-/// Returns true if everything after the first object is complete JSON.
+/// Returns true if all text after the first object is complete JSON.
 fn rest_is_json(object: &Object<'_>) -> bool {
     serde_json::Deserializer::from_str(object.rest())
         .into_iter::<&RawValue>()
         .all(|value| value.is_ok())
 }
 
-/// What kind of line a record is. Only [`Class::Object`] and [`Class::Concatenated`] can have a
-/// tag. Every line except an object, a blank line and a tail counts as bad.
+/// The class of a line, which tells whether and how it can be read. Only lines of the classes
+/// [`Class::Object`] and [`Class::Concatenated`] can have a tag. All lines count as bad, except
+/// objects, blank lines and tails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Class {
-    /// One JSON object.
+    /// The line is a JSON object.
     Object,
-    /// The line is empty or has only whitespace.
+    /// The line is empty or contains only whitespace.
     Blank,
     /// The line is JSON, but not an object.
     #[strum(serialize = "not-an-object")]
     NotObject,
-    /// The line has an object and then another one, which may be torn: `{…}{…}`.
+    /// The line has an object followed by another one, which may be incomplete: `{…}{…}`.
     Concatenated,
     /// The line is not JSON.
     Broken,
     /// The line is not UTF-8.
     NotUtf8,
-    /// The line has NUL bytes, which a crash may leave in a file.
+    /// The line contains NUL bytes, which a crash can leave in a file.
     Nul,
     /// The line is longer than [`MAX_LINE`], so it is not parsed.
     TooLong,
-    /// The last line, if it has no line ending and cannot be parsed: it is still being written.
+    /// The line is the last one, has no line ending and cannot be parsed, so it is probably still
+    /// being written.
     Tail,
 }
 
 impl Class {
-    /// Returns true if the line is reported as bad. A tail is not reported, because it is still
-    /// being written.
+    /// Returns true if lines of this class are reported as bad. A tail is not, because it is
+    /// probably still being written.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Object | Self::Blank | Self::Tail)
     }
 
-    /// The class's name in reports and in a snapshot's metadata.
+    /// The name of the class in reports and in the metadata of snapshots.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The maximum length of a line in bytes. A longer line is returned in pieces and never parsed.
+/// The maximum length of a line in bytes. Longer lines are returned in pieces and never parsed.
 pub const MAX_LINE: usize = 64 << 20;
 
 /// Whether a record is a whole line or a piece of one.
@@ -271,21 +277,21 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// Returns true if the record includes the beginning of its line.
+    /// Returns true for a whole line or the first piece of one.
     pub fn begins(self) -> bool {
         matches!(self, Self::Whole | Self::First)
     }
 
-    /// Returns true if the record includes the end of its line.
+    /// Returns true for a whole line or the last piece of one.
     pub fn ends(self) -> bool {
         matches!(self, Self::Whole | Self::Last)
     }
 }
 
-/// Where a record comes from: everything known about it apart from its bytes.
+/// The origin of a record, which is everything except its bytes and what is parsed from them.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// The number of the line in the source, from 1.
+    /// The number of the line in the source, starting at 1.
     pub line: u64,
     /// The byte offset of the record in the source.
     pub offset: u64,
@@ -298,7 +304,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a record that is the only one in its source.
+    /// The origin of a record that is the only one in its source, and is a whole line.
     pub const ALONE: Self =
         Self { line: 1, offset: 0, piece: Piece::Whole, presence: None, portion: None };
 }

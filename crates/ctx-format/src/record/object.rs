@@ -1,4 +1,4 @@
-//! JSON objects: their members, and the byte ranges of the members.
+//! JSON objects, with their members and the byte ranges of the members.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,15 +20,15 @@ pub struct Member<'a> {
     pub key: Cow<'a, str>,
     /// The value as raw JSON.
     pub value: &'a str,
-    /// The byte range of the key and the value in [`Object::text`].
+    /// The byte range in [`Object::text`] from the key to the end of the value.
     pub place: Range<usize>,
-    /// The range and the members of the value, or of each element if the value is an array. The
-    /// list is cached on first use, because a dialect reads the message in a log line and the calls
-    /// of a reply several times.
+    /// The ranges and members of the value, or of each element if the value is an array. They are
+    /// cached on first use, because a dialect reads the message in a line and the calls in a reply
+    /// several times.
     inside: OnceLock<Vec<Inner>>,
 }
 
-/// The range of a value inside a member's value, and the value's own members if it is an object.
+/// The range of a value within a member's value, and, if it is an object, its members.
 type Inner = (Range<usize>, Option<Vec<Span>>);
 
 impl<'a> Member<'a> {
@@ -39,7 +39,8 @@ impl<'a> Member<'a> {
         Some(Self { key, value, place, inside: OnceLock::new() })
     }
 
-    /// The value or its elements as objects, with `None` for anything that is not an object.
+    /// Returns the value, or the elements of an array, as objects, with `None` for anything that is
+    /// not an object.
     fn objects(&self) -> impl Iterator<Item = Option<Object<'a>>> {
         let inner = |raw| (json::place_in(self.value, raw), scan::members::<true>(raw));
         let inside = self.inside.get_or_init(|| {
@@ -52,45 +53,45 @@ impl<'a> Member<'a> {
     }
 }
 
-/// A view of one JSON object: its top-level members in order, including repeated keys. Values are
-/// checked to be JSON, but not decoded.
+/// A view of a JSON object, which lists its top-level members in order, including repeated keys.
+/// The values are checked to be valid JSON but are not decoded.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
-    /// Which messages of a list are in the context; `None` if all are. A dialect reads only
+    /// The messages of the object that are in the context; `None` if all are. Dialects read only
     /// messages in the context.
     pub(crate) portion: Option<Portion>,
 }
 
 impl<'a> Object<'a> {
-    /// Parses the object at the beginning of `text`, which may follow whitespace. [`Self::rest`] is
-    /// the text after the object.
+    /// Parses the object at the beginning of `text`, ignoring whitespace before it. [`Self::rest`]
+    /// is the text after the object.
     pub fn parse(text: &'a str) -> Result<Self, NotObject> {
         let members = scan::members::<false>(text).ok_or(NotObject)?;
         Self::of(text, &members).ok_or(NotObject)
     }
 
-    /// A copy in which dialects see only the messages of `portion`.
+    /// Returns a copy in which dialects see only the messages of `portion`.
     #[must_use]
     pub fn only(&self, portion: Portion) -> Self {
         Self { portion: Some(portion), ..self.clone() }
     }
 
-    /// A copy in which dialects see all messages, even those outside the context.
+    /// Returns a copy in which dialects see all messages, including those outside the context.
     #[must_use]
     pub fn whole(&self) -> Self {
         Self { portion: None, ..self.clone() }
     }
 
-    /// Reads an object inside a parsed one, whose JSON is not checked again; `None` if the value is
-    /// not an object.
+    /// Reads an object within one that has been parsed, without checking its JSON again; `None` if
+    /// the value is not an object.
     pub fn within(raw: &'a str) -> Option<Self> {
         Self::of(raw, &scan::members::<true>(raw)?)
     }
 
     fn of(text: &'a str, spans: &[Span]) -> Option<Self> {
-        // The members are pushed in a loop, because an iterator would not know their number in
+        // The members are pushed in a loop, because the length of an iterator would not be known in
         // advance.
         let mut members = Vec::with_capacity(spans.len());
         for span in spans {
@@ -104,7 +105,7 @@ impl<'a> Object<'a> {
         self.text
     }
 
-    /// The byte offset right after the opening brace, which only whitespace can precede.
+    /// The byte offset directly after the opening brace.
     pub fn inside(&self) -> usize {
         self.text.find('{').map_or(0, |brace| brace + 1)
     }
@@ -121,7 +122,7 @@ impl<'a> Object<'a> {
         &self.members
     }
 
-    /// The raw value of `key`. If a key occurs several times, the last value counts, as in other
+    /// Returns the raw value of `key`. If the key is repeated, the last value counts, as in other
     /// JSON readers.
     pub fn get(&self, key: &str) -> Option<&'a str> {
         self.member(key).map(|member| member.value)
@@ -132,36 +133,36 @@ impl<'a> Object<'a> {
         members.find(|member| member.key == key)
     }
 
-    /// The byte range of `part`, a slice of the text such as a raw value.
+    /// Returns the byte range of `part`, which must be a slice of the text, such as a raw value.
     pub fn place_of(&self, part: &str) -> Range<usize> {
         json::place_in(self.text, part)
     }
 
-    /// The decoded value of `key`; `None` if it is not a string.
+    /// Returns the decoded value of `key`; `None` if it is not a string.
     pub fn text_of(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key).and_then(json::text)
     }
 
-    /// The time in the member `timestamp`, which agents write.
+    /// The time in the member `timestamp`, as agents write it.
     pub fn time(&self) -> Option<DateTime<Utc>> {
         let time = DateTime::parse_from_rfc3339(&self.text_of("timestamp")?).ok()?;
         Some(time.to_utc())
     }
 
-    /// The value of `key` as an object; `None` if it is not an object.
+    /// Returns the value of `key` as an object; `None` if it is not an object.
     pub fn object_of(&self, key: &str) -> Option<Object<'a>> {
         let member = self.member(key).filter(|member| member.value.starts_with('{'))?;
         member.objects().next()?
     }
 
-    /// The elements of the array at `key`, with `None` for each element that is not an object;
-    /// `None` if the value is not an array.
+    /// Returns the elements of the array at `key` as objects, with `None` for each element that is
+    /// not an object; `None` if the value is not an array.
     pub(crate) fn objects_of(&self, key: &str) -> Option<impl Iterator<Item = Option<Object<'a>>>> {
         let member = self.member(key).filter(|member| member.value.starts_with('['))?;
         Some(member.objects())
     }
 
-    /// The elements of the array at `key`, as raw JSON.
+    /// Returns the elements of the array at `key` as raw JSON.
     pub fn elements_of(&self, key: &str) -> Option<Vec<&'a str>> {
         self.get(key).and_then(scan::elements)
     }

@@ -1,4 +1,5 @@
-//! Whether a record is in the context that the agent would send to the model, and which part of it.
+//! Tells whether a record, or which part of it, is in the context that the agent would send to the
+//! model.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub enum Presence {
 /// The part of a message that a record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// The number of the message in the context, from 0.
+    /// The position of the message in the context, starting at 0.
     pub message: u64,
     /// Whether the message begins with this record.
     pub begins: bool,
@@ -25,12 +26,12 @@ pub struct Fragment {
     pub ends: bool,
 }
 
-/// Why a record is not in the context.
+/// The reason why a record is not in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outside {
-    /// The record, such as progress, settings or a header, is never sent to a model.
+    /// The record is never sent to a model, as with progress, settings and headers.
     NeverSent,
-    /// The record is in the context of a subagent.
+    /// The record belongs to the context of a subagent.
     OtherAgent,
     /// The record is on an abandoned branch of the conversation.
     DeadBranch,
@@ -40,12 +41,13 @@ pub enum Outside {
     Superseded,
 }
 
-/// The part of a record that is in the context: either some of the record's messages, because later
-/// records undid or replaced the others, or the record's only message with different content.
+/// The part of a record that is in the context. It consists of some of the record's messages, if
+/// later records undid or replaced the others, or of its only message, if the agent sends other
+/// content in its place.
 ///
 /// A record holds several messages if it is a compaction, or if an agent wrote all messages at the
-/// beginning of a session into one record. The messages are numbered from 0, in the order in which
-/// a dialect reads them from the whole record.
+/// beginning of a session into one record. Messages are numbered from 0, in the order in which a
+/// dialect reads them from the whole record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
     inside: Arc<[(usize, u64)]>,
@@ -54,15 +56,15 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// A portion of the messages with these numbers. The position of each message in the context is
-    /// set to 0.
+    /// Creates a portion of the messages with the given numbers. The position of each message in
+    /// the context is set to 0.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
         Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
     }
 
-    /// A portion that consists of the messages `inside`. `reasons` has an entry for every message
-    /// of the record, which says why the message is outside the context unless `inside` contains
-    /// it.
+    /// Creates a portion of the messages `inside`, given by their numbers in the record and in the
+    /// context. `reasons` has an entry for every message of the record. The entry says why the
+    /// message is outside the context, and is ignored if `inside` contains the message.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();
@@ -70,35 +72,36 @@ impl Portion {
         Self { inside: inside.into(), outside, content: None }
     }
 
-    /// A portion for a record with only one message, which the agent sends with `content` (raw
-    /// JSON).
+    /// Creates a portion for a record with a single message, which the agent sends with the content
+    /// `content` (raw JSON).
     pub(crate) fn with_content(content: &str) -> Self {
         Self { inside: Arc::default(), outside: Arc::default(), content: Some(content.into()) }
     }
 
-    /// The raw JSON that replaces the content of the message, if any.
+    /// The raw JSON, if any, that replaces the content of the message.
     pub(crate) fn content(&self) -> Option<&str> {
         self.content.as_deref()
     }
 
-    /// The messages in the context: for each, its number in the record and its number in the
+    /// The messages in the context. Each is given by its number in the record and its number in the
     /// context.
     pub fn inside(&self) -> &[(usize, u64)] {
         &self.inside
     }
 
-    /// The messages that are not in the context, and why.
+    /// The messages outside the context, and the reasons why.
     pub fn outside(&self) -> &[(usize, Outside)] {
         &self.outside
     }
 
-    /// Removes all messages that are outside the context from `messages`, the list of all messages.
+    /// Removes all messages outside the context from `messages`, a list of all messages in the
+    /// record.
     pub(crate) fn retain<T>(&self, messages: &mut Vec<T>) {
         let mut numbers = 0..;
         messages.retain(|_| numbers.next().is_some_and(|number| self.holds(number)));
     }
 
-    /// Returns true if the message with that number is in the context.
+    /// Returns true if the message with the given number is in the context.
     pub fn holds(&self, number: usize) -> bool {
         has(&self.inside, number)
     }
@@ -108,8 +111,8 @@ fn has(sorted: &[(usize, u64)], number: usize) -> bool {
     sorted.binary_search_by_key(&number, |(own, _)| *own).is_ok()
 }
 
-/// The presence of each waiting record, in the order of the spool. No memory is used for a linear
-/// session.
+/// The presence of each waiting record, in the order of the spool. A linear session needs no memory
+/// for this.
 #[derive(Clone, Debug, Default)]
 pub struct Presences {
     records: Vec<Presence>,
@@ -117,7 +120,7 @@ pub struct Presences {
 }
 
 impl Presences {
-    /// Adds the presence of a record that was appended to the spool.
+    /// Adds the presence of the record that was last appended to the spool.
     pub fn push(&mut self, record: &Record<'_>) {
         if let Some(portion) = &record.portion {
             self.portions.insert(self.records.len(), portion.clone());
@@ -125,13 +128,14 @@ impl Presences {
         self.records.extend(record.presence);
     }
 
-    /// The presence of the record with that number, from 0; `None` in a linear session.
+    /// Returns the presence of the record with the given number, starting at 0; `None` in a linear
+    /// session.
     pub fn of(&self, number: usize) -> Option<Presence> {
         self.records.get(number).copied()
     }
 
-    /// The part of the record with that number that is in the context; `None` if the whole record
-    /// is.
+    /// Returns the part of the record with the given number that is in the context; `None` if the
+    /// whole record is.
     pub fn portion(&self, number: usize) -> Option<Portion> {
         self.portions.get(&number).cloned()
     }

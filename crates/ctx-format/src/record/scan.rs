@@ -1,17 +1,19 @@
-//! Finds values in JSON and checks it. A value inside checked JSON is not checked again.
+//! Finds values in JSON, and checks that it is valid. Values within checked JSON are not checked
+//! again.
 
 use std::ops::Range;
 use wide::u8x32;
 
-/// The byte ranges of the key and the value of a member.
+/// The byte ranges of a member's key and value.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     pub(crate) key: Range<usize>,
     pub(crate) value: Range<usize>,
 }
 
-/// The members of the object at the beginning of `text`; `None` if there is no object. With
-/// `IS_CHECKED`, the caller asserts that `text` is JSON; if it is not, the result is unspecified.
+/// Returns the members of the object at the beginning of `text`; `None` if `text` does not begin
+/// with an object. If `IS_CHECKED` is true, `text` must be valid JSON; otherwise the result is
+/// unspecified.
 pub(crate) fn members<const IS_CHECKED: bool>(text: &str) -> Option<Vec<Span>> {
     let mut walk = Walk::of(text);
     if walk.next()? != b'{' {
@@ -33,7 +35,8 @@ pub(crate) fn members<const IS_CHECKED: bool>(text: &str) -> Option<Vec<Span>> {
     }
 }
 
-/// The raw elements of an array that has already been checked; `None` if the value is not an array.
+/// Returns the raw elements of an array whose JSON has already been checked; `None` if the value is
+/// not an array.
 pub fn elements(raw: &str) -> Option<Vec<&str>> {
     let mut walk = Walk::of(raw);
     let mut elements = Vec::new();
@@ -54,7 +57,7 @@ pub fn elements(raw: &str) -> Option<Vec<&str>> {
 struct Walk<'a> {
     text: &'a [u8],
     at: usize,
-    /// The closing brackets that the open arrays and objects still need.
+    /// The closing brackets of the arrays and objects that are still open.
     open: Vec<u8>,
 }
 
@@ -63,7 +66,7 @@ impl<'a> Walk<'a> {
         Self { text: text.as_bytes(), at: 0, open: Vec::new() }
     }
 
-    /// The next byte that is not whitespace.
+    /// Skips whitespace and returns the next byte without consuming it.
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.text.get(self.at)? {
@@ -102,7 +105,7 @@ impl<'a> Walk<'a> {
         Some(start..self.at)
     }
 
-    /// Moves to the end of a string whose opening quote was read.
+    /// Moves to the end of a string. Its opening quote has been read.
     fn string(&mut self) -> Option<()> {
         loop {
             let mut special = special(self.text.get(self.at..)?);
@@ -127,7 +130,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Moves to the end of a value that is known to be JSON. Any depth of nesting is allowed.
+    /// Moves to the end of a value that is known to be valid JSON. The value may be nested to any
+    /// depth.
     fn pass_over(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -152,7 +156,8 @@ impl<'a> Walk<'a> {
         self.at += rest.iter().position(ends).unwrap_or(rest.len());
     }
 
-    /// Moves to the end of a value, checking that it is JSON. Any depth of nesting is allowed.
+    /// Moves to the end of a value, and checks that it is valid JSON. The value may be nested to
+    /// any depth.
     fn check(&mut self) -> Option<()> {
         self.open.clear();
         loop {
@@ -200,7 +205,7 @@ impl<'a> Walk<'a> {
         is_it.then_some(())
     }
 
-    /// Reads the rest of a number that begins with the byte `first`.
+    /// Reads the rest of a number whose first byte, `first`, has been read.
     fn number(&mut self, mut first: u8) -> Option<()> {
         if first == b'-' {
             first = *self.text.get(self.at)?;
@@ -238,7 +243,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The number of bytes of the escape at the beginning of `text`; `None` if JSON has no such escape.
+/// Returns the length in bytes of the escape at the beginning of `text`; `None` if JSON has no such
+/// escape.
 fn escape_length(text: &[u8]) -> Option<usize> {
     let letter = *text.get(1)?;
     if letter == b'u' {
@@ -247,12 +253,12 @@ fn escape_length(text: &[u8]) -> Option<usize> {
     matches!(letter, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't').then_some(2)
 }
 
-/// The number of bytes that are examined at once.
+/// The number of bytes that are examined at a time.
 pub(super) const BLOCK: usize = 32;
 
-/// Examines the next [`BLOCK`] bytes of a string and returns one bit for each. The bit is set if
-/// the byte needs attention: a quote, a backslash or a control character. A shorter text is padded
-/// with NULs.
+/// Examines the next [`BLOCK`] bytes of a string and returns a bit for each. The bit is set if the
+/// byte is a quote, a backslash or a control character. If `text` is shorter, it is padded with NUL
+/// bytes.
 #[inline]
 pub(super) fn special(text: &[u8]) -> u32 {
     let block = if let Some(bytes) = text.first_chunk() {

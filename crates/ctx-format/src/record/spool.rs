@@ -1,36 +1,38 @@
-//! A queue of waiting records, which is kept in memory up to a limit; beyond the limit, all records
-//! move to a temporary file without a name.
+//! A queue of waiting records. It is kept in memory up to a limit, beyond which new records are
+//! stored in an unnamed temporary file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-/// The number of bytes that are held in memory before a file is used.
+/// The maximum number of bytes to hold in memory before a file is used.
 const IN_MEMORY: usize = 16 << 20;
 
-/// A queue of bytes. The caller keeps track of the lengths of the items.
+/// A queue of bytes. The caller must remember the length of each item.
 pub struct Spool {
     memory: Vec<u8>,
-    /// The number of bytes of `memory` that have already been consumed.
+    /// The number of bytes at the start of `memory` that have been consumed.
     taken: usize,
     limit: usize,
     dir: PathBuf,
     overflow: Option<Overflow>,
 }
 
-/// The waiting bytes once the memory limit is exceeded, until all of them are consumed.
+/// The temporary file that holds the queue once the memory limit is exceeded. It is dropped when
+/// all its bytes have been consumed.
 struct Overflow {
     file: File,
     read: u64,
     written: u64,
-    /// Bytes that are not in `file` yet, because it is written in blocks.
+    /// Bytes that have not been written to `file` yet, because it is written in blocks.
     pending: Vec<u8>,
 }
 
 const BLOCK: usize = 256 << 10;
 
 impl Spool {
-    /// Creates a spool. A file is created in `dir` when the memory limit is exceeded.
+    /// Creates an empty spool. A temporary file is created in `dir` once the memory limit is
+    /// exceeded.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self::with_limit(dir, IN_MEMORY)
     }
@@ -50,7 +52,7 @@ impl Spool {
             }
             let file = tempfile::tempfile_in(&self.dir)?;
             let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
-            // The file may be used until the end of the run, so the memory is freed now.
+            // The file may be in use until the program ends, so the memory is freed here.
             overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
             self.taken = 0;
             self.overflow = Some(overflow);
@@ -61,7 +63,7 @@ impl Spool {
         }
     }
 
-    /// Removes the next `length` bytes from the queue and writes them to `out`.
+    /// Removes the next `length` bytes of the queue, and writes them to `out`.
     pub fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.copy_to(0, length, out)?;
         let here = length.min(self.memory.len() - self.taken);
@@ -75,7 +77,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes `length` bytes to `out` without consuming them. The first `start` bytes of the queue
+    /// Writes `length` bytes of the queue to `out` without consuming them. The first `start` bytes
     /// are skipped.
     pub fn copy_to(
         &mut self,
@@ -95,14 +97,14 @@ impl Spool {
         }
     }
 
-    /// Removes the next `length` bytes from the queue and returns them.
+    /// Removes the next `length` bytes of the queue, and returns them.
     pub fn pop(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(length);
         self.pop_to(length, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Writes all bytes that were not consumed to `out`.
+    /// Writes all bytes that have not been consumed to `out`.
     pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.memory[self.taken..])?;
         match &mut self.overflow {
@@ -111,7 +113,7 @@ impl Spool {
         }
     }
 
-    /// Moves the remaining bytes to the front of the memory once half of it is consumed.
+    /// Moves the remaining bytes to the start of `memory` once half of it has been consumed.
     fn make_room(&mut self) {
         if self.taken > 0 && self.taken >= self.memory.len() / 2 {
             self.memory.drain(..self.taken);
@@ -137,8 +139,8 @@ impl Overflow {
             self.pending.extend_from_slice(bytes);
             return Ok(());
         }
-        // Long records bypass `pending`, because the buffer would stay as large as the longest of
-        // them.
+        // Long records are not added to `pending`, because its buffer would stay as large as the
+        // longest of them.
         self.write_pending()?;
         self.file.write_all(bytes)?;
         self.written += bytes.len() as u64;
@@ -153,7 +155,8 @@ impl Overflow {
         Ok(())
     }
 
-    /// Writes `length` bytes of the file to `out`, after skipping `start` unread bytes.
+    /// Writes `length` bytes of the file to `out`. The first `start` bytes that have not been
+    /// consumed are skipped.
     fn copy_to(
         &mut self,
         start: u64,
@@ -168,7 +171,7 @@ impl Overflow {
         Ok(())
     }
 
-    /// The number of bytes that have not been consumed yet.
+    /// The number of bytes that have not been consumed.
     fn left(&self) -> u64 {
         self.written + self.pending.len() as u64 - self.read
     }

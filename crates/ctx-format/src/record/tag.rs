@@ -1,5 +1,5 @@
-//! The tag: the decision of a tool about a record, passed on inside the record as the member
-//! `_ctx`.
+//! The tag of a record, in which one tool passes its decision about the record to the next. It is
+//! the member `_ctx` of the record.
 
 use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use strum::{EnumString, IntoStaticStr};
 use thiserror::Error;
 
-/// What `ctx-split` decided about a record.
+/// The decision of `ctx-split` about a record.
 #[derive(DeserializeFromStr, Serialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
@@ -27,46 +27,48 @@ pub enum Zone {
 }
 
 impl Zone {
-    /// The name of the zone in a tag.
+    /// The name of the zone, as it appears in a tag.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The members of `_ctx`. Members that this version does not know are kept.
+/// The members of `_ctx`. Unknown members are kept.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tag {
     /// The zone of the record.
     pub zone: Option<Zone>,
-    /// For a batch record, the zone of each of its messages in order.
+    /// For a batch record, the zone of each of its messages, in order.
     pub zones: Option<Vec<Zone>>,
-    /// The line number in the source, from 1.
+    /// The number of the line in the source, starting at 1.
     pub line: Option<u64>,
-    /// The exchange that the record belongs to, as the number of its first record, from 1.
+    /// The exchange that the record belongs to. This is the number of the first record in that
+    /// exchange, starting at 1.
     pub group: Option<u64>,
-    /// The selector or rule that pins the record.
+    /// The selector or rule because of which the record is pinned.
     pub pin: Option<String>,
-    /// The length of the record in bytes, without the tag and the line ending.
+    /// The length of the record in bytes, not counting the tag and the line ending.
     pub bytes: Option<u64>,
-    /// The number of tokens of the record, valid only if the record's length is still `bytes`.
+    /// The number of tokens in the record. It is valid only as long as the length of the record is
+    /// `bytes`.
     pub tokens: Option<u64>,
-    /// The encoding with which `tokens` was counted.
+    /// The encoding that `tokens` refers to.
     pub encoding: Option<String>,
-    /// The number of records in the stream. Only the last record that can have a tag has this
-    /// number.
+    /// The total number of records in the stream. Only the last record that can have a tag has this
+    /// member.
     pub end: Option<u64>,
-    /// Members that this version does not know, each as raw JSON `"key":value`.
+    /// Members that this version does not know, each as the raw JSON text `"key":value`.
     #[serde(skip)]
     pub others: Vec<String>,
 }
 
 impl Tag {
-    /// The key of the tag in a record.
+    /// The key of the tag.
     pub const KEY: &'static str = "_ctx";
 
-    /// Parses the value of `_ctx`. A member that cannot be read is kept as an unknown member. A
-    /// value that is not an object yields an empty tag.
+    /// Parses the value of `_ctx`. Unreadable members are kept as unknown members. If the value is
+    /// not an object, the tag is empty.
     pub(crate) fn parse(raw: &str) -> Self {
         let mut tag = Self::default();
         let Ok(object) = Object::parse(raw) else { return tag };
@@ -78,7 +80,8 @@ impl Tag {
         tag
     }
 
-    /// Sets the member `key` if this version knows it; otherwise returns false.
+    /// Sets the member `key`. Returns false if this version does not know the member, or cannot
+    /// read its value.
     fn take(&mut self, key: &str, value: &str) -> bool {
         match key {
             "zone" => set(&mut self.zone, value),
@@ -94,7 +97,7 @@ impl Tag {
         }
     }
 
-    /// The tag as JSON, the value of `_ctx`: `{"zone":"old",…}`.
+    /// Writes the tag as JSON, which is the value of `_ctx`: `{"zone":"old",…}`.
     pub(crate) fn write(&self) -> String {
         let mut text = serde_json::to_string(self).expect("words and numbers can be written");
         text.pop();
@@ -108,35 +111,36 @@ impl Tag {
         text
     }
 
-    /// The number of tokens of a record, if it was counted with `encoding` and the record still has
-    /// the same `length`.
+    /// The number of tokens in the record, provided that they were counted with `encoding` and the
+    /// length of the record is still `length`.
     pub fn valid_tokens(&self, encoding: &str, length: u64) -> Option<u64> {
         let valid = self.bytes == Some(length) && self.encoding.as_deref() == Some(encoding);
         self.tokens.filter(|_| valid)
     }
 }
 
-/// Parses `value` and sets `member`; returns false if the value has the wrong type.
+/// Parses `value` and sets `member` to it. Returns false if the value has the wrong type.
 fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
     serde_json::from_str(value).map(|read| *member = Some(read)).is_ok()
 }
 
-/// Where a tag is inserted into an untagged record: directly after `{`.
+/// The position for a tag in an untagged record, which is directly after the `{`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splice {
     at: usize,
-    /// Whether other members follow the tag, so that it needs a comma.
+    /// Whether the tag needs a comma after it, because other members follow.
     comma: bool,
 }
 
 impl Splice {
-    /// The position for a tag in `object`, whose text begins `skipped` bytes into the record.
+    /// The position for a tag in `object`, whose text begins `skipped` bytes after the start of the
+    /// record.
     pub(crate) fn of(object: &Object<'_>, skipped: usize) -> Self {
         let comma = object.members().iter().any(|member| member.key != Tag::KEY);
         Self { at: skipped + object.inside(), comma }
     }
 
-    /// Writes the record with `tag` inserted to `out`.
+    /// Writes the record `untagged` to `out`, with `tag` inserted.
     pub fn write(
         self,
         untagged: &[u8],
@@ -150,8 +154,8 @@ impl Splice {
     }
 }
 
-/// Removes every member `_ctx` together with one comma, wherever it is among the other members, and
-/// thereby undoes [`Splice::write`].
+/// Removes every member `_ctx`, wherever it is, together with a comma, and so undoes
+/// [`Splice::write`].
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
     let mut edits = Edits::new();
     for place in cut_members(object, object, |member| member.key == Tag::KEY) {
@@ -160,41 +164,41 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
     if edits.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned(edits.apply(bytes, skipped)) }
 }
 
-/// Reads the zones of a stream, and compares the number of records with the number `end` that the
-/// writer announced. Without the number, the output of a crashed program would look like a short
-/// file.
+/// Reads the zones of a stream, and compares the number of records with `end`, the number that the
+/// writer announced. If there were no such number, the output of a crashed program would look like
+/// a short file.
 #[derive(Debug, Default)]
 pub struct ZoneReader {
-    /// The zone of the previous record; `None` before the first tag.
+    /// The zone of the previous tagged record; `None` before the first tag.
     last: Option<Zone>,
     records: u64,
     zoned: bool,
     end: Option<u64>,
 }
 
-/// The error for a stream that ended before its writer was done.
+/// The error for a stream that ended before its writer had finished.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum EarlyEnd {
-    /// No record has the member `end`, which the last record of a complete stream has.
+    /// No record has the member `end`, which marks the last record of a complete stream.
     #[error("upstream ended early: {records} records received, none marked as the last")]
     NoEnd {
         /// The number of records that were read.
         records: u64,
     },
-    /// The number of records differs from the number in the member `end`.
+    /// The number of records is not the one announced in the member `end`.
     #[error("upstream ended early: {records} records received, {announced} announced")]
     OtherCount {
         /// The number of records that were read.
         records: u64,
-        /// The number of records in the member `end`.
+        /// The number in the member `end`.
         announced: u64,
     },
 }
 
 impl ZoneReader {
-    /// The zone of the next record. A record that cannot have a tag is in the zone of the previous
-    /// record, or in `system` if it is the first. An object whose tag is missing or has no zone is
-    /// kept, and so is a tail.
+    /// Returns the zone of the next record. A record that cannot have a tag is in the same zone as
+    /// the record before it, or in `system` if it comes first. Objects without a zone and tails are
+    /// in `keep`.
     pub fn read(&mut self, record: &Record<'_>) -> Zone {
         self.records += u64::from(record.piece.begins());
         if record.class == Class::Tail {
@@ -211,8 +215,8 @@ impl ZoneReader {
         zone
     }
 
-    /// Returns true if any record so far had a zone, which means that `ctx-split` wrote the
-    /// session.
+    /// Returns true if any record so far has had a zone, which means that `ctx-split` wrote the
+    /// stream.
     pub fn zoned(&self) -> bool {
         self.zoned
     }
@@ -222,7 +226,7 @@ impl ZoneReader {
         self.records
     }
 
-    /// Checks at the end of the input that the stream is complete.
+    /// Checks that the stream is complete. It must have been read to its end.
     pub fn finish(&self) -> Result<(), EarlyEnd> {
         let records = self.records;
         match self.end {

@@ -1,21 +1,21 @@
-//! Decodes JSON strings in blocks of bytes. In JSON, source code has an escape about every 20
-//! bytes.
+//! Decodes JSON strings in blocks of bytes. Source code in a JSON string has an escape about every
+//! 20 bytes.
 
 use std::cell::RefCell;
 
 use super::scan::{BLOCK, special};
 
 thread_local! {
-    /// The buffer into which each string is decoded before it is copied to a string of the right
-    /// size. A new buffer for each string would first have to be filled with zeros.
+    /// The buffer into which strings are decoded before each is copied to a string of the right
+    /// size. Without it, a new buffer would have to be zeroed for each string.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A buffer that has grown beyond this many bytes is freed.
+/// A buffer larger than this many bytes is freed after use.
 const MAX_KEPT: usize = 1 << 20;
 
 /// Decodes the text between the quotes of a JSON string; `None` if it is not valid JSON. Lone
-/// surrogates (`\ud800`), which are legal in JSON but not in UTF-8, become U+FFFD.
+/// surrogates (`\ud800`), which JSON allows but UTF-8 does not, become U+FFFD.
 pub(crate) fn unescaped(inside: &str) -> Option<String> {
     let source = inside.as_bytes();
     let mut decoded = Decoded { bytes: BUFFER.take(), length: 0 };
@@ -30,7 +30,7 @@ pub(crate) fn unescaped(inside: &str) -> Option<String> {
         let mut escapes = special(&source[block..]);
         while escapes != 0 {
             let at = block + escapes.trailing_zeros() as usize;
-            // Bits past the end of the string belong to the zeros that pad the last block.
+            // Bits after the end of the string come from the zeros that pad the last block.
             if at >= end {
                 break;
             }
@@ -57,28 +57,28 @@ pub(crate) fn unescaped(inside: &str) -> Option<String> {
     Some(text)
 }
 
-/// The UTF-16 code unit of the escape `\uXXXX` at the beginning of `source`.
+/// Returns the UTF-16 code unit of the escape `\uXXXX` at the beginning of `source`.
 fn unit(source: &[u8]) -> Option<u32> {
     let digits = source.strip_prefix(br"\u")?.first_chunk::<4>()?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Copies fewer bytes than a block has. If this function were inlined, the compiler would merge it
-/// with the copy of a whole block into one call of memcpy.
+/// Copies less than a whole block. If this function were inlined, the compiler would merge it with
+/// the copying of a whole block into a single call of memcpy.
 #[inline(never)]
 fn copy_end(source: &[u8], room: &mut [u8]) {
     room[..source.len()].copy_from_slice(source);
 }
 
-/// The text decoded so far, after which there is always room for another block.
+/// The text decoded so far. Its buffer always has room for another block.
 struct Decoded {
     bytes: Vec<u8>,
     length: usize,
 }
 
 impl Decoded {
-    /// Appends the first `length` bytes of `source`, at most a block. A whole block is copied
-    /// because that is faster; the next copy overwrites the excess bytes.
+    /// Appends the first `length` bytes of `source`, which are at most one block. A whole block is
+    /// copied if possible, because that is faster; the next copy overwrites the excess bytes.
     #[inline]
     fn copy(&mut self, source: &[u8], length: usize) {
         let room = &mut self.bytes[self.length..];
@@ -106,8 +106,8 @@ impl Decoded {
         Some(2)
     }
 
-    /// Decodes one code unit, or a pair that encodes one character. A lone surrogate becomes three
-    /// bytes that are not UTF-8, because its UTF-8 encoding would have three bytes.
+    /// Decodes one code unit, or a pair of units that encodes one character. A lone surrogate is
+    /// replaced with three invalid bytes, because its encoding would have been three bytes long.
     fn unicode(&mut self, source: &[u8]) -> Option<usize> {
         let first = unit(source)?;
         let second = source.get(6..).and_then(unit);
@@ -147,7 +147,8 @@ mod tests {
         }
     }
 
-    /// Decodes the string with serde as bytes, because serde refuses lone surrogates in text.
+    /// Decodes the string as bytes with serde, because serde does not accept lone surrogates in
+    /// text.
     fn bytes(json: &str) -> Vec<u8> {
         struct Bytes;
         impl serde::de::Visitor<'_> for Bytes {

@@ -1,6 +1,6 @@
-//! Documents: a whole session as one JSON value, an array of messages or `{"messages":[…]}`, on one
-//! or several lines. A document is split into records. Each element becomes a record without its
-//! line breaks and indentation, and is otherwise unchanged.
+//! A document is a whole session in a single JSON value, either an array of messages or
+//! `{"messages":[…]}`, on one or more lines. Documents are split into records. Each element becomes
+//! a record. Apart from losing its line breaks and indentation, it does not change.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,20 +12,20 @@ use std::sync::Arc;
 use crate::dialect::{self, Detector, Dialect, Sniff};
 use crate::{Object, Record, json};
 
-/// A session that was read as one JSON value.
+/// A session that was read as a single JSON value.
 pub(crate) struct Document {
     /// The records of the document, one per line.
     pub(crate) text: Vec<u8>,
-    /// The line number and the byte offset in the source of each record that [`Self::locate`] has
-    /// not reached yet.
+    /// The line number and byte offset in the source of each record that [`Self::locate`] has not
+    /// reached yet.
     places: std::vec::IntoIter<(u64, u64)>,
-    /// The number of members of the document other than `messages`.
+    /// The number of the document's members other than `messages`.
     pub(crate) members_beside: usize,
 }
 
 impl Document {
-    /// Returns true if an input that begins with `head` could be a document, so that more of it
-    /// must be read before it can be split into lines.
+    /// Returns true if an input that begins with `head` could be a document. In this case, more of
+    /// it must be read before it is split into lines.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else { return false };
         match head[first] {
@@ -33,7 +33,8 @@ impl Document {
             b'{' => {
                 let mut lines = head[first..].split(|b| *b == b'\n');
                 let line = std::str::from_utf8(lines.next().unwrap_or_default());
-                // `{"messages":[…]}` on one line is a document only if nothing follows the line.
+                // `{"messages":[…]}` on a single line is a document only if no other line follows
+                // it.
                 let is_conversation = |object: Object<'_>| {
                     object.get("messages").is_some() && object.get("role").is_none()
                 };
@@ -43,8 +44,8 @@ impl Document {
         }
     }
 
-    /// Parses an input as one document; `None` if it is not a single JSON value, or if it does not
-    /// contain a list of objects that begins with a message.
+    /// Parses an input as a document; `None` if the input is not a single JSON value, or does not
+    /// contain a list of objects whose first is a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let source = std::str::from_utf8(input).ok()?;
         let (_, elements, members_beside) = list_of(source)?;
@@ -59,7 +60,7 @@ impl Document {
         Some(Self { text: lines_of(elements), places: places.into_iter(), members_beside })
     }
 
-    /// Sets the line number and the offset of the next record of [`Self::text`] to those in the
+    /// Sets the line number and byte offset of the next record in [`Self::text`] to those in the
     /// source.
     pub(crate) fn locate(&mut self, record: &mut Record<'_>) {
         if let Some(place) = self.places.next() {
@@ -68,7 +69,8 @@ impl Document {
     }
 }
 
-/// The list of messages in a document as raw JSON, its elements, and the number of other members.
+/// Returns the list of messages in a document as raw JSON, the elements of the list, and the number
+/// of the document's other members.
 pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
     let trimmed = text.trim_ascii();
     let (list, members_beside) = if trimmed.starts_with('{') {
@@ -86,14 +88,14 @@ pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
     Some((list, elements, members_beside))
 }
 
-/// Returns true if the object has a role, or if it is a record that only one dialect has.
+/// Returns true if the object has a role or can belong to only one dialect.
 fn is_message(object: &Object<'_>) -> bool {
     let mut all = dialect::ALL.into_iter();
     object.text_of("role").is_some() || all.any(|it| it.sniff(object) == Sniff::Yes)
 }
 
-/// Writes each JSON value on one line. A JSON string cannot contain a raw line break, so every line
-/// break is layout and the whitespace after it is indentation.
+/// Writes each JSON value on a line of its own. JSON strings cannot contain raw line breaks, so
+/// every line break is part of the layout, and whitespace after it is indentation.
 fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = Vec::new();
     for element in elements {
@@ -107,7 +109,7 @@ fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     out
 }
 
-/// The messages inside a batch record as raw JSON, and the position of their list.
+/// The conversation in a batch record, as a list of messages and the position of that list.
 #[derive(Clone, Debug)]
 pub struct Conversation<'a> {
     /// The list of messages as raw JSON, including the brackets.
@@ -119,8 +121,8 @@ pub struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// The conversation in `object`; `None` if `object` has no list `messages`, or if an element of
-    /// that list is not an object.
+    /// Returns the conversation in `object`; `None` if `object` has no list `messages` or the list
+    /// has an element that is not an object.
     pub fn of(object: &Object<'a>) -> Option<Self> {
         let list = object.get("messages")?;
         let messages: Option<Vec<_>> =
@@ -128,13 +130,13 @@ impl<'a> Conversation<'a> {
         Some(Self { list, start: object.place_of(list).start, messages: messages? })
     }
 
-    /// The byte range in [`Self::list`] of the message with this index.
+    /// Returns the byte range within [`Self::list`] of the message with the given index.
     pub fn place(&self, index: usize) -> std::ops::Range<usize> {
         json::place_in(self.list, self.messages[index].text())
     }
 }
 
-/// A JSON value that contains messages, with the position of each message.
+/// A JSON value around a list of messages, and the position of each message in it.
 pub struct Frame {
     source: String,
     /// The byte offset of the opening bracket of the list.
@@ -144,7 +146,7 @@ pub struct Frame {
 
 impl Frame {
     /// Creates the frame of a document, which is an array of messages or an object with a list
-    /// `messages`. Returns `None` for any other text.
+    /// `messages`. Returns `None` if `source` is neither.
     pub fn of_document(source: Vec<u8>) -> Option<Self> {
         let source = String::from_utf8(source).ok()?;
         let (list, elements, _) = list_of(&source)?;
@@ -169,8 +171,8 @@ impl Frame {
         lines_of(self.messages.iter().map(|place| &self.source[place.clone()]))
     }
 
-    /// Returns the JSON value with its messages replaced by those in `lines`, one per line. A
-    /// message that was already in the JSON value keeps its bytes and the layout before it.
+    /// Returns the JSON value with its messages replaced by those in `lines`, one per line.
+    /// Messages that were already in the value keep their bytes and the layout before them.
     pub fn with(&self, lines: &[u8]) -> Vec<u8> {
         let own = self.lines();
         let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
@@ -181,8 +183,8 @@ impl Frame {
         let begin = self.messages.first().map_or(self.list + 1, |first| first.start);
         let mut out = source[..begin].to_vec();
         let mut next = 0;
-        // The index in the source of the message that was written last. If the inner value is
-        // `None`, the message is not in the source.
+        // The index in the source of the last message that was written. The inner value is `None`
+        // if that message is new.
         let mut before: Option<Option<usize>> = None;
         for line in whole_lines(lines) {
             let found = places.get(line).and_then(|numbers| {
@@ -206,8 +208,8 @@ impl Frame {
         out
     }
 
-    /// The text to write between two messages: what precedes the second message in the source, or,
-    /// if the second message is new, what follows the first message there.
+    /// Returns the text to write between two messages. It is the text before the second message in
+    /// the source or, if the second message is new, the text after the first.
     fn between(&self, before: Option<usize>, after: Option<usize>) -> &[u8] {
         let gap = |number: usize| {
             let (one, next) = (self.messages.get(number)?, self.messages.get(number + 1)?);
@@ -222,25 +224,27 @@ fn whole_lines(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// The maximum number of lines to read from the beginning. An agent identifies itself early.
+/// The maximum number of lines to read from the start of a session file. Agents identify themselves
+/// early.
 const LINES: usize = 64;
 
-/// The maximum number of bytes to read from the beginning. The first line of a Codex file may
-/// contain all instructions to the model.
+/// The maximum number of bytes to read from the start of a session file. The first line of a Codex
+/// file can contain all instructions to the model.
 const BYTES: u64 = 1 << 20;
 
-/// What the first lines of a session file reveal, which stays true as long as the file only grows.
+/// Facts that the first lines of a session file reveal. They remain true as long as the file is
+/// only appended to.
 #[derive(Clone, Default)]
 pub struct Head {
-    /// The dialect, if one of the lines can belong to only one dialect.
+    /// The dialect, if a line was found that can belong to only one dialect.
     pub dialect: Option<&'static dyn Dialect>,
-    /// The id of the session, if the agent wrote it into the first lines.
+    /// The id of the session, if it is in the first lines.
     pub session: Option<String>,
 }
 
 impl Head {
-    /// Reads the first lines, but no further than necessary. Nothing is found in a document that
-    /// spans several lines.
+    /// Reads the first lines of a session file, and no more of them than necessary. Nothing is
+    /// found out about a document that spans several lines.
     pub fn read(source: impl Read) -> io::Result<Self> {
         let mut source = BufReader::new(source.take(BYTES));
         let mut detector = Detector::default();
@@ -257,8 +261,8 @@ impl Head {
             }
             lines.push(line);
             if let Some(dialect) = head.dialect {
-                // The lines before the one that revealed the dialect may also contain the id of the
-                // session.
+                // The id of the session may also be in a line before the one that revealed the
+                // dialect.
                 let mut told = lines.drain(..);
                 head.session = told.find_map(|line| {
                     let session = dialect.log()?.about(&object_of(&line)?).session?;
@@ -278,8 +282,8 @@ fn object_of(line: &[u8]) -> Option<Object<'_>> {
     Object::parse(text.trim_start_matches('\u{feff}')).ok()
 }
 
-/// A file that does not change. A short file is also held in memory, because a session is read
-/// several times.
+/// A file that is not modified while it is in use. Short files are also held in memory, because a
+/// session is read several times.
 pub struct FixedFile {
     /// The open file.
     pub file: File,
@@ -287,13 +291,12 @@ pub struct FixedFile {
 }
 
 impl FixedFile {
-    /// Creates a fixed file from `file`, and from the bytes of the file if they have already been
-    /// read.
+    /// Creates a fixed file from `file`, and from its content if that has already been read.
     pub fn new(file: File, memory: Option<Arc<Vec<u8>>>) -> Self {
         Self { file, memory }
     }
 
-    /// Returns a reader that starts at the first byte of the file.
+    /// Returns a reader that begins at the start of the file.
     pub fn reader(&self) -> io::Result<FromStart> {
         let (file, memory) = (self.file.try_clone()?, self.memory.clone());
         Ok(FromStart { memory, ..FromStart::new(file) })
@@ -306,7 +309,7 @@ impl From<File> for FixedFile {
     }
 }
 
-/// Reads a file from its start, without moving the position that other handles of the file share.
+/// Reads a file from the start, without moving the file position shared with other handles.
 pub struct FromStart {
     file: File,
     memory: Option<Arc<Vec<u8>>>,
@@ -314,7 +317,7 @@ pub struct FromStart {
 }
 
 impl FromStart {
-    /// Creates a reader at the beginning of the file.
+    /// Creates a reader at the start of the file.
     pub fn new(file: File) -> Self {
         Self { file, memory: None, at: 0 }
     }
@@ -423,7 +426,7 @@ mod frame_tests {
 
     const PRETTY: &str = "\n{\n  \"model\": \"m\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"a\"\n    },\n    {\"role\": \"assistant\"},\n\n    {\"role\": \"user\"}\n  ],\n  \"n\": 1.0\n}\n";
 
-    /// Messages that stay in the document keep their bytes and their layout.
+    /// Messages that stay in the document keep their bytes and layout.
     #[test]
     fn messages_that_stay_keep_their_layout() {
         let last = "{\"role\": \"assistant\"}\n{\"role\": \"user\"}\n";
@@ -475,8 +478,8 @@ mod frame_tests {
     }
 
     proptest! {
-        /// Inserting a document's own messages yields the same bytes, and any other messages that
-        /// are inserted can be read back.
+        /// Inserting a document's own messages yields the original bytes, and any other inserted
+        /// messages can be read back.
         #[test]
         fn what_is_put_in_comes_out(
             messages in prop::collection::vec(message(), 1..6),
@@ -524,14 +527,13 @@ mod head_tests {
         let gemini = r#"{"sessionId":"g-1","projectHash":"h","startTime":"t"}"#;
         for (text, dialect, session) in [
             (main.clone(), "claude-code", Some("s-1")),
-            // The id of a subagent's file differs from the id of the main session.
+            // The session id in a subagent's file differs from that of the main session.
             (helper, "claude-code", Some("s-1.a1")),
             (old_helper.clone(), "claude-code", None),
             (format!("{old_helper}\n{main}"), "claude-code", Some("s-1")),
             (format!("{summary}\r\n\n{main}\n"), "claude-code", Some("s-1")),
             (format!("\u{feff}{main}\n"), "claude-code", Some("s-1")),
-            // In a Codex file, the lines copied from the parent session follow the first line of
-            // the session.
+            // In a Codex file, lines copied from the parent session follow the first line.
             (format!("{codex}\n{parent}\n"), "codex", Some("c-1")),
             (old_codex.to_owned(), "codex", Some("c-2")),
             (pi.to_owned(), "pi", Some("p-1")),
@@ -549,13 +551,13 @@ mod head_tests {
             "\0\0\0",
             r#"{"role":"user","content":"hi","sessionId":"s","id":"x"}"#,
             r#"{"sessionId":"s"}"#,
-            // A document that spans several lines has no lines that can be read one by one.
+            // The lines of a document that spans several lines cannot be read one by one.
             "{\n  \"sessionId\": \"g\",\n  \"projectHash\": \"h\",\n  \"messages\": []\n}",
         ] {
             assert_eq!(told(text), (None, None), "{text}");
         }
         assert_eq!(read(b"\xff\xfe\n{}\n"), (None, None));
-        // A document on one line is read like a line, because more lines may follow.
+        // A document on one line is read as a line here, because more lines could follow.
         let document = r#"{"sessionId":"g","projectHash":"h","messages":[{"id":"1","type":"user","timestamp":"t","content":"x"}]}"#;
         assert_eq!(told(document), (Some("gemini"), None));
         for id in ["7", "null", "{}"] {

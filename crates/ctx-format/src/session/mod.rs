@@ -1,4 +1,5 @@
-//! Reads a session file as records: splits documents, detects the dialect, and finds the context.
+//! Reads the records of a session file: splits documents into records, detects the dialect, and
+//! finds the context.
 
 pub(crate) mod document;
 pub(crate) mod reread;
@@ -21,54 +22,55 @@ use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
 /// How to read a session.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// The dialect, if the caller knows it.
+    /// The dialect, if it is already known.
     pub dialect: Option<&'static dyn Dialect>,
-    /// Whether each line is a conversation, in which case documents are not recognized.
+    /// Whether each line is a conversation. If so, the input is never treated as a document.
     pub batch: bool,
-    /// Whether to read lines without recognizing documents or detecting the dialect.
+    /// Whether to only read lines, without recognizing documents or detecting the dialect.
     pub raw: bool,
-    /// Whether to return the records of a log immediately and without their presence. The caller
-    /// shows the records to the dialect's view, so the records do not have to wait for the end of
-    /// the session.
+    /// Whether to return the records of a log at once, without their presence. The caller passes
+    /// the records to the dialect's view itself, so they need not wait for the end of the session.
     pub unseen: bool,
-    /// The folder for records that have to wait and exceed the memory limit. Records wait if the
-    /// session must be read before its dialect or its context is known. Without a folder, all
-    /// waiting records are in memory, and the dialect is detected from the first megabytes only.
+    /// The folder for a temporary file, which is used if waiting records exceed the memory limit.
+    /// Records wait while the session is read to find its dialect or its context. Without a folder,
+    /// all waiting records are held in memory, and only the first megabytes are examined to detect
+    /// the dialect.
     pub temp: Option<PathBuf>,
 }
 
-/// Reads records, and lends each one to the caller until the next one is read.
+/// Reads records. Each record is lent to the caller until the next one is read.
 pub struct Records<R> {
     lines: Lines<Again<R>>,
-    /// The document that the records in `lines` came from, if the input was one JSON value.
+    /// The document from which the records in `lines` come, if the input is a document.
     document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
     foreign: Option<Foreign>,
     is_other_document: bool,
     unreadable: Option<Foreign>,
-    /// The second reading of the session, if it is an agent's log.
+    /// The second reading of the session, if the session is an agent's log.
     second: Option<SecondReading>,
 }
 
-/// The number of records at the beginning of an input, of which at least one must be a message.
+/// The number of records to examine for messages. If none of these first records is a message, the
+/// format is unknown.
 const DETECT_IN: usize = 64;
 
 /// The number of bytes per read when a source is read again.
 const READ_AHEAD: usize = 256 << 10;
 
-/// The maximum number of bytes to examine if there is no folder for waiting records.
+/// The maximum number of bytes to examine if there is no folder for a temporary file.
 const LOOK_AT: usize = 16 << 20;
 
 impl<R: Read> Records<R> {
-    /// Opens a session and reads until the dialect is known. Usually the beginning of the session
-    /// is enough, but a session whose messages have only plain text, or an agent's log, is read to
-    /// the end.
+    /// Opens a session and reads it until its dialect is known. The beginning of the session is
+    /// usually enough, but an agent's log, or a session with nothing but plain text, is read to the
+    /// end.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
         Self::open_twice(source, None, options)
     }
 
-    /// Like [`Self::open`], but with `again`, which reads the same bytes once more, so that the
-    /// records of an agent's log do not have to be stored until the context is known.
+    /// Like [`Self::open`], but with a second reader, `again`, which returns the same bytes. The
+    /// records of a log therefore need not be stored until the context is known.
     pub fn open_twice(
         source: R,
         again: Option<Box<dyn Read + Send>>,
@@ -100,11 +102,11 @@ impl<R: Read> Records<R> {
             records.foreign = detector.foreign().or_else(|| Foreign::of_file(ahead));
             records.is_other_document = records.document.is_none() && foreign::is_document(ahead);
         }
-        // A line of a batch holds a plain list of messages, even if an agent wrote the line.
+        // Each line of a batch holds a plain list of messages, even if an agent wrote it.
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
         if let Some(mut view) = log.map(Log::view_builder) {
-            // The records of a document do not have the same bytes as the source, so they are
+            // The records of a document differ from the bytes of the source, so they have to be
             // stored.
             let again = again.filter(|_| records.document.is_none());
             let mut second = SecondReading::new(match again {
@@ -127,31 +129,32 @@ impl<R: Read> Records<R> {
         self.dialect
     }
 
-    /// The number of members of the document other than `messages`, which no record contains;
+    /// The number of the document's members other than `messages`, which are not in any record;
     /// `None` if the input is not a document.
     pub fn document_members_beside(&self) -> Option<usize> {
         self.document.as_ref().map(|it| it.members_beside)
     }
 
-    /// Returns true if the input is one JSON document, whose messages are the records.
+    /// Returns true if the input is a JSON document. The messages of the document are then the
+    /// records.
     pub fn is_document(&self) -> bool {
         self.document.is_some()
     }
 
-    /// The probable format of an input that is not in a dialect that we read, or not in the one
-    /// that was named.
+    /// The probable format of an input that is not in a supported dialect, or not in the dialect
+    /// given by the caller.
     pub fn foreign(&self) -> Option<Foreign> {
         self.unreadable.or(self.foreign)
     }
 
-    /// The format of an input that has no readable lines: it is compressed, in another encoding, or
-    /// a batch in which a conversation takes up several lines.
+    /// The format of an input without readable lines. Such an input is compressed, in another
+    /// encoding, or a batch with conversations that take up several lines each.
     pub fn unreadable(&self) -> Option<Foreign> {
         self.unreadable
     }
 
-    /// Returns true if the input is one JSON value that spans several lines but is not a session,
-    /// so that its lines cannot be read one by one.
+    /// Returns true if the input is a JSON value that spans several lines but is not a session. Its
+    /// lines cannot be read one by one.
     pub fn is_other_document(&self) -> bool {
         self.is_other_document
     }
@@ -184,10 +187,10 @@ impl Options {
     }
 }
 
-/// Replaces the lines of a document with its records. The whole document is read into memory,
-/// unless it is longer than the maximum length of a line.
+/// Replaces the lines of a document with records. The document is read into memory as a whole,
+/// unless it exceeds the maximum length of a line.
 fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
-    // Reads the first line, or enough of it to see whether a document may begin here.
+    // Reads the first line, or as much of it as is needed to see whether it may begin a document.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     if !Document::may_begin(lines.ahead()) {
         return Ok(None);
@@ -203,7 +206,7 @@ fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>
     Ok(document)
 }
 
-/// The format of an input that has no readable lines; `None` if the lines can be read.
+/// Returns the format of an input without readable lines; `None` if its lines can be read.
 fn unreadable<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<Foreign>> {
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     let mut first = lines.ahead().trim_ascii_start().split(|b| *b == b'\n');
@@ -219,8 +222,8 @@ fn has_line(ahead: &[u8]) -> bool {
     memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
 }
 
-/// Examines the waiting lines, and reads more lines until the dialect is certain. If none of the
-/// first records is a message, the input is not in a format that we read.
+/// Examines the lines read so far, and reads more until the dialect is certain. Gives up if none of
+/// the first records is a message.
 fn detect<R: Read>(
     detector: &mut Detector,
     lines: &mut Lines<Again<R>>,
@@ -243,8 +246,8 @@ fn detect<R: Read>(
     Ok(())
 }
 
-/// Detects the dialect of a session by reading lines until the dialect is certain. The caller must
-/// be able to read the source again.
+/// Detects the dialect of a session by reading lines until the dialect is certain. This consumes
+/// `source`, so the caller must be able to read the session again.
 pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dialect>> {
     let mut detector = Detector::default();
     look_on(&mut detector, source, false)?;
@@ -272,7 +275,7 @@ fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
     messages.any(|message| detector.look_at(&message))
 }
 
-/// How many messages and bad lines a session has.
+/// The numbers of messages and of bad lines in a session.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -280,25 +283,26 @@ pub struct Tally {
     pub dialect: Option<String>,
     /// The number of messages; 0 if the dialect is unknown.
     pub messages: u64,
-    /// The number of lines that are bad: neither an object nor blank, nor still being written.
+    /// The number of bad lines. A line is bad if it is not an object, is not blank, and is not
+    /// still being written.
     pub bad_lines: u64,
     /// The first 100 bad lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<BadLine>,
 }
 
-/// A bad line, described without its text.
+/// A bad line, described without quoting it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadLine {
-    /// The line number, from 1.
+    /// The line number, starting at 1.
     pub line: u64,
     /// The offset of the first byte of the line in the session.
     pub offset: u64,
-    /// What is wrong with the line, such as `broken` or `nul`.
+    /// The name of the line's class, such as `broken` or `nul`.
     pub class: String,
 }
 
-/// The maximum number of bad lines that are listed. Further bad lines are only counted.
+/// The maximum number of bad lines that are listed individually. Any others are only counted.
 const NAMED: usize = 100;
 
 impl Tally {
@@ -325,20 +329,21 @@ impl Tally {
     }
 }
 
-/// Receives the progress of a run. The methods are called often and from any thread, so they must
-/// be fast.
+/// Receives reports on the progress of a run. The methods are called often and from any thread, so
+/// they must be fast.
 pub trait Observer: Send + Sync {
-    /// Reports that another part of the work begins, which `what` names.
+    /// Reports that the next stage of the work begins. `what` is the name of the stage.
     fn stage(&self, what: &str);
-    /// Announces that `bytes` bytes will be read from the beginning, possibly for a second time.
+    /// Announces that an input of `bytes` bytes will be read from its start, possibly for the
+    /// second time.
     fn reading(&self, bytes: u64);
-    /// Reports that another `bytes` of the announced bytes have been read.
+    /// Reports that `bytes` more of the announced bytes have been read.
     fn read(&self, bytes: u64);
-    /// Reports that a question is sent to a model. How long the answer will take is unknown.
+    /// Reports that a request is sent to a model. The duration until the response is unknown.
     fn asking(&self, what: &str);
 }
 
-/// An observer of a run, or none.
+/// An optional observer of a run.
 #[derive(Clone, Default)]
 pub struct Watch(Option<Arc<dyn Observer>>);
 
@@ -348,21 +353,21 @@ impl Watch {
         Self(Some(observer))
     }
 
-    /// Reports that another part of the work begins.
+    /// Reports that the next stage of the work begins.
     pub fn stage(&self, what: &str) {
         if let Some(observer) = &self.0 {
             observer.stage(what);
         }
     }
 
-    /// Reports that a question is sent to a model. `what` is called only if there is an observer.
+    /// Reports that a request is sent to a model. `what` is called only if there is an observer.
     pub fn asking(&self, what: impl FnOnce() -> String) {
         if let Some(observer) = &self.0 {
             observer.asking(&what());
         }
     }
 
-    /// Wraps a reader of this many bytes so that its progress is reported.
+    /// Wraps a reader of `bytes` bytes so that its progress is reported.
     pub fn over<R: Read>(&self, reader: R, bytes: u64) -> Watched<R> {
         if let Some(observer) = &self.0 {
             observer.reading(bytes);
@@ -377,7 +382,7 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// A reader that reports to an observer how much was read.
+/// A reader that reports to an observer how many bytes were read.
 pub struct Watched<R> {
     reader: R,
     watch: Watch,
@@ -496,7 +501,8 @@ mod tests {
         assert!(record.presence.is_some());
     }
 
-    /// A block that only one format has reveals the dialect, however late in the session it is.
+    /// A block that only one format has reveals the dialect, no matter how late in the session it
+    /// occurs.
     #[test]
     fn a_late_block_decides_and_no_byte_is_lost() {
         let plain = "{\"role\":\"user\",\"content\":\"a\"}\n";
@@ -540,7 +546,7 @@ mod tests {
             assert_eq!(unreadable(input.as_bytes(), true), Some(name));
             assert_eq!(unreadable(input.as_bytes(), false), None);
         }
-        // Any line of a batch may be broken, including the first one.
+        // Any line of a batch may be malformed, including the first.
         let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
         for batch in ["{\"messages\":[{\n".to_owned() + line, line.to_owned(), String::new()] {
             assert_eq!(unreadable(batch.as_bytes(), true), None);
@@ -563,15 +569,15 @@ mod tests {
         let batch = Options { batch: true, ..Options::default() };
         let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
         assert_eq!(open(&conversation, &batch), (None, named));
-        // A single record in an unsupported format does not outweigh a record that certainly
-        // belongs to a dialect, even if it comes first.
+        // A record in an unsupported format counts for less than one that certainly belongs to a
+        // dialect, even if it comes first.
         let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
         assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
         let late = text.repeat(64) + bedrock;
         assert_eq!(open(&late, &options).0, Some("chat"));
     }
 
-    /// A late conversation of a batch can also reveal the dialect.
+    /// A late conversation in a batch can still reveal the dialect.
     #[test]
     fn a_late_conversation_decides() {
         let plain = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
@@ -624,7 +630,7 @@ mod watch_tests {
         text
     }
 
-    /// Reading is reported, and it returns the same bytes with and without an observer.
+    /// Progress is reported, and the bytes are the same with and without an observer.
     #[test]
     fn what_is_read_is_told() {
         let told = Arc::new(Told::default());

@@ -1,39 +1,40 @@
-//! Reads a log a second time, after the first reading has shown which records are in the context.
+//! Reads a log for the second time, now that the first reading has shown which records are in the
+//! context.
 
 use crate::view::ViewBuilder;
 use crate::{Class, Flaw, Object, Origin, Record, Spool};
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
 
-/// Where the second reading gets the bytes from.
+/// The source of the bytes for the second reading.
 pub(crate) enum Source {
-    /// The bytes of the first reading were stored in a spool.
+    /// A spool in which the first reading stored its bytes.
     Spool(Spool),
-    /// A reader returns the same bytes once more.
+    /// A reader that returns the same bytes again.
     Reader(BufReader<Box<dyn Read + Send>>),
 }
 
-/// What the first reading found out about each record, to be returned with the record's bytes.
+/// The results of the first reading. They are returned together with the bytes of each record.
 pub(crate) struct SecondReading {
     source: Source,
-    /// The origin and the length of each record that has not been returned yet.
+    /// The origin and length of each record that has not been returned again yet.
     waiting: VecDeque<(Origin, usize)>,
-    /// The number of records. The pieces of a line that is too long count as one record.
+    /// The number of records. All pieces of an overlong line count as one record.
     records: usize,
-    /// The bytes of the record that was returned last.
+    /// The bytes of the record returned last.
     bytes: Vec<u8>,
-    /// The problems of the session, each with its line number.
+    /// The flaws of the session, each with its line number.
     pub(crate) flaws: Vec<(u64, Flaw)>,
 }
 
 impl SecondReading {
-    /// Creates a second reading without records.
+    /// Creates a second reading that has no records yet.
     pub(crate) fn new(source: Source) -> Self {
         let (waiting, bytes, flaws) = Default::default();
         Self { source, waiting, records: 0, bytes, flaws }
     }
 
-    /// Adds the next record of the first reading and shows it to `view`.
+    /// Adds the next record of the first reading, and passes it to `view`.
     pub(crate) fn push(
         &mut self,
         record: &Record<'_>,
@@ -51,7 +52,7 @@ impl SecondReading {
         Ok(())
     }
 
-    /// Ends the first reading: asks the view which records are in the context.
+    /// Ends the first reading, and asks the view which records are in the context.
     pub(crate) fn finish(mut self, view: &dyn ViewBuilder) -> Self {
         let mut view = view.view();
         view.flaws.sort_by_key(|flaw| flaw.record);
@@ -87,7 +88,7 @@ impl SecondReading {
     }
 }
 
-/// Shows a record to a view. If a line is too long, only its first piece must be shown.
+/// Passes a record to a view. The caller must pass only the first piece of an overlong line.
 pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     match record.object() {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),
@@ -97,7 +98,7 @@ pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// Shows a bad line to a view, because some agents read a part of such a line.
+/// Passes a bad line to a view, because some agents read part of such a line.
 fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     let text = String::from_utf8_lossy(record.bytes.get(record.skipped..).unwrap_or_default());
     let is_read = matches!(record.class, Class::Broken | Class::Nul | Class::NotUtf8);
@@ -112,8 +113,8 @@ fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// A source of which some bytes were examined. The examined bytes are returned again, then all
-/// further bytes.
+/// A source that can be examined before it is read. The examined bytes are returned again, followed
+/// by all other bytes.
 pub(crate) struct Again<R> {
     looked_at: Spool,
     /// The number of bytes that wait in `looked_at`.
@@ -121,10 +122,10 @@ pub(crate) struct Again<R> {
     rest: R,
 }
 
-/// Reads ahead from a source, so that the bytes can be examined before they are returned.
+/// Examines bytes of a source before they are returned by reading it.
 pub(crate) struct Look<'a, R> {
     again: &'a mut Again<R>,
-    /// The number of bytes that may still be read before the limit is reached.
+    /// The number of bytes that may be examined before the limit is reached.
     room: usize,
 }
 
@@ -133,8 +134,8 @@ impl<R: Read> Again<R> {
         Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
     }
 
-    /// Returns a reader that looks ahead. The bytes that it reads wait in `spool`. After `most`
-    /// bytes, the reader behaves as if the input ended there.
+    /// Returns a reader that examines the bytes of the source. The bytes that it returns wait in
+    /// `spool`. After `most` bytes, the reader behaves as if the input ended.
     pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
         self.looked_at = spool;
         Look { again: self, room: most }
