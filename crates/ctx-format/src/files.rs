@@ -66,8 +66,8 @@ impl FileUse {
     }
 }
 
-/// Returns whether `command` writes the file. It is an argument of editing tools that have several
-/// functions. Returns `None` if the command neither reads nor writes.
+/// Returns whether `command`, an argument of editing tools with several functions, writes the file;
+/// `None` if the command neither reads nor writes.
 fn writes_by_command(command: &str) -> Option<bool> {
     match command {
         "view" | "read" => Some(false),

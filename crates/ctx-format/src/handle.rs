@@ -1,12 +1,12 @@
-//! Handles are short references that take the place of removed content and from which it can be
-//! restored.
+//! A handle is a short reference that takes the place of removed content, and from which the
+//! content can be restored.
 //!
 //! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` names the
 //! call whose result was removed, the length of that result, and the command that prints it. The
 //! digits at the end are the first 8 hex digits of the SHA-256 hash of the text. If the tool that
 //! removes a text saves no snapshot of the session, `, if saved` precedes the command, because the
-//! text may be lost. A handle is the last line of what remains of the text. A text that is
-//! shortened again keeps its handle, which refers to the original.
+//! text may be lost. A handle is the last line of what remains of the text. If a text is shortened
+//! again, its handle still refers to the original.
 //!
 //! Handles in the form of older versions (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) are still
 //! recognized.
@@ -31,24 +31,25 @@ pub struct Handle {
 pub enum Saved {
     /// The tool that removes the text also saves a snapshot.
     Yes,
-    /// There is a snapshot only if the user has saved one.
+    /// A snapshot exists only if the user has saved one.
     #[default]
     Perhaps,
 }
 
 impl From<bool> for Saved {
-    /// `is_saved` is true if a snapshot is saved to the store in which `ctx-offload` looks.
+    /// `is_saved` is true if a snapshot is saved to the store that `ctx-offload` searches.
     fn from(is_saved: bool) -> Self {
         if is_saved { Self::Yes } else { Self::Perhaps }
     }
 }
 
-/// The first bytes of the SHA-256 hash of a text. `Display` writes them as hex digits.
+/// The first bytes of the SHA-256 hash of a text. `Display` writes a hash as hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 
-/// The number of bytes in the hash of a handle. Each digit costs tokens. With four bytes, the
-/// chance that a text has the same hash as one of ten thousand others is 1 in 400,000.
+/// The number of bytes of a hash that a handle contains. Each hex digit of the hash costs tokens.
+/// With four bytes, the chance that a text has the same hash as one of ten thousand others is 1 in
+/// 400,000.
 const BYTES: usize = 4;
 /// The number of hex digits in the handles of older versions.
 const OLD_DIGITS: usize = 12;
@@ -63,7 +64,7 @@ const IF_SAVED: &str = ", if saved";
 const MAX_CALL: usize = 120;
 
 impl ShortHash {
-    /// The number of hex digits that a handle shows of the hash.
+    /// The number of hex digits of a hash that a handle contains.
     pub const DIGITS: usize = 2 * BYTES;
 
     /// Hashes `text` and keeps the first bytes of the hash.
@@ -107,8 +108,8 @@ impl Handle {
         Self { hash, bytes, written: written.into() }
     }
 
-    /// Shortens the name of a call. Characters that would end the line or the handle, or look like
-    /// another handle, are removed. Whitespace is collapsed, because a search for handles expects
+    /// Shortens the name of a call. Removes characters that would end the line or the handle, or
+    /// look like another handle. Whitespace is collapsed, because a search for handles expects
     /// single spaces.
     pub fn call_name(call: &str) -> String {
         // Most names are a single line of ASCII with single spaces, and need no change.
@@ -136,7 +137,7 @@ impl Handle {
         .filter(|handle| *handle.written == *text)
     }
 
-    /// All hex digits of the hash as the handle shows them: 8, or 12 in the old form.
+    /// All hex digits of the hash in the handle: 8 of them, or 12 in a handle of the old form.
     pub fn digits(&self) -> String {
         let inner = &self.written[BEGIN.len()..];
         match inner.get(..OLD_DIGITS) {

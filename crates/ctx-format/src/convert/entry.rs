@@ -29,18 +29,17 @@ pub(crate) struct Entry {
     /// The model that was in use when the message was written, or `None` if the session does not
     /// name one.
     pub(crate) model: Option<Arc<str>>,
-    /// The text of the summary, if the message is a summary that was taken out of a record with
-    /// several messages. Only that record marks it as a summary, and the record is not in the
-    /// spool.
+    /// The text of a summary that was extracted from a record with several messages. Only that
+    /// record marks the message as a summary, and the record is not in the spool.
     pub(crate) summary: Option<Box<str>>,
     /// Whether the message is a summary.
     pub(crate) is_summary: bool,
-    /// Whether the message can only be read within the list that contains it.
+    /// Whether the message can be read only within the list that contains it.
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
-    /// The ids of the calls that the user denied. The flag after each id says whether a field of
-    /// the record marks the denial.
+    /// The ids of the calls that the user denied. The flag after each call's id tells whether a
+    /// field of the record marks the denial.
     pub(crate) denials: Vec<(Box<str>, bool)>,
 }
 

@@ -10,8 +10,8 @@ use crate::{Denial, Message, Object, Outline, Part, Rules, Unread};
 /// itself.
 pub(crate) const IS_REQUEST: &str = "_request";
 
-/// The name of a member with an object whose keys are the ids of the calls that the user denied. A
-/// value is `true` if a field of the source record marks the denial.
+/// The name of a member with an object whose keys are the ids of the calls that the user denied.
+/// The value of an id is `true` if a field of the source record marks the denial.
 pub(crate) const DENIALS: &str = "_denials";
 
 /// The dialect of a lowered session, which extends [`Anthropic`].
@@ -49,8 +49,7 @@ impl Dialect for Lowered {
         Some(message)
     }
 
-    // All content of a lowered session has been read from the source session, so none of it can be
-    // unreadable.
+    // A lowered session contains only content that has been read before, so nothing is unreadable.
     fn unread(&self, _: &Object<'_>) -> Option<Unread> {
         None
     }

@@ -43,8 +43,8 @@ pub struct Converter<'c> {
     pub mark: Option<&'c str>,
     /// Whether to lower the session: each source record, or each message in a record that holds a
     /// list, is written in exactly one exchange. Messages that must stay together but do not form
-    /// an exchange are combined into one message. Only records without a message are left out. The
-    /// target dialect must be a list of messages, not a log.
+    /// an exchange are combined into one message. The only records left out of a lowered session
+    /// are those without a message. The target dialect must be a list of messages, not a log.
     pub whole_records: bool,
     /// The id of the new session if the target is an agent's format. If this is `None`, the id is
     /// derived from a hash of the session's content.

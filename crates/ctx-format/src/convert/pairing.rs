@@ -134,8 +134,9 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     ties
 }
 
-/// Returns the ranges of nodes that must stay together although they do not form an exchange. Each
-/// range is a pair of the first and the last node. The ranges are in order and do not overlap.
+/// Returns the ranges of nodes that must stay together although they do not form an exchange. A
+/// range consists of the first and the last node that belong together. The ranges are in order and
+/// do not overlap.
 fn blobs(nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // An exchange has only one reply, so a node that answers several replies cannot be part of it.
     let odd = ties.iter().filter(|(reply, place)| nodes[*place].answers != [*reply]);

@@ -27,7 +27,7 @@ pub struct Reading<'c> {
     spool: Spool,
     waiting: usize,
     entries: Vec<Entry>,
-    /// The hash of all messages read so far. Ids in the new session are derived from it.
+    /// The hash of all messages read so far, from which ids in the new session are derived.
     hash: Context,
     /// The working folder of the source session, if it is known.
     cwd: Option<String>,
@@ -57,7 +57,7 @@ impl<'c> Reading<'c> {
     }
 
     /// Reads the next record of the session. The caller must pass every record of the session,
-    /// because the records are counted here.
+    /// because this method also counts them.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
         if !record.piece.begins() {
             return Ok(());

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 /// Creates the turns of the new session from a message of the source.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether blocks of the Anthropic API keep their JSON and their position. If so, even results
-    /// inside a reply stay where they are.
+    /// Whether blocks of the Anthropic API keep their JSON and position, even results inside a
+    /// reply.
     pub(crate) keeps_blocks: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,
@@ -22,7 +22,7 @@ pub(crate) struct Maker<'m, 'n> {
 
 impl<'a> Maker<'_, '_> {
     /// Creates the turns for a message. `said` holds the fragments of the message. `answering`
-    /// holds the records with the results of the message's calls. The flag of each record says
+    /// holds the records with the results of the message's calls. The flag of each record tells
     /// whether the record's other content is written here too.
     pub(crate) fn turns(
         &mut self,
@@ -153,7 +153,7 @@ impl<'a> Maker<'_, '_> {
         results
     }
 
-    /// Adds one piece of a record with results. The piece is a result or other content.
+    /// Adds a result, or a piece of other content, from a record with results.
     fn add(
         &mut self,
         piece: Piece<'a>,
@@ -259,7 +259,7 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
             last.beside_origin = last.beside_origin.or(results.beside_origin);
             last.origins.extend(results.origins);
         }
-        // There are no results to write, but their records still count as sources of the message.
+        // Even if no result is written, the records of the results count as sources of the message.
         Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }
@@ -287,7 +287,7 @@ impl Ids {
             if call.id.as_ref().is_none_or(|id| id.is_empty()) {
                 self.0 += 1;
                 call.id = Some(format!("call_ctx_{}", self.0).into());
-                // The source's JSON lacks the new id, so it cannot be kept.
+                // The source's JSON lacks the new id, so that JSON cannot be kept.
                 piece.block = None;
             }
             let id = call.id.as_deref().unwrap_or_default().to_owned();

@@ -91,8 +91,8 @@ pub enum LossKind {
     Instructions,
     /// A user message that the target agent would treat as a command instead of sending it.
     Command,
-    /// Call arguments that are not a JSON object. They are written as the member `input` of a new
-    /// object.
+    /// Call arguments that are not a JSON object and are written as the member `input` of a new
+    /// one.
     Arguments,
     /// A part of a tool result that was JSON in the source and is written as text.
     AsText,
@@ -100,9 +100,9 @@ pub enum LossKind {
     SecondResult,
     /// A message that comes before a summary in the source but after it in the new session.
     BeforeSummary,
-    /// A call without a result. It is written without one.
+    /// A call without a result, which is written as is.
     OpenCall,
-    /// A result without a call. It is written without one.
+    /// A result without a call, which is written as is.
     LoneResult,
     /// A user message that was inserted because the API rejects a session that begins with a reply.
     Beginning,
@@ -121,7 +121,8 @@ pub struct Source {
 #[derive(Deserialize)]
 struct Words {
     is_loss: bool,
-    /// The subject and verb of the sentence for a single loss. `many` holds their plural forms.
+    /// The subject and verb of the sentence for a single loss. `many` holds the plural forms of
+    /// both.
     one: String,
     many: String,
     /// The end of the sentence, after the subject and the verb.

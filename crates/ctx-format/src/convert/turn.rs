@@ -30,8 +30,8 @@ pub(crate) struct TurnMessage<'a> {
     pub(crate) role: Role,
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// The items of the OpenAI Responses API that the message was read from. Empty for other source
-    /// formats.
+    /// The items of the OpenAI Responses API that the message was read from, or none for other
+    /// source formats.
     pub(crate) items: Vec<Cow<'a, str>>,
     /// The model that wrote the message, or `None` if the session does not name it.
     pub(crate) model: Option<Arc<str>>,
@@ -43,8 +43,8 @@ pub(crate) struct TurnMessage<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results<'a> {
     pub(crate) answers: Vec<Answer<'a>>,
-    /// All content, apart from the results themselves, of the records that hold the results. This
-    /// content becomes a user message.
+    /// The content other than results of the records that hold the results, which becomes a user
+    /// message.
     pub(crate) beside: Vec<Piece<'a>>,
     /// The index, within the unit, of the first record that has content other than results.
     pub(crate) beside_origin: Option<usize>,
@@ -124,8 +124,8 @@ pub(crate) enum Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Piece<'a> {
     pub(crate) part: Part<'a>,
-    /// The JSON of the part, if it is a block of the Anthropic API. The JSON may have further
-    /// members, such as signatures and citations, that are not in `part`.
+    /// The JSON of the part, if it is a block of the Anthropic API. The JSON may have members, such
+    /// as signatures and citations, that `part` does not contain.
     pub(crate) block: Option<&'a str>,
 }
 
@@ -136,8 +136,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Splits a message into pieces. Each piece keeps its JSON if the messages of the format consist of
-/// blocks.
+/// Splits a message into pieces, which keep their JSON if the format's messages consist of blocks.
 pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a>> {
     let parts = held.message.parts.iter().cloned();
     let blocks = match &held.raw {

@@ -20,14 +20,14 @@ pub(crate) struct Writing<'w> {
     pub(crate) converter: Converter<'w>,
     /// The dialect of the source session.
     pub(crate) from: &'static dyn Dialect,
-    /// The messages of the source session. Their texts are in `spool`.
+    /// The messages of the source session, whose texts are in `spool`.
     pub(crate) entries: &'w [Entry],
     pub(crate) spool: Spool,
     pub(crate) target: Box<dyn Target>,
     pub(crate) session: Session,
     pub(crate) ids: Ids,
-    /// Whether the new session already has a message other than a system message. Also true if no
-    /// message may be inserted at its beginning.
+    /// Whether the new session already has a message other than a system message, or must not have
+    /// a message inserted at its beginning.
     pub(crate) has_begun: bool,
     pub(crate) report: Report,
     pub(crate) out: &'w mut dyn Write,
@@ -157,8 +157,8 @@ impl Writing<'_> {
     }
 }
 
-/// Reads the messages of an entry again from its text. Their roles may be wrong, because the text
-/// lacks the record or the list that contained it.
+/// Reads the messages of an entry again from its text. The roles of these messages may be wrong,
+/// because the text lacks the record or list that contained it.
 fn held_of<'a>(from: &dyn Dialect, text: &'a str, entry: &Entry) -> Vec<HeldMessage<'a>> {
     // A unit can consist of any number of records, so parsed records are not kept in memory.
     let Ok(object) = Object::parse(text) else { return Vec::new() };

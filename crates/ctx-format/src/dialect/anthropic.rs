@@ -101,8 +101,8 @@ pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// Reads `object` as a message. It is a whole record or a value within one. All byte ranges in the
-/// message refer to the text of `record`.
+/// Reads the message `object`, which is a whole record or a value within one. All byte ranges in
+/// the message refer to the text of `record`.
 pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Message<'a>> {
     let role = role_of(object)?;
     let content = object.get("content")?;
@@ -114,8 +114,8 @@ pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
     })
 }
 
-/// Returns the first unreadable part of a message, if any. `dialect` is the dialect's name, for use
-/// in the description.
+/// Returns the first unreadable part of a message, if any. `dialect` is the name of the dialect,
+/// for use in the description.
 pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     let Some(role) = object.get("role") else { return Some(Unread::item(dialect, object)) };
     if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
@@ -166,7 +166,7 @@ fn is_read(block: &Object<'_>) -> bool {
         "thinking" => has_text(block, "thinking"),
         "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
-        // Each server tool has its own format of results, which is not checked.
+        // The results of each server tool have a format of their own, which is not checked.
         kind if kind.ends_with("_tool_result") => true,
         kind => SEALED.contains(&kind),
     }
@@ -263,7 +263,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
-        // Each server tool has its own format of results, so text cannot replace them.
+        // The results of each server tool have a format of their own, so text cannot replace them.
         kind if kind.ends_with("_tool_result") => {
             Part::Result(ToolResult { slot: None, ..result(object, block) })
         }

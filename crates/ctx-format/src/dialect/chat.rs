@@ -211,8 +211,8 @@ fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
     listed.chain(function.map(|function| call(object, None, &function, "arguments"))).collect()
 }
 
-/// Reads an entry of `tool_calls`. It is either `{"id":…,"type":"function","function":{…}}` or a
-/// `custom` call, whose input is free text.
+/// Reads an entry of `tool_calls`: either `{"id":…,"type":"function","function":{…}}` or a `custom`
+/// call, whose input is free text.
 fn listed_call<'a>(object: &Object<'a>, listed: &Object<'a>) -> Option<Call<'a>> {
     let id = Some(listed.text_of("id").unwrap_or_default());
     match listed.object_of("custom") {

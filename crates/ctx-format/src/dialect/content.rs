@@ -26,7 +26,7 @@ pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
 }
 
 /// Reads the parts of a message's content, which is a text or a list of texts and blocks. `part`
-/// reads a single block. A block for which it returns `None` becomes an opaque part.
+/// reads a single block. A block for which `part` returns `None` becomes an opaque part.
 pub(crate) fn parts<'a>(
     content: Option<&'a str>,
     part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,

@@ -76,9 +76,9 @@ pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn 
     })
 }
 
-/// The dialect of a session that could be either `chat` or `anthropic`. Our tools write only
-/// content that is legal in both dialects to such a session. Its name is `chat`, because such a
-/// session is read as `chat`.
+/// A plain session, which could be in the dialect `chat` or `anthropic`. Our tools write only
+/// content that is legal in both dialects to a plain session. A plain session is read as `chat`, so
+/// the name of this dialect is `chat`.
 pub struct Plain;
 
 impl Plain {
@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn texts_alone_decide_nothing() {
         assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
-        // Nor do the marks of our own summaries, because an earlier run may have written them into
-        // a plain session.
+        // The marks of our own summaries do not determine the dialect either, because an earlier
+        // run may have written them into a plain session.
         let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
         let lined = Plain.summary_record(crate::Role::User, "x");
         assert_eq!(detect(&[named, &lined]), Some(("chat", false)));

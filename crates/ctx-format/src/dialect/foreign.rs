@@ -1,4 +1,4 @@
-//! Formats that are recognized but not read. `foreign.json` lists these formats. Each has a name, a
+//! Formats that are recognized but not read. `foreign.json` lists the name of each format, a
 //! remedy, and a sign by which its records are recognized.
 
 use std::fmt;
@@ -48,7 +48,7 @@ const AIDER: Foreign = Foreign {
     remedy: "aider --llm-history-file records what the model received, as text",
 };
 
-/// Files that are not UTF-8 text. Each has its first bytes, its name in messages, and a command
+/// Files that are not UTF-8 text, each with its first bytes, its name in messages, and a command
 /// that decodes it.
 const ENCODED: [(&[u8], &str, &str); 5] = [
     (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),

@@ -63,9 +63,9 @@ pub(crate) fn kind_of(part: &Object<'_>) -> PartKind {
     }
 }
 
-/// Returns true if the whole content of the part can be read. Parts of known kinds whose content is
-/// not read are accepted too: code that the API ran, the output of that code, and the signature of
-/// a thought.
+/// Returns true if the whole content of the part can be read. Parts of the following kinds are
+/// accepted although their content is not read: code that the API ran, the output of that code, and
+/// the signature of a thought.
 pub(crate) fn is_read(raw: &str) -> bool {
     const OTHERS: [&str; 4] =
         ["executableCode", "codeExecutionResult", "thoughtSignature", "thought"];

@@ -21,8 +21,8 @@ pub enum Sniff {
     /// The record belongs to another dialect.
     #[default]
     No,
-    /// The record could belong to the dialect, but other dialects allow it too:
-    /// `{"role":"user","content":"hi"}` is an example.
+    /// The record could belong to the dialect, but also to another, as with
+    /// `{"role":"user","content":"hi"}`.
     Maybe,
     /// The record cannot belong to any other dialect.
     Yes,
@@ -172,8 +172,8 @@ pub trait Dialect: Sync {
     }
 
     /// Returns the role that a summary is written with if `wanted` was requested. Every API accepts
-    /// the role `user`. It is also the only safe role for a summary that is marked only by its
-    /// first line, because a model could be tricked into writing that line.
+    /// the role `user`. The role `user` is also the only safe one for a summary that is marked only
+    /// by its first line, because a model could be tricked into writing that line.
     fn summary_role(&self, _wanted: Role) -> Role {
         Role::User
     }
@@ -191,7 +191,7 @@ pub trait Dialect: Sync {
     }
 
     /// Returns true if the session is certainly in this format. Only [`super::Plain`] returns
-    /// false, because it stands for several formats.
+    /// false, because it covers several formats.
     fn is_certain(&self) -> bool {
         true
     }
@@ -224,7 +224,7 @@ pub trait RepairDialect {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
 
     /// Writes a result in the format of the dialect: a block of a message, or a record without a
-    /// line ending. `None` if the record that `result` refers to has no result at that index.
+    /// line ending. `None` if the record in `result` has no result at the given index.
     fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
     /// Writes the given results as records of their own, without line endings.

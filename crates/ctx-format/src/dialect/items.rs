@@ -103,9 +103,8 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     sealed
 }
 
-/// Returns the outline of an item; see [`super::Dialect::outline`]. In this outline, every user
-/// message begins a turn. It is up to the dialects to exclude user messages that the agent wrote
-/// itself.
+/// Returns the outline of an item; see [`super::Dialect::outline`]. Every user message begins a
+/// turn in this outline, and dialects must exclude those that the agent wrote itself.
 pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
     let kind = ItemType::of(item)?;
     let role = kind.role(item);
@@ -124,8 +123,8 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
 }
 
 /// Returns the id that links a call to its result; `None` if the server itself produced the result.
-/// The member `id` has this function only in a few types of items; in all others, it merely
-/// identifies the item.
+/// Only in a few types of items does the member `id` have this function; in all others, it
+/// identifies the item itself.
 pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     let key = match kind_of(item).as_ref() {
         "mcp_approval_request" => "id",
@@ -142,7 +141,7 @@ const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
 /// The members that can hold the arguments of a call. A call has only one of them.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
 
-/// Reads the parts of `item`, a value within `record`. An item of unknown type becomes a single
+/// Reads the parts of `item`, a value within `record`. An item of an unknown type becomes a single
 /// opaque part.
 pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>> {
     let whole = || vec![Part::Opaque(item.text().trim_ascii().into())];
@@ -243,8 +242,8 @@ fn is_read(part: &Object<'_>) -> bool {
     }
 }
 
-/// Returns true if results of this type can be replaced with text. Each other type has a format of
-/// its own.
+/// Returns true if results of this type can be replaced with text. Results of any other type have a
+/// format of their own.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
 }

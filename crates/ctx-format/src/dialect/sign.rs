@@ -1,5 +1,4 @@
-//! Signs, which are conditions on the members of a record. They are stored as data and identify the
-//! format of the record.
+//! Signs, which identify the format of a record by its members. They are stored as data.
 
 use serde::Deserialize;
 
@@ -40,7 +39,7 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
-    /// Parses the sign of a format. Every record of the format matches its sign.
+    /// Parses the sign of a format. The sign of a format matches every record of that format.
     pub(crate) fn read(json: &str) -> Self {
         serde_json::from_str(json).expect("a test reads each sign")
     }

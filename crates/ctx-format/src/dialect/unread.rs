@@ -82,7 +82,7 @@ impl Unread {
         Self::within_message(&what)
     }
 
-    /// Reports a summary that the vendor's server wrote.
+    /// Reports a summary that the vendor's server wrote and that only this server can read.
     pub fn vendor_summary() -> Self {
         Self {
             rule: UnreadRule::VendorSummary,

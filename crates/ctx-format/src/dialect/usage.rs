@@ -27,15 +27,16 @@ pub enum UsageOf {
     /// The record with the counts, which is a complete reply.
     #[default]
     Record,
-    /// The reply with this id. The record with the counts is one of its fragments. If several
-    /// fragments have counts, only the last counts are valid.
+    /// The reply with this id, one fragment of which is the record with the counts. If several
+    /// fragments of a reply have counts, only those of the last fragment are valid.
     Reply(ReplyId),
     /// The last reply before the record with the counts, which is not part of a reply itself. If
-    /// there are several records with counts after a reply, the last of them is valid.
+    /// several records after a reply have counts, only those of the last record are valid.
     Before,
 }
 
-/// A hashed id that all fragments of a reply share. It can only be compared with other such ids.
+/// A hash of the id that all fragments of a reply share, which can only be compared with other such
+/// hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyId(u64);
 
@@ -67,7 +68,7 @@ pub(crate) fn sum(object: &Object<'_>, keys: &[&str]) -> u64 {
 }
 
 /// Lowers the values of `keys` in `within`, an object in the text of `record`, by a total of `by`.
-/// Each value is lowered as far as possible before the next one is.
+/// Each value is lowered to 0, if necessary, before the next one is lowered.
 pub(crate) fn lessen(
     edits: &mut Edits,
     record: &Object<'_>,
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(lessened(&ClaudeCode, &with(933, 34), 20), with(17, 20));
     }
 
-    /// The Gemini CLI estimates the size of its history on its own.
+    /// The Gemini CLI estimates the size of its history itself instead of using these counts.
     #[test]
     fn what_the_gemini_cli_does_not_go_by_stays() {
         let line = r#"{"id":"m","timestamp":"t","type":"gemini","content":"x","tokens":{"input":440,"output":5,"total":445}}"#;

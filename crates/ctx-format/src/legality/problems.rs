@@ -2,7 +2,7 @@
 //!
 //! Even real sessions have problems; for example, an interrupted turn leaves a call without a
 //! result. A tool that removes or changes records therefore compares the problems of its output
-//! with those of its input. It must not add any.
+//! with those of its input, because it must not add any.
 
 use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;
@@ -71,7 +71,7 @@ impl Problem {
 pub struct Validator {
     /// The position, within the context, of the message to check next.
     next: u64,
-    /// The waiting messages by their position in the context. Each consists of records with their
+    /// The waiting messages by their position in the context, each as a list of records with their
     /// line numbers.
     waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
@@ -87,7 +87,7 @@ impl Validator {
         Self { rules, pairs: Pairs::new(rules), ..Self::default() }
     }
 
-    /// Adds the next message of the file. It begins at line `line` of the source.
+    /// Adds the next message of the file, which begins on line `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
         let message = outline.fragment.map_or(0, |fragment| fragment.message);
         if message > self.next {
@@ -129,8 +129,8 @@ impl Validator {
         }
     }
 
-    /// Returns the problems of the whole sequence, sorted by line. This includes the calls that
-    /// have no result at the end of the session.
+    /// Returns the problems of the whole sequence, sorted by line. A call without a result at the
+    /// end of the session counts as a problem here.
     pub fn finish(self) -> Vec<Problem> {
         let (mut problems, open) = self.finish_with_open();
         problems.extend(open);
@@ -141,7 +141,7 @@ impl Validator {
     /// Like [`Self::finish`], but the second list contains the calls that may still get a result:
     /// those of the last exchange, in case the agent is still running.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
-        // Messages still wait if an earlier message was removed or cannot be read.
+        // If messages are still waiting, an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
             self.take(line, &outline);
         }
@@ -168,7 +168,7 @@ pub struct NamedRule {
     pub name: &'static str,
     /// A short description of a violation of this rule.
     pub what: &'static str,
-    /// Whether a violation can count as a problem, rather than only being reported.
+    /// Whether a violation of the rule can count as a problem, rather than only being reported.
     pub may_be_problem: bool,
 }
 
@@ -182,8 +182,8 @@ pub fn rule(name: &str) -> Option<&'static NamedRule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// Writes a number with its noun. The noun is in the plural unless the number is 1: `1 line`, `2
-/// entries`.
+/// Writes a number with its noun. The noun is in the plural unless the number is 1, as in `1 line`,
+/// `2 entries`.
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) {
         return format!("{number} {noun}");
@@ -250,7 +250,7 @@ mod tests {
         validator.push(1, &reply);
         validator.push(2, &results);
         assert_eq!(validator.finish(), []);
-        // With a quadratic search, this would take minutes.
+        // A quadratic search through this many calls would take minutes.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     }
 

@@ -1,8 +1,8 @@
 //! An API's requirements for a sequence of messages, as data, and the pairing of calls with
 //! results.
 //!
-//! Each format states its own [`Rules`]. Only `Pairs` interprets the rules. It tells validation and
-//! repair which result belongs to which call.
+//! Each format states its own [`Rules`]. Only `Pairs` interprets the rules, so validation and
+//! repair always agree on which result belongs to which call.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 
 use crate::{Outline, Role};
 
-/// An API's requirements for a sequence of messages. The default is the most lenient.
+/// An API's requirements for a sequence of messages. The default requirements are the most lenient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Where the results of a reply's calls have to be.
@@ -33,7 +33,7 @@ pub struct Rules {
 pub enum Results {
     /// In separate messages directly after the reply, as in `chat`.
     BehindReply,
-    /// At the beginning of the user message after the reply, as blocks, as in `anthropic`.
+    /// In blocks at the beginning of the user message after the reply, as in `anthropic`.
     NextUserMessage,
     /// In separate messages at any position after the call, as in `responses`.
     #[default]
@@ -49,7 +49,7 @@ impl Rules {
 
 /// Pairs the calls with the results of a sequence of messages, by the ids of the calls. If several
 /// calls have the same id, a result answers the nearest earlier reply with an open call of this id,
-/// and within that reply the first such call. `T` is the type by which the caller identifies a
+/// and within that reply the first such call. `T` is the type with which the caller identifies a
 /// call.
 #[derive(Default)]
 pub(crate) struct Pairs<T> {
@@ -58,8 +58,7 @@ pub(crate) struct Pairs<T> {
     late_results: bool,
     /// The calls without a result, in the order of the session.
     waiting: BTreeMap<u64, OpenCall<T>>,
-    /// The calls without a result by their id. Calls with the same id are grouped by message, and
-    /// the latest message is last.
+    /// The calls without a result, by their id and then by message, with the latest message last.
     by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
     /// The number of calls so far.
     calls: u64,
@@ -146,8 +145,8 @@ impl<T: Copy + Default> Pairs<T> {
         step
     }
 
-    /// Returns the calls without a result. The calls of earlier turns can no longer get one,
-    /// because the agent continued without it.
+    /// Returns the calls without a result. Calls of earlier turns can no longer get a result,
+    /// because the agent continued without one.
     pub(crate) fn finish(&mut self) -> End<T> {
         let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
         let waiting = std::mem::take(&mut self.waiting).into_values();
@@ -211,8 +210,8 @@ mod tests {
     use crate::rules::Rules;
     use crate::{Outline, Role};
 
-    /// Creates the outline of a message, which is `a`ssistant with calls, `t`ool with results, or
-    /// `u`ser. The rest of the text lists the ids of the calls or results.
+    /// Creates an outline from a short text: `a` (assistant with calls), `t` (tool with results) or
+    /// `u` (user), followed by the ids of the calls or results.
     fn outline(text: &str) -> Outline<'_> {
         let (role, ids) = text.split_at(1);
         let ids: Vec<_> = ids.split('.').skip(1).map(Into::into).collect();

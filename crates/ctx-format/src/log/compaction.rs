@@ -1,7 +1,8 @@
 //! A compaction in the format of an agent. Lines are appended to the session file, so that the
 //! agent resumes from a summary and the kept messages. The existing lines do not change.
 //!
-//! Each agent's folder defines these lines; `docs/agents.md` describes how the agents load them.
+//! The appended lines are defined in the folder of each agent; `docs/agents.md` describes how the
+//! agents load them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,8 +20,8 @@ pub struct Compaction<'a> {
     pub summary: &'a str,
     /// The kept records, in the order in which the model receives them.
     pub kept: Vec<Kept<'a>>,
-    /// The number of records in `kept` that come before the summary; 0 if the format does not allow
-    /// that.
+    /// The number of records in `kept` that come before the summary, which is 0 if the format
+    /// allows none.
     pub kept_before: usize,
     /// Whether the kept records are the complete end of the context.
     pub is_end: bool,
@@ -65,9 +66,9 @@ pub enum CompactionError {
     Unreadable,
 }
 
-/// Writes the lines of a compaction. It first receives all records of the session.
+/// Writes the lines of a compaction, after receiving all records of the session.
 pub trait CompactionWriter {
-    /// Adds the next record. The record is an object.
+    /// Adds the next record, which must be an object.
     fn push(&mut self, object: &Object<'_>);
 
     /// Returns the lines to append to the session file, without line endings.
@@ -95,10 +96,10 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Returns the edits that turn a line of a tree into a copy for use after a compaction. For each
-/// pair of a key and a text in `texts`, the value of that key is replaced if the record has the
-/// key. The token counts of a reply are replaced with `no_usage`, because they count the old
-/// context and would make the agent compact again at once.
+/// Returns the edits that turn a line of a tree into a copy for use after a compaction. If the
+/// record has a key of `texts`, the value of that key is replaced with the text. The token counts
+/// of a reply are replaced with `no_usage`, because they count the old context, and the agent would
+/// compact again at once.
 pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &str) -> Edits {
     let mut edits = Edits::new();
     for (key, new) in texts {
@@ -113,8 +114,8 @@ pub(crate) fn copy_with(record: &Object<'_>, texts: &[(&str, &str)], no_usage: &
     edits
 }
 
-/// The ids and times of the lines that a compaction adds. Each time is later than all earlier ones,
-/// including those in the session, because an agent may sort lines by time.
+/// The ids and times of the lines that a compaction adds. Each new line has a later time than every
+/// line before it, because an agent may sort lines by time.
 pub(crate) struct NewLines {
     pub(crate) ids: Ids,
     next: DateTime<Utc>,
@@ -290,8 +291,8 @@ pub fn with_changes(
 /// among the results or calls.
 type Key<'m> = (bool, Option<&'m str>, usize);
 
-/// Lists the results and calls in messages. Each has a text if its content is only text, and a slot
-/// if the content can be replaced.
+/// Lists the results and calls in messages. A result or call has a text if its content is only
+/// text, and a slot if its content can be replaced.
 fn results_and_calls<'m>(
     messages: &'m [Message<'_>],
 ) -> impl Iterator<Item = (Key<'m>, Option<Cow<'m, str>>, Option<&'m Slot>)> {

@@ -3,7 +3,7 @@
 //!
 //! A tool that removes a line needs these links, because the children of the line must be linked to
 //! its parent instead, and some lines must not be removed at all. Each link is stored as the byte
-//! range of a value, so that only this value changes if its target is removed.
+//! range of a value, so that only this value changes if the linked line is removed.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -80,7 +80,7 @@ pub struct SecondCopy {
 }
 
 impl<'a> Links<'a> {
-    /// Creates the links of a line. The line's own id is in its member `id`.
+    /// Creates the links of a line whose own id is in the member `id`.
     pub(crate) fn of(object: &Object<'a>, id: &str) -> Self {
         let id = object.text_of(id).filter(|id| !id.is_empty());
         Self { id, ..Self::default() }
@@ -116,9 +116,9 @@ impl<'a> Links<'a> {
         parent?.to.as_deref()
     }
 
-    /// Adds to `edits` the changes of links to removed lines. The function `moved` is called with
-    /// the target and the bond of each link. For a removed target, it returns the id of the line to
-    /// link to instead, or `Some(None)` if no ancestor remains.
+    /// Adds edits that change the links to removed lines. `moved` is called with the target and the
+    /// bond of each link. For a target that was removed, `moved` returns the id of the line to link
+    /// to instead, or `Some(None)` if no ancestor remains.
     pub fn moved<'m>(
         &self,
         moved: impl Fn(&str, Bond) -> Option<Option<&'m str>>,
@@ -137,8 +137,8 @@ impl<'a> Links<'a> {
 }
 
 impl SecondCopy {
-    /// Returns the duplicate in the member `key` of `within`, a value within `object`. The member
-    /// `of` of `within` holds the original results.
+    /// Returns the duplicate in the member `key` of `within`, a value within `object`. `of` is the
+    /// member of `within` that holds the original results.
     pub(crate) fn at(
         object: &Object<'_>,
         within: &Object<'_>,
@@ -208,11 +208,11 @@ pub(crate) struct TreeAgent {
     /// The member with the id of a line's parent, and the member with the line's own id.
     pub(crate) parent: &'static str,
     pub(crate) id: &'static str,
-    /// The agent's behavior if a line is its own ancestor; `None` if it simply ends the path there.
+    /// The agent's behavior if a line is its own ancestor; `None` if the path simply ends there.
     pub(crate) on_loop: Option<&'static str>,
 }
 
-/// Lines that refer to their parents. Lines are identified by their index.
+/// Lines that refer to their parents, identified by their index.
 pub(crate) trait Tree {
     const AGENT: TreeAgent;
 
@@ -222,7 +222,7 @@ pub(crate) trait Tree {
     /// Returns the facts about the line with the given index.
     fn line(&self, place: usize) -> TreeLine;
 
-    /// Iterates over a line and its ancestors. Each is visited only once, even if they form a loop.
+    /// Iterates over a line and its ancestors, visiting each only once even if they form a loop.
     fn ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
         let mut seen = HashSet::new();
         std::iter::successors(Some(place), |place| self.parent(*place))
@@ -238,8 +238,7 @@ pub(crate) trait Tree {
         }
     }
 
-    /// Creates the flaw of a line that is its own ancestor; `None` if the agent simply ends the
-    /// path there.
+    /// Creates the flaw of a line that is its own ancestor; `None` if the path simply ends there.
     fn endless(&self, place: usize) -> Option<Flaw> {
         let then = Self::AGENT.on_loop?;
         let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
@@ -247,9 +246,9 @@ pub(crate) trait Tree {
         Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
     }
 
-    /// Creates the flaw of the newest compaction if the context does not begin with it. This
-    /// happens if another program appended the compaction while the agent was running, and the
-    /// agent continued from its own last line.
+    /// Creates the flaw of the newest compaction if the context does not begin with it. The cause
+    /// is a program that appended the compaction while the agent was running, so that the agent
+    /// continued from its own last line.
     fn off_the_path(&self, newest: Option<usize>, begin: Option<usize>) -> Option<Flaw> {
         let newest = newest.filter(|newest| begin != Some(*newest))?;
         let TreeAgent { name, a_line, .. } = Self::AGENT;
@@ -260,7 +259,7 @@ pub(crate) trait Tree {
     }
 
     /// Creates the flaws of lines at which the chain of ancestors ends although there are lines
-    /// before them. The chain begins at the end of `path`.
+    /// before them. The chain begins at the last line of `path`.
     fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
         let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
         let seen = path.iter().copied().collect();

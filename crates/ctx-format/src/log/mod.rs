@@ -61,8 +61,8 @@ pub trait Log: Sync {
     }
 
     /// Returns the edits that lower the prompt size recorded in `object` to at most `prompt`
-    /// tokens. Only token counts change, and none of them increases. There are no edits if the
-    /// agent does not base any decision on these counts.
+    /// tokens. Only token counts change, and none of them increases. If the agent bases no decision
+    /// on token counts, there are no edits.
     fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
         Edits::new()
     }
@@ -79,8 +79,8 @@ pub trait Log: Sync {
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
 }
 
-/// What an agent's records state about their session. A single record states few of these facts, or
-/// none.
+/// What an agent's records state about their session. A single record states only a few facts about
+/// the session, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
     /// The id of the session.
@@ -171,8 +171,8 @@ impl Flaw {
     }
 }
 
-/// Facts about a session without a header, which its lines reveal. They are used to write a new
-/// header.
+/// Facts that the lines of a session without a header reveal, and from which a new header is
+/// written.
 #[derive(Default)]
 pub(crate) struct HeaderFacts {
     pub(crate) id: Option<String>,
@@ -192,8 +192,8 @@ impl HeaderFacts {
 /// The time to write if the session states no time at all.
 pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 
-/// Creates a replacement for a session's lost id. It is a UUID made of the digits of `time`, so
-/// that the same session always gets the same id.
+/// Creates a replacement for a lost session id: a UUID made of the digits of `time`, so that the
+/// same session always gets the same id.
 fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);
     let digits: String = digits.chain("0".repeat(20).chars()).take(20).collect();

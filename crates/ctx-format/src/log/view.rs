@@ -1,5 +1,5 @@
-//! The view of a log. It tells which records are in the context that the agent would send, their
-//! order, and which of them belong to the same message.
+//! The view of a log, which determines the records in the context, their order, and which of them
+//! belong to the same message.
 //!
 //! A [`ViewBuilder`] receives each record of the session once. The view is complete only after the
 //! last record, because any record may remove earlier records from the context or reorder them.
@@ -14,23 +14,24 @@ pub use crate::record::presence::{Fragment, Outside, Presence};
 
 /// Receives the records of a session in order, and determines which of them are in the context.
 pub trait ViewBuilder {
-    /// Adds the object in record number `record`, counted from 0. Blank lines are counted too.
+    /// Adds the object in record number `record`, counted from 0. Blank lines are counted as
+    /// records too.
     fn push(&mut self, record: usize, object: &Object<'_>);
 
     /// Announces that the records are the messages of a single document. The builder does not
     /// receive the other members of the document.
     fn begin_document(&mut self) {}
 
-    /// Adds a bad line. Most agents skip such lines.
+    /// Adds a bad line, which most agents skip.
     fn push_bad(&mut self, _record: usize) {}
 
-    /// Adds the object in a line that is not valid UTF-8. Each invalid byte sequence has been
-    /// replaced with U+FFFD.
+    /// Adds the object in a line that is not valid UTF-8. Each invalid byte sequence in the line
+    /// has been replaced with U+FFFD.
     fn push_replaced(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
 
-    /// Adds the first of several objects on a line. Most agents skip such lines.
+    /// Adds the first of several objects on a line, which most agents skip.
     fn push_first_of(&mut self, record: usize, _object: &Object<'_>) {
         self.push_bad(record);
     }
@@ -52,7 +53,7 @@ pub struct View {
     pub flaws: Vec<Flaw>,
 }
 
-/// A message in the context. A record may hold several of them.
+/// A message in the context. A record may hold several messages of the context.
 pub(crate) struct ContextMessage {
     /// The number of the record that contains the message.
     pub(crate) record: usize,
@@ -83,7 +84,7 @@ impl View {
         }
     }
 
-    /// Appends a message to the context. `records` are the numbers of the records that hold the
+    /// Appends a message to the context. `records` lists the numbers of the records that hold the
     /// message, starting at 0 and in the order of the file.
     pub fn add_message(&mut self, records: &[usize]) {
         self.put(self.messages, records);
@@ -91,7 +92,7 @@ impl View {
     }
 
     /// Appends messages to the context. The records of each group must be in the order of the file.
-    /// If messages of other groups interrupt a group, the position of its first message counts.
+    /// If other messages interrupt a group, the group has the position of its first message.
     pub(crate) fn add_messages(&mut self, messages: &[ContextMessage]) {
         let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
         let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();

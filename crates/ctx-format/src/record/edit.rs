@@ -1,4 +1,4 @@
-//! Edits to a record. They replace some of its JSON values, and all other bytes stay the same.
+//! Edits to a record, which replace some of its JSON values and leave all other bytes unchanged.
 
 use crate::{Member, Object, json};
 use std::ops::Range;
@@ -13,12 +13,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Creates a slot for the value `raw` of `object`. Replacements are quoted as JSON strings.
+    /// Creates a slot for the value `raw` of `object`, with replacements quoted as JSON strings.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: false }
     }
 
-    /// Creates a slot for the value `raw` of `object`. Replacements are inserted as raw JSON.
+    /// Creates a slot for the value `raw` of `object`, with replacements inserted as raw JSON.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
         Self { range: object.place_of(raw), is_json: true }
     }

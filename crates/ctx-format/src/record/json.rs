@@ -38,8 +38,8 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns `json` with `change` applied to each string value. Keys are left alone. Returns `None`
-/// if nothing changes or `json` is not JSON.
+/// Returns `json` with `change` applied to each string value but not to keys. Returns `None` if
+/// nothing changes or `json` is not JSON.
 pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     let mut changed = String::new();

@@ -4,14 +4,14 @@ use std::io::{self, Read};
 
 use crate::{MAX_LINE, Origin, Piece, Record};
 
-/// The initial size of the buffer. It is small, so that a short input touches little memory.
+/// The initial size of the buffer, which is small so that short inputs touch little memory.
 const FIRST_BUFFER: usize = 16 << 10;
 
-/// The size of the buffer for longer inputs. If a line is longer than that, the buffer grows to the
+/// The size of the buffer for longer inputs. For a line longer than that, the buffer grows to the
 /// size of the line, up to [`MAX_LINE`].
 const BUFFER: usize = 256 << 10;
 
-/// Reads lines. Each line is lent to the caller until the next one is read.
+/// Reads lines, and lends each line to the caller until the next one is read.
 pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,

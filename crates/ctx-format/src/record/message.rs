@@ -80,11 +80,11 @@ impl From<SummaryRole> for Role {
 pub struct Outline<'a> {
     /// The role of the message.
     pub role: Role,
-    /// Whether a turn begins with this message. It does if the message is from the user, contains
-    /// more than tool results, and is not a summary by one of our tools.
+    /// Whether a turn begins with this message: it is from the user, contains more than tool
+    /// results, and is not a summary by one of our tools.
     pub begins_turn: bool,
-    /// The ids of calls whose results are expected in other records. Ids are empty if the format
-    /// has none.
+    /// The ids of calls whose results are expected in other records. An id is empty if the format
+    /// has no ids.
     pub calls: Vec<Cow<'a, str>>,
     /// The ids of calls in other records whose results are in this record.
     pub results: Vec<Cow<'a, str>>,
@@ -136,11 +136,11 @@ pub struct Message<'a> {
     pub name: Option<Cow<'a, str>>,
     /// The parts of the message, in the order in which the record holds them.
     pub parts: Vec<Part<'a>>,
-    /// The byte ranges to cut from the object's text to remove the reasoning. They are in order and
-    /// do not overlap.
+    /// The byte ranges to cut from the object's text to remove the reasoning, in order and without
+    /// overlaps.
     pub reasoning: Vec<Range<usize>>,
-    /// The number of characters in reasoning signatures. Only the API can read signatures, and they
-    /// may contain more than the readable text.
+    /// The number of characters in reasoning signatures, which only the API can read, and which may
+    /// contain more than the readable text.
     pub sealed: u64,
     /// Whether this record continues a message that began in an earlier record. Dialects leave this
     /// field `false`, just as they leave [`Outline::fragment`] empty.
@@ -148,14 +148,15 @@ pub struct Message<'a> {
 }
 
 /// Whether a record says that the user denied a call. The result of a denied call contains the
-/// user's words. The text alone never proves a denial, because any tool can print the same text.
+/// user's words. The text of a result never proves a denial, because any tool can print the same
+/// text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Denial {
     /// The record does not report a denial.
     #[default]
     None,
-    /// The record reports the denial as an error of the call. A tool could forge such an error by
-    /// printing text from elsewhere.
+    /// The record reports the denial as an error of the call. A tool could forge a reported denial
+    /// by printing text from elsewhere.
     Reported,
     /// The record marks the denial in a field that only the agent itself writes.
     Marked,
@@ -205,7 +206,7 @@ pub struct Call<'a> {
 /// A tool result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult<'a> {
-    /// The id of the call to which this is the result.
+    /// The id of the call that this result answers.
     pub id: Option<Cow<'a, str>>,
     /// The name of the tool, if the record states it.
     pub name: Option<Cow<'a, str>>,

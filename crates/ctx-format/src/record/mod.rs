@@ -31,12 +31,12 @@ pub struct Record<'a> {
     /// Whether `bytes` is the whole line or, if not, which piece of it.
     pub piece: Piece,
     /// Whether the record is in the context; `None` in a linear session, in which every record is a
-    /// message and is sent.
+    /// message that is sent.
     pub presence: Option<Presence>,
-    /// The part of the record that is in the context; `None` if all of it is.
+    /// The part of the record that is in the context; `None` if the whole record is.
     pub portion: Option<Portion>,
     object: Option<Object<'a>>,
-    /// The byte offset of the object in `bytes`. It is 0 unless the object follows a byte order
+    /// The byte offset of the object in `bytes`, which is not 0 if the object follows a byte order
     /// mark.
     pub(crate) skipped: usize,
 }
@@ -76,7 +76,7 @@ impl Origin {
 }
 
 impl<'a> Record<'a> {
-    /// The origin of the record, which is everything except its bytes and what is parsed from them.
+    /// The origin of the record: all its data except its bytes and what is parsed from them.
     pub fn origin(&self) -> Origin {
         Origin {
             line: self.line,
@@ -103,7 +103,7 @@ impl<'a> Record<'a> {
         matches!(self.presence, Some(Presence::Outside(_)))
     }
 
-    /// The object in the record. If there are several, this is the first.
+    /// The object in the record, or the first object if there are several.
     pub fn object(&self) -> Option<&Object<'a>> {
         self.object.as_ref()
     }
@@ -175,8 +175,8 @@ impl<'a> Record<'a> {
         why.to_owned()
     }
 
-    /// Returns true if the record seems to be incomplete. It must be a last line without a line
-    /// ending.
+    /// Returns true if the record, which is a last line without a line ending, seems to be
+    /// incomplete.
     fn is_unfinished(&self) -> bool {
         match self.class {
             Class::Broken | Class::NotUtf8 | Class::Nul => true,
@@ -242,14 +242,14 @@ pub enum Class {
     Nul,
     /// The line is longer than [`MAX_LINE`], so it is not parsed.
     TooLong,
-    /// The line is the last one, has no line ending and cannot be parsed, so it is probably still
-    /// being written.
+    /// The line is the last one, has no line ending, and cannot be parsed. It is assumed to be
+    /// unfinished.
     Tail,
 }
 
 impl Class {
-    /// Returns true if lines of this class are reported as bad. A tail is not, because it is
-    /// probably still being written.
+    /// Returns true if lines of this class are reported as bad. A tail does not count as bad,
+    /// because it is probably still being written.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Object | Self::Blank | Self::Tail)
     }
@@ -260,7 +260,7 @@ impl Class {
     }
 }
 
-/// The maximum length of a line in bytes. Longer lines are returned in pieces and never parsed.
+/// The maximum length of a line in bytes. A longer line is returned in pieces and never parsed.
 pub const MAX_LINE: usize = 64 << 20;
 
 /// Whether a record is a whole line or a piece of one.
@@ -288,7 +288,7 @@ impl Piece {
     }
 }
 
-/// The origin of a record, which is everything except its bytes and what is parsed from them.
+/// The origin of a record: all its data except its bytes and what is parsed from them.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The number of the line in the source, starting at 1.
@@ -304,7 +304,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a record that is the only one in its source, and is a whole line.
+    /// The origin of a record that is a whole line and the only one in its source.
     pub const ALONE: Self =
         Self { line: 1, offset: 0, piece: Piece::Whole, presence: None, portion: None };
 }

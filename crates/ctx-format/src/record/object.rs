@@ -22,9 +22,9 @@ pub struct Member<'a> {
     pub value: &'a str,
     /// The byte range in [`Object::text`] from the key to the end of the value.
     pub place: Range<usize>,
-    /// The ranges and members of the value, or of each element if the value is an array. They are
-    /// cached on first use, because a dialect reads the message in a line and the calls in a reply
-    /// several times.
+    /// The ranges and members of the value, or of each element if the value is an array. Byte
+    /// ranges and members are cached on first use, because a dialect reads the message in a line
+    /// and the calls in a reply several times.
     inside: OnceLock<Vec<Inner>>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Member<'a> {
 }
 
 /// A view of a JSON object, which lists its top-level members in order, including repeated keys.
-/// The values are checked to be valid JSON but are not decoded.
+/// All values are checked to be valid JSON, but they are not decoded.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     text: &'a str,
@@ -91,7 +91,7 @@ impl<'a> Object<'a> {
     }
 
     fn of(text: &'a str, spans: &[Span]) -> Option<Self> {
-        // The members are pushed in a loop, because the length of an iterator would not be known in
+        // The members are pushed in a loop, because an iterator would not know their number in
         // advance.
         let mut members = Vec::with_capacity(spans.len());
         for span in spans {

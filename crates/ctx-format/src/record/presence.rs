@@ -1,5 +1,5 @@
-//! Tells whether a record, or which part of it, is in the context that the agent would send to the
-//! model.
+//! The presence of a record: whether the record, or which part of it, is in the context that the
+//! agent would send to the model.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,9 +41,8 @@ pub enum Outside {
     Superseded,
 }
 
-/// The part of a record that is in the context. It consists of some of the record's messages, if
-/// later records undid or replaced the others, or of its only message, if the agent sends other
-/// content in its place.
+/// The part of a record that is in the context: either some of the record's messages, because later
+/// records undid or replaced the others, or its only message with different content.
 ///
 /// A record holds several messages if it is a compaction, or if an agent wrote all messages at the
 /// beginning of a session into one record. Messages are numbered from 0, in the order in which a
@@ -63,8 +62,8 @@ impl Portion {
     }
 
     /// Creates a portion of the messages `inside`, given by their numbers in the record and in the
-    /// context. `reasons` has an entry for every message of the record. The entry says why the
-    /// message is outside the context, and is ignored if `inside` contains the message.
+    /// context. `reasons` gives the reason why each message of the record is outside the context.
+    /// Reasons for messages in `inside` are ignored.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();
@@ -83,8 +82,7 @@ impl Portion {
         self.content.as_deref()
     }
 
-    /// The messages in the context. Each is given by its number in the record and its number in the
-    /// context.
+    /// The messages in the context, each as its number in the record and its number in the context.
     pub fn inside(&self) -> &[(usize, u64)] {
         &self.inside
     }

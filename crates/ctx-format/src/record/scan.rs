@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
         Some(start..self.at)
     }
 
-    /// Moves to the end of a string. Its opening quote has been read.
+    /// Moves to the end of a string whose opening quote has been read.
     fn string(&mut self) -> Option<()> {
         loop {
             let mut special = special(self.text.get(self.at..)?);
@@ -130,7 +130,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Moves to the end of a value that is known to be valid JSON. The value may be nested to any
+    /// Moves to the end of a value that is known to be valid JSON. The value can be nested to any
     /// depth.
     fn pass_over(&mut self) -> Option<()> {
         let mut depth = 0_usize;
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
         self.at += rest.iter().position(ends).unwrap_or(rest.len());
     }
 
-    /// Moves to the end of a value, and checks that it is valid JSON. The value may be nested to
+    /// Moves to the end of a value, and checks that it is valid JSON. The value can be nested to
     /// any depth.
     fn check(&mut self) -> Option<()> {
         self.open.clear();

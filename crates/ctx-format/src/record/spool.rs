@@ -1,5 +1,5 @@
-//! A queue of waiting records. It is kept in memory up to a limit, beyond which new records are
-//! stored in an unnamed temporary file.
+//! A queue of waiting records, which is kept in memory until it exceeds a limit, and then in an
+//! unnamed temporary file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -52,7 +52,8 @@ impl Spool {
             }
             let file = tempfile::tempfile_in(&self.dir)?;
             let mut overflow = Overflow { file, read: 0, written: 0, pending: Vec::new() };
-            // The file may be in use until the program ends, so the memory is freed here.
+            // The file may be in use until the program ends, so the memory of the queue is freed
+            // here.
             overflow.push(&std::mem::take(&mut self.memory)[self.taken..])?;
             self.taken = 0;
             self.overflow = Some(overflow);
@@ -78,7 +79,7 @@ impl Spool {
     }
 
     /// Writes `length` bytes of the queue to `out` without consuming them. The first `start` bytes
-    /// are skipped.
+    /// of the queue are skipped.
     pub fn copy_to(
         &mut self,
         start: usize,
@@ -155,8 +156,8 @@ impl Overflow {
         Ok(())
     }
 
-    /// Writes `length` bytes of the file to `out`. The first `start` bytes that have not been
-    /// consumed are skipped.
+    /// Writes `length` bytes of the file to `out`. The first `start` of the bytes that have not
+    /// been consumed are skipped.
     fn copy_to(
         &mut self,
         start: u64,

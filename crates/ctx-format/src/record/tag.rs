@@ -1,5 +1,5 @@
-//! The tag of a record, in which one tool passes its decision about the record to the next. It is
-//! the member `_ctx` of the record.
+//! The tag of a record, which is the member `_ctx`. In it, one tool passes its decision about the
+//! record to the next.
 
 use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};
@@ -33,7 +33,7 @@ impl Zone {
     }
 }
 
-/// The members of `_ctx`. Unknown members are kept.
+/// The members of `_ctx`. Members that this version does not know are kept.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tag {
@@ -43,20 +43,20 @@ pub struct Tag {
     pub zones: Option<Vec<Zone>>,
     /// The number of the line in the source, starting at 1.
     pub line: Option<u64>,
-    /// The exchange that the record belongs to. This is the number of the first record in that
-    /// exchange, starting at 1.
+    /// The exchange that the record belongs to, as the number of the first record in that exchange,
+    /// starting at 1.
     pub group: Option<u64>,
     /// The selector or rule because of which the record is pinned.
     pub pin: Option<String>,
     /// The length of the record in bytes, not counting the tag and the line ending.
     pub bytes: Option<u64>,
-    /// The number of tokens in the record. It is valid only as long as the length of the record is
+    /// The number of tokens in the record, which is valid only as long as the record has the length
     /// `bytes`.
     pub tokens: Option<u64>,
-    /// The encoding that `tokens` refers to.
+    /// The encoding with which `tokens` was counted.
     pub encoding: Option<String>,
-    /// The total number of records in the stream. Only the last record that can have a tag has this
-    /// member.
+    /// The total number of records in the stream. Only the last record that can have a tag has the
+    /// member `end`.
     pub end: Option<u64>,
     /// Members that this version does not know, each as the raw JSON text `"key":value`.
     #[serde(skip)]
@@ -67,8 +67,8 @@ impl Tag {
     /// The key of the tag.
     pub const KEY: &'static str = "_ctx";
 
-    /// Parses the value of `_ctx`. Unreadable members are kept as unknown members. If the value is
-    /// not an object, the tag is empty.
+    /// Parses the value of `_ctx`. Members that cannot be read are kept as unknown members. If the
+    /// value is not an object, the tag is empty.
     pub(crate) fn parse(raw: &str) -> Self {
         let mut tag = Self::default();
         let Ok(object) = Object::parse(raw) else { return tag };
@@ -165,11 +165,11 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
 }
 
 /// Reads the zones of a stream, and compares the number of records with `end`, the number that the
-/// writer announced. If there were no such number, the output of a crashed program would look like
+/// writer announced. Without the announced number, the output of a crashed program would look like
 /// a short file.
 #[derive(Debug, Default)]
 pub struct ZoneReader {
-    /// The zone of the previous tagged record; `None` before the first tag.
+    /// The zone of the last object read; `None` if there was no object yet.
     last: Option<Zone>,
     records: u64,
     zoned: bool,
@@ -226,7 +226,7 @@ impl ZoneReader {
         self.records
     }
 
-    /// Checks that the stream is complete. It must have been read to its end.
+    /// Checks that the stream, which has been read to its end, is complete.
     pub fn finish(&self) -> Result<(), EarlyEnd> {
         let records = self.records;
         match self.end {

@@ -7,7 +7,7 @@ use super::scan::{BLOCK, special};
 
 thread_local! {
     /// The buffer into which strings are decoded before each is copied to a string of the right
-    /// size. Without it, a new buffer would have to be zeroed for each string.
+    /// size. Without this buffer, a new one would have to be filled with zeros for each string.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -70,7 +70,7 @@ fn copy_end(source: &[u8], room: &mut [u8]) {
     room[..source.len()].copy_from_slice(source);
 }
 
-/// The text decoded so far. Its buffer always has room for another block.
+/// The text decoded so far, in a buffer that always has room for another block.
 struct Decoded {
     bytes: Vec<u8>,
     length: usize,
@@ -107,7 +107,7 @@ impl Decoded {
     }
 
     /// Decodes one code unit, or a pair of units that encodes one character. A lone surrogate is
-    /// replaced with three invalid bytes, because its encoding would have been three bytes long.
+    /// replaced with three invalid bytes, because a surrogate would take three bytes in UTF-8.
     fn unicode(&mut self, source: &[u8]) -> Option<usize> {
         let first = unit(source)?;
         let second = source.get(6..).and_then(unit);

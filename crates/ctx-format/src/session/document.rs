@@ -1,6 +1,6 @@
-//! A document is a whole session in a single JSON value, either an array of messages or
-//! `{"messages":[…]}`, on one or more lines. Documents are split into records. Each element becomes
-//! a record. Apart from losing its line breaks and indentation, it does not change.
+//! Documents, which hold a whole session in a single JSON value: an array of messages or
+//! `{"messages":[…]}`, on one or more lines. A document is split into records. Each record is an
+//! element of the list without its line breaks and indentation, but otherwise unchanged.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,8 +24,8 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Returns true if an input that begins with `head` could be a document. In this case, more of
-    /// it must be read before it is split into lines.
+    /// Returns true if an input that begins with `head` could be a document, so that more of the
+    /// input must be read before it is split into lines.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else { return false };
         match head[first] {
@@ -44,8 +44,8 @@ impl Document {
         }
     }
 
-    /// Parses an input as a document; `None` if the input is not a single JSON value, or does not
-    /// contain a list of objects whose first is a message.
+    /// Parses an input as a document; `None` if the input is not a single JSON value, or has no
+    /// list of objects that begins with a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let source = std::str::from_utf8(input).ok()?;
         let (_, elements, members_beside) = list_of(source)?;
@@ -184,7 +184,7 @@ impl Frame {
         let mut out = source[..begin].to_vec();
         let mut next = 0;
         // The index in the source of the last message that was written. The inner value is `None`
-        // if that message is new.
+        // if the last message is new.
         let mut before: Option<Option<usize>> = None;
         for line in whole_lines(lines) {
             let found = places.get(line).and_then(|numbers| {
@@ -208,8 +208,8 @@ impl Frame {
         out
     }
 
-    /// Returns the text to write between two messages. It is the text before the second message in
-    /// the source or, if the second message is new, the text after the first.
+    /// Returns the text to write between two messages: the text before the second message in the
+    /// source or, if the second message is new, the text after the first.
     fn between(&self, before: Option<usize>, after: Option<usize>) -> &[u8] {
         let gap = |number: usize| {
             let (one, next) = (self.messages.get(number)?, self.messages.get(number + 1)?);
@@ -232,8 +232,8 @@ const LINES: usize = 64;
 /// file can contain all instructions to the model.
 const BYTES: u64 = 1 << 20;
 
-/// Facts that the first lines of a session file reveal. They remain true as long as the file is
-/// only appended to.
+/// Facts that the first lines of a session file reveal, and that stay true while lines are only
+/// appended to the file.
 #[derive(Clone, Default)]
 pub struct Head {
     /// The dialect, if a line was found that can belong to only one dialect.
@@ -244,7 +244,7 @@ pub struct Head {
 
 impl Head {
     /// Reads the first lines of a session file, and no more of them than necessary. Nothing is
-    /// found out about a document that spans several lines.
+    /// learned about a document that spans several lines.
     pub fn read(source: impl Read) -> io::Result<Self> {
         let mut source = BufReader::new(source.take(BYTES));
         let mut detector = Detector::default();

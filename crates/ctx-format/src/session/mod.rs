@@ -24,12 +24,12 @@ use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
 pub struct Options {
     /// The dialect, if it is already known.
     pub dialect: Option<&'static dyn Dialect>,
-    /// Whether each line is a conversation. If so, the input is never treated as a document.
+    /// Whether each line is a conversation, so that the input cannot be a document.
     pub batch: bool,
     /// Whether to only read lines, without recognizing documents or detecting the dialect.
     pub raw: bool,
     /// Whether to return the records of a log at once, without their presence. The caller passes
-    /// the records to the dialect's view itself, so they need not wait for the end of the session.
+    /// the records to the dialect's view, so the records need not wait for the end of the session.
     pub unseen: bool,
     /// The folder for a temporary file, which is used if waiting records exceed the memory limit.
     /// Records wait while the session is read to find its dialect or its context. Without a folder,
@@ -38,7 +38,7 @@ pub struct Options {
     pub temp: Option<PathBuf>,
 }
 
-/// Reads records. Each record is lent to the caller until the next one is read.
+/// Reads records, and lends each record to the caller until the next one is read.
 pub struct Records<R> {
     lines: Lines<Again<R>>,
     /// The document from which the records in `lines` come, if the input is a document.
@@ -51,7 +51,7 @@ pub struct Records<R> {
     second: Option<SecondReading>,
 }
 
-/// The number of records to examine for messages. If none of these first records is a message, the
+/// The number of records to examine for messages. If none of the records examined is a message, the
 /// format is unknown.
 const DETECT_IN: usize = 64;
 
@@ -102,7 +102,8 @@ impl<R: Read> Records<R> {
             records.foreign = detector.foreign().or_else(|| Foreign::of_file(ahead));
             records.is_other_document = records.document.is_none() && foreign::is_document(ahead);
         }
-        // Each line of a batch holds a plain list of messages, even if an agent wrote it.
+        // In a batch, each line holds a plain list of messages, even if an agent wrote the
+        // messages.
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
         if let Some(mut view) = log.map(Log::view_builder) {
@@ -135,8 +136,7 @@ impl<R: Read> Records<R> {
         self.document.as_ref().map(|it| it.members_beside)
     }
 
-    /// Returns true if the input is a JSON document. The messages of the document are then the
-    /// records.
+    /// Returns true if the input is a JSON document, whose messages are the records.
     pub fn is_document(&self) -> bool {
         self.document.is_some()
     }
@@ -147,14 +147,15 @@ impl<R: Read> Records<R> {
         self.unreadable.or(self.foreign)
     }
 
-    /// The format of an input without readable lines. Such an input is compressed, in another
-    /// encoding, or a batch with conversations that take up several lines each.
+    /// The format of an input without readable lines. An input without readable lines is
+    /// compressed, in another encoding, or a batch with conversations that take up several lines
+    /// each.
     pub fn unreadable(&self) -> Option<Foreign> {
         self.unreadable
     }
 
-    /// Returns true if the input is a JSON value that spans several lines but is not a session. Its
-    /// lines cannot be read one by one.
+    /// Returns true if the input is a JSON value that spans several lines but is not a session, so
+    /// that its lines cannot be read one by one.
     pub fn is_other_document(&self) -> bool {
         self.is_other_document
     }
@@ -246,8 +247,8 @@ fn detect<R: Read>(
     Ok(())
 }
 
-/// Detects the dialect of a session by reading lines until the dialect is certain. This consumes
-/// `source`, so the caller must be able to read the session again.
+/// Detects the dialect of a session by reading lines until the dialect is certain. The caller must
+/// be able to read the session again, because `source` is consumed.
 pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dialect>> {
     let mut detector = Detector::default();
     look_on(&mut detector, source, false)?;
@@ -302,7 +303,8 @@ pub struct BadLine {
     pub class: String,
 }
 
-/// The maximum number of bad lines that are listed individually. Any others are only counted.
+/// The maximum number of bad lines that are listed individually. Bad lines beyond this number are
+/// only counted.
 const NAMED: usize = 100;
 
 impl Tally {
@@ -339,7 +341,7 @@ pub trait Observer: Send + Sync {
     fn reading(&self, bytes: u64);
     /// Reports that `bytes` more of the announced bytes have been read.
     fn read(&self, bytes: u64);
-    /// Reports that a request is sent to a model. The duration until the response is unknown.
+    /// Reports that a request is sent to a model. It is unknown how long the response will take.
     fn asking(&self, what: &str);
 }
 

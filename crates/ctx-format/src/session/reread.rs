@@ -14,7 +14,7 @@ pub(crate) enum Source {
     Reader(BufReader<Box<dyn Read + Send>>),
 }
 
-/// The results of the first reading. They are returned together with the bytes of each record.
+/// The results of the first reading, which are returned together with the bytes of each record.
 pub(crate) struct SecondReading {
     source: Source,
     /// The origin and length of each record that has not been returned again yet.
@@ -113,8 +113,8 @@ fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     }
 }
 
-/// A source that can be examined before it is read. The examined bytes are returned again, followed
-/// by all other bytes.
+/// A source that can be examined before it is read. All bytes are read again from the start,
+/// including those that were examined.
 pub(crate) struct Again<R> {
     looked_at: Spool,
     /// The number of bytes that wait in `looked_at`.

@@ -46,7 +46,7 @@ pub(crate) fn message(role: &str, content: &str) -> String {
     LineText::new().text("role", role).json("content", content).end()
 }
 
-/// Writes the content of a message. A text on its own is written as a string instead of a list of
+/// Writes the content of a message. A single text is written as a string instead of a list of
 /// blocks.
 pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     match pieces {
@@ -55,8 +55,7 @@ pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<Str
         _ => {}
     }
     let blocks = blocks(pieces, notes);
-    // Nothing may be lost from a lowered session, so even a message without blocks is written
-    // there.
+    // Nothing may be lost from a lowered session, so even a message without blocks is written.
     let is_there = !blocks.is_empty() || notes.is_whole;
     is_there.then(|| list(&blocks))
 }

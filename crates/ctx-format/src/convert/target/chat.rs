@@ -58,7 +58,7 @@ fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(json.end())
 }
 
-/// Writes the content of a message. A text on its own is written as a string instead of a list of
+/// Writes the content of a message. A single text is written as a string instead of a list of
 /// blocks. Media in a reply are left out.
 fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
     if let [Part::Text(text)] = parts {
@@ -113,7 +113,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(LineText::of_type(kind).json(kind, &value.end()).end())
 }
 
-/// Writes a tool result. Its content can only be text in this API.
+/// Writes a tool result, whose content can only be text in this API.
 fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let mut texts = Vec::new();
     for part in &answer.result.parts {

@@ -23,8 +23,8 @@ pub(crate) trait Target {
         Vec::new()
     }
 
-    /// Writes a message of one speaker as JSON records. The list is empty if the format cannot
-    /// represent any of the content.
+    /// Writes a message of one speaker as JSON records, or none if the format cannot represent any
+    /// of its content.
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String>;
 
     /// Writes a tool result as JSON.
@@ -253,7 +253,7 @@ impl Notes<'_> {
     pub(crate) fn opaque(&mut self, raw: &str) {
         match &*kind_of_raw(raw) {
             "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),
-            // A plain string is content that only the API can read; it has no type.
+            // A plain string is content that only the API can read, and has no type.
             "" if raw.starts_with('"') => self.count(LossKind::Reasoning, ""),
             kind => self.count(LossKind::Part, kind),
         }

@@ -34,8 +34,8 @@ struct Line {
 const ROUNDS: usize = 8;
 
 /// Repairs a log of `dialect`; `None` if the dialect is not a log. `lines` are the lines of the
-/// file with their line numbers and line endings. If `strict` is true, this includes calls at the
-/// end of the session that may still get a result.
+/// file with their line numbers and line endings. If `strict` is true, calls at the end of the
+/// session that may still get a result are repaired as well.
 pub fn repair_log(
     dialect: &dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,
@@ -70,7 +70,7 @@ struct Log<'d> {
 }
 
 impl Log<'_> {
-    /// Adds a line to the copy. If the line is damaged, adds each readable object in it as a
+    /// Adds a line to the copy. If the line is damaged, every readable object in it becomes a
     /// separate line.
     fn read(&mut self, line: Line) {
         let source = line.source;
@@ -110,7 +110,8 @@ impl Log<'_> {
             let Some((what, change)) = self.change(flaw) else { continue };
             match change {
                 Change::Before(text) => drop(before.insert(at, text)),
-                // A line is edited only once per round. The next round repairs its other flaws.
+                // A line is edited only once per round, and its other flaws are repaired in the
+                // next round.
                 Change::Edit(_) if edits.contains_key(&at) => continue,
                 Change::Edit(edit) => drop(edits.insert(at, edit)),
             }

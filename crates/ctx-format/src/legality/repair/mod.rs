@@ -167,9 +167,11 @@ struct Call {
 /// The positions at which missing results of an exchange can be inserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Exchange {
-    /// The last record of the exchange. Results that are separate records are inserted after it.
+    /// The last record of the exchange. Results that are separate records are inserted after this
+    /// record.
     last: usize,
-    /// The user message that follows the calls. Results that are blocks are inserted into it.
+    /// The user message that follows the calls. Results that are blocks are inserted into this
+    /// message.
     user: Option<usize>,
 }
 
@@ -226,8 +228,8 @@ impl Repair {
         [lines.join(between).as_slice(), end].concat()
     }
 
-    /// Collects what is needed to write the result of a call. `None` if a record is not an object,
-    /// because then it has no calls or results.
+    /// Collects what is needed to write the result of a call. `None` if a record involved is not an
+    /// object, because then it has no calls or results.
     fn result<'a, B: AsRef<[u8]>>(
         &'a self,
         records: &'a [B],

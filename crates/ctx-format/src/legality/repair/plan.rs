@@ -6,7 +6,7 @@ use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
 use crate::rules::{OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
-/// Decides how to repair a session. It pairs calls with results in the same way as
+/// Decides how to repair a session. Calls are paired with results in the same way as by
 /// [`crate::Validator`].
 #[derive(Default)]
 pub struct Planner {
@@ -30,7 +30,7 @@ impl Planner {
         Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
     }
 
-    /// Adds the next message. It is in record number `record`, which begins at line `line` of the
+    /// Adds the next message, which is in record number `record` and begins on line `line` of the
     /// source.
     pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
         if !outline.role.is_system() {

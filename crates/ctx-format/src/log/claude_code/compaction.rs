@@ -1,10 +1,10 @@
-//! A compaction in the format of Claude Code. It consists of a boundary, which is a line that names
-//! the old lines to keep, and a summary after it.
+//! A compaction in the format of Claude Code: a boundary, which is a line that names the old lines
+//! to keep, and a summary after it.
 //!
 //! Clients since 2.1.141 read a list of the old lines to keep. Clients since 2.1.76 read the first
-//! and the last line of a chain of parents, as tested with 2.1.197. Older clients read neither. For
-//! them, the kept lines are written again after the summary. The same happens if the results in the
-//! kept lines are not part of the chain, or if a kept line has changed.
+//! and the last line of a chain of parents, as tested with 2.1.197. Clients before 2.1.76 read
+//! neither the list nor the chain. For clients that cannot find the kept lines in this way, and
+//! whenever a kept line has changed, the kept lines are written again after the summary.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ type Members = Vec<(&'static str, String)>;
 /// Collects the members that the lines of a session share.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// The shared members, as the last line of the main agent has them.
+    /// The values of the shared members in the last line of the main agent.
     shared: Members,
 }
 
@@ -105,7 +105,7 @@ impl Writer {
         names
     }
 
-    /// Begins a line with `links`, its references to other lines, and the shared members.
+    /// Begins a line with `links` (its references to other lines) and the shared members.
     fn begin(&self, links: LineText) -> LineText {
         let line = links.json("isSidechain", "false");
         self.shared.iter().fold(line, |line, (key, raw)| line.json(key, raw))

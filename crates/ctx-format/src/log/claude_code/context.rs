@@ -1,6 +1,5 @@
-//! Finds the lines that the client sends. The path ends with the newest line, or with the line to
-//! which the user went back. The client sends the path, which consists of that line and its
-//! ancestors, and other lines that belong to the path.
+//! Finds the lines that the client sends: a path through the tree and other lines that belong to
+//! it. The path ends with the newest line, or with the line to which the user went back.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
@@ -68,7 +67,7 @@ impl LoadedTree<'_> {
         let answered: HashSet<LineId> = answered.collect();
         let (mut known, mut leaves) = (HashSet::new(), HashSet::new());
         for (end, _) in self.nodes().filter(|(_, node)| !named.contains(&node.id)) {
-            // If a line is known, all its ancestors are known.
+            // If a line has been visited, all its ancestors have been visited.
             let mut up = self.ancestors(end).take_while(|place| known.insert(*place));
             let said = up.find(|place| nodes[*place].is_said);
             leaves.extend(said.filter(|place| !answered.contains(&nodes[*place].id)));
@@ -84,7 +83,7 @@ impl LoadedTree<'_> {
             leaves.extend(self.nodes().map(|(place, _)| place));
         }
         let main = leaves.into_iter().filter(|place| !nodes[*place].is_sidechain);
-        // Of several lines with the same time, the first one counts.
+        // If several lines have the same time, the first one counts.
         main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
     }
 
@@ -97,7 +96,7 @@ impl LoadedTree<'_> {
     /// Returns the lines from the root to the line `end`, their siblings, and those of the client's
     /// own lines that are below `end`.
     ///
-    /// If a line's parent is missing, the line and the replacement for its parent are added to
+    /// If the parent of a line is missing, the line and the replacement for its parent are added to
     /// `jumps`.
     pub(super) fn path_to(&self, end: usize, siblings: &Siblings, jumps: &mut Jumps) -> Vec<usize> {
         let nodes = &self.lines.nodes;
@@ -217,8 +216,8 @@ impl EarlierLines {
         Self { lines: lines.collect() }
     }
 
-    /// Returns the latest line up to `time` that is not in `seen`. Of several lines with the same
-    /// time, the first in the file is returned.
+    /// Returns the latest line up to `time` that is not in `seen`, or the first such line in the
+    /// file if several have the same time.
     fn before(&mut self, time: i64, seen: &HashSet<usize>) -> Option<usize> {
         loop {
             let nearest = *self.lines.range(..=(time, Reverse(0))).next_back()?;

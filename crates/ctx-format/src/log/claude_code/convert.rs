@@ -1,5 +1,5 @@
 //! Writes session files of Claude Code, with one block of a reply per line. The client 2.1.197 was
-//! tested to load such files.
+//! tested and loads the written files.
 
 use super::NO_USAGE;
 use crate::Role;
@@ -10,8 +10,8 @@ use crate::log::compaction::{LineText, list, quoted};
 /// The version of the client that the written files claim to come from.
 const VERSION: &str = "2.1.197";
 
-/// The model name for replies that do not come from a model of the Anthropic API. If the client
-/// reads this name, it continues with its default model; without any name, it hangs.
+/// The model name for replies that do not come from a model of the Anthropic API. A client that
+/// reads this model name continues with its default model; without any name, it hangs.
 const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Default)]

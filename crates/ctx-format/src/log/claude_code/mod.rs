@@ -35,8 +35,8 @@ static SIGN: LazyLock<Sign> = LazyLock::new(|| Sign::read(include_str!("sign.jso
 const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
 /// The size, in tokens, of the context window that the client assumes by default, whatever the
-/// model supports. This size agrees with the remaining share of the window that version 2.1.197
-/// shows for five models.
+/// model supports. The default size agrees with the remaining share of the window that version
+/// 2.1.197 shows for five models.
 const WINDOW: u64 = 200_000;
 /// The size, in tokens, of the context window that the client assumes once a session exceeds the
 /// default size.
@@ -242,8 +242,8 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
 }
 
 /// Returns the id of the session that a line belongs to. A subagent's lines contain the id of the
-/// main session. Older versions write them into the main session's file, without naming the
-/// subagent.
+/// main session. Older versions write the lines of a subagent into the main session's file, without
+/// naming the subagent.
 fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
     let session = object.text_of("sessionId")?;
     if !object.is_true("isSidechain") {
@@ -262,7 +262,7 @@ fn is_request(message: &Object<'_>) -> bool {
 }
 
 /// Returns whether the user denied the call that a line answers. Newer versions mark a denial in a
-/// member of the line. Older versions write it as if it were an error of the tool.
+/// member of the line. Older versions write a denial as if it were an error of the tool.
 fn denial(object: &Object<'_>) -> Denial {
     if let Some(kind) = object.text_of("toolDenialKind") {
         return if kind == "user-rejected" { Denial::Marked } else { Denial::None };

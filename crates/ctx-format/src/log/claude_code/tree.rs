@@ -1,7 +1,7 @@
 //! The lines of a session as a tree, in which a compaction changes the parents of some lines.
 //!
 //! The rules in this file, in `context.rs` and in `view.rs` follow the loader of the client
-//! 2.1.197. Their results were compared with what that client sends.
+//! 2.1.197, and were checked against what that client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,8 +26,7 @@ pub(super) struct Node {
     pub(super) has_result: bool,
     /// The id of the reply, if the line contains a block of a reply.
     pub(super) reply: Option<LineId>,
-    /// A boundary's description of the context, which begins with the boundary; `None` for all
-    /// other lines.
+    /// The references of a boundary to earlier lines; `None` if the line is not a boundary.
     pub(super) boundary: Option<Box<Boundary>>,
     /// Whether the line belongs to a subagent, which has a context of its own.
     pub(super) is_sidechain: bool,
@@ -76,12 +75,12 @@ impl Preserved {
 /// All lines of a session, each of which names its parent.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// The lines in the order of the file. Of several lines with the same id, only the last one is
-    /// included.
+    /// The lines in the order of the file. If several lines have the same id, only the last of them
+    /// is included.
     pub(super) nodes: Vec<Node>,
     places: ById<usize>,
-    /// The parents of lines that only show the progress of a tool. The chain of parents skips these
-    /// lines.
+    /// The parents of lines that only show the progress of a tool. The chain of parents skips lines
+    /// that only show progress.
     progress: ById<Option<LineId>>,
     /// The numbers of records whose id is repeated by a later line.
     pub(super) superseded: Vec<usize>,

@@ -1,8 +1,8 @@
 //! Finds the lines that are in the context of a session, and the session's flaws.
 //!
 //! Flaws are problems that the client 2.1.197 has when it loads a session. Each kind of flaw was
-//! tested with that client. Only the path from which the session continues is examined, because a
-//! missing parent on an abandoned branch is harmless.
+//! tested with the client 2.1.197. Only the path from which the session continues is examined,
+//! because a missing parent on an abandoned branch is harmless.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ impl ViewBuilder for Lines {
         self.add(record, object);
     }
 
-    /// If there are several objects on a line, the client reads only the first.
+    /// If a line has several objects, the client reads only the first.
     fn push_first_of(&mut self, record: usize, object: &Object<'_>) {
         self.push(record, object);
     }
@@ -37,7 +37,7 @@ impl ViewBuilder for Lines {
 }
 
 /// Stores the reason why each record is outside the context. `begin` is the index of the first line
-/// of the context.
+/// in the context.
 fn outside(lines: &Lines, begin: Option<usize>) -> View {
     let mut view = View::default();
     for node in lines.nodes.iter().filter(|node| node.is_sent) {
@@ -57,7 +57,7 @@ fn outside(lines: &Lines, begin: Option<usize>) -> View {
 }
 
 /// Returns the indexes of the lines that compactions replaced. `begin` is the index of the first
-/// line of the context.
+/// line in the context.
 fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     let tree = LoadedTree::new(lines);
     let siblings = Siblings::of(&tree);
@@ -152,7 +152,7 @@ pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
         let metadata = object.object_of("compactMetadata")?;
         metadata.object_of("preservedMessages")?.elements_of("uuids")
     };
-    // Only strings in the list are numbered.
+    // Only those entries of the list that are strings are numbered.
     let mut texts = 0..;
     let items = list().unwrap_or_default().into_iter().map(|raw| {
         let number = json::text(raw).and_then(|_| texts.next());

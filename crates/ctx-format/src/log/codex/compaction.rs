@@ -1,10 +1,10 @@
-//! A compaction in the format of Codex. It is a line with the items that replace everything before
+//! A compaction in the format of Codex, which is a line with items that replace everything before
 //! it.
 //!
-//! It is followed by an event with the number of tokens in the context. The client relies on the
-//! last such event; without a new one, it would compact again at once. If the session is divided
-//! into turns, the compaction and the event form a turn of their own, because a rollback of a turn
-//! also undoes the compactions in it.
+//! The compaction is followed by an event with the number of tokens in the context, because the
+//! client relies on the last such event and would otherwise compact again at once. If the session
+//! is divided into turns, the compaction and the event form a turn of their own, because a rollback
+//! of a turn also undoes the compactions in it.
 
 use super::entry::{Entry, compacted};
 use super::{Codex, is_paginated, items, kind_of};

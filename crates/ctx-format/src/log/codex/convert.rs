@@ -1,4 +1,4 @@
-//! Writes session files of Codex. The client 0.169.0 was tested to load such files.
+//! Writes session files of Codex. The client 0.169.0 was tested and loads the written files.
 
 use super::entry::compacted;
 use crate::convert::target::items::Accepts;
@@ -10,7 +10,7 @@ use crate::{Part, Role};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The items that precede the next summary. They are written into the line of that summary.
+    /// The items that precede the next summary, and are written into the same line as that summary.
     before: Vec<String>,
 }
 
@@ -19,8 +19,8 @@ fn wrap(time: &str, kind: &str, payload: &str, origins: &[usize]) -> Line {
     Line::new(json.end(), origins)
 }
 
-/// Writes the copy of a message that Codex shows on its screen. In its list of sessions, the client
-/// includes only those with such a copy of a user request.
+/// Writes the copy of a message that Codex shows on its screen. The client's list of sessions
+/// includes only those with a request from the user among these copies.
 fn event(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
     let (kind, lists): (_, &[&str]) = match said.role {
         Role::User => ("user_message", &["images", "local_images", "text_elements"]),

@@ -16,9 +16,9 @@ use crate::{Message, Object, Outline, Part, Role, json, scan};
 /// The content of a line that the client may send to the model.
 pub(super) enum Entry<'a> {
     Item(Object<'a>),
-    /// A message from another agent. Some versions store it in a line of a special type, and send
-    /// the item that [`items::of_agent`] creates from it. Newer versions store the item
-    /// `agent_message` itself.
+    /// A message from another agent. Some versions store a message from another agent in a line of
+    /// a special type, and send the item that [`items::of_agent`] creates from that line. Newer
+    /// versions store a message from another agent as the item `agent_message`.
     Agent(Object<'a>),
     Compacted(Compacted<'a>),
 }
@@ -56,8 +56,8 @@ pub(super) fn compacted(text: &str, items: &[String]) -> String {
 pub(super) struct Compacted<'a> {
     /// The summary as raw JSON; an empty JSON string if only the server can read the summary.
     message: &'a str,
-    /// The items that replace the context, as raw JSON. In files from 2025 there are no such items;
-    /// there, the new context consists of the user's earlier messages and the summary.
+    /// The items that replace the context, as raw JSON. In files from 2025, such items are missing,
+    /// and the new context consists of the user's earlier messages and the summary.
     replacement: Option<&'a str>,
     /// Which of the items are in the context; `None` if all of them are.
     portion: Option<Portion>,
@@ -143,8 +143,8 @@ impl<'a> Compacted<'a> {
         held.collect()
     }
 
-    /// Returns the text of `item` if it is the summary. The client writes the summary with a
-    /// certain beginning. In a line written by another program, it is a user message whose text
+    /// Returns the text of `item` if it is the summary. A summary written by the client begins with
+    /// a certain text. If another program wrote the line, the summary is a user message whose text
     /// equals the summary in the line.
     fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
         let text = self.text();

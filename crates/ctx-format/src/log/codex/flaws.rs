@@ -1,5 +1,5 @@
-//! The problems that the client 0.169.0 has when it loads a session, each of which was tested with
-//! that client, and the repairs of individual lines.
+//! The problems that the client 0.169.0 has when it loads a session, and repairs of individual
+//! lines. Each problem was tested with that client.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ pub(super) struct Flaws {
     first: Option<(usize, bool)>,
     /// The index of the first header.
     header: Option<usize>,
-    /// Whether the file is paginated. In such a file, the client requires the last line to have a
-    /// number.
+    /// Whether the file is paginated. The client requires the last line of a paginated file to have
+    /// a number.
     is_paginated: bool,
     /// The index of the last line that the client loads, and whether it has a number.
     last: Option<(usize, bool)>,
@@ -31,7 +31,7 @@ pub(super) struct Flaws {
     /// Facts for a new header, collected from the lines if the session does not begin with a
     /// header.
     known: HeaderFacts,
-    /// Whether any of these lines has a number.
+    /// Whether any line has a number, in a session that does not begin with a header.
     has_ordinals: bool,
     found: Vec<Flaw>,
 }
@@ -125,7 +125,8 @@ impl Flaws {
     }
 
     /// Creates the flaws of items that have no envelope, as in files from before September 2025.
-    /// The first flaw reports all these items; the others serve only to repair their own lines.
+    /// The first flaw reports all items without an envelope; each of the others only repairs its
+    /// own line.
     fn bare_items(&self) -> impl Iterator<Item = Flaw> {
         let lines = counted(self.bare.len(), "line");
         let all = "without an envelope, as written before September 2025";
@@ -168,7 +169,7 @@ pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Ed
     edits
 }
 
-/// Wraps a line without an envelope in one.
+/// Puts an envelope around a line that has none.
 fn envelop(object: &Object<'_>, edits: &mut Edits) {
     let text = object.text();
     let begin = object.inside() - 1;

@@ -11,8 +11,8 @@ use crate::dialect::items;
 use crate::dialect::sign::Sign;
 use crate::{Object, Outline, Role, json};
 
-/// The beginning of project instructions in old files. The current client treats these instructions
-/// as a user message.
+/// The beginning of project instructions in old files. The current client treats project
+/// instructions in old files as a user message.
 const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 
 /// The beginning of a summary that the client wrote.
@@ -27,10 +27,10 @@ pub(super) struct Shapes {
     /// The types of items that the client sends if each is on a line of its own. In a compaction,
     /// items of any type are sent.
     pub(super) sent: Sign,
-    /// A message from another agent on a line of its own, with all members that the client
+    /// The members of a line that holds a message from another agent, all of which the client
     /// requires.
     pub(super) agent_message: Sign,
-    /// The JSON object in the text of a reply that is really a message from another agent.
+    /// The JSON object in the text of a reply that actually is a message from another agent.
     pub(super) agent_text: Sign,
     /// The lines that the client loads, identified by their members.
     pub(super) line: Sign,
@@ -48,7 +48,7 @@ pub(super) static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
     serde_json::from_str(include_str!("shapes.json")).expect("a test reads shapes.json")
 });
 
-/// Returns true if the client loads `item`. The client skips a line whose item lacks a required
+/// Returns true if the client loads `item`. The client skips a line if its item lacks a required
 /// member, but it loads items of unknown types.
 pub(super) fn is_loaded(item: &Object<'_>) -> bool {
     let kind = match kind_of(item) {

@@ -1,8 +1,8 @@
 //! The session files of Codex (rollouts). Each line is an item of the OpenAI Responses API, an
 //! event, or a compaction.
 //!
-//! The rules follow the client 0.169.0. Their results were compared with what that client sends
-//! when it resumes a session file.
+//! The rules follow the client 0.169.0, and were checked against what that client sends when it
+//! resumes a session file.
 
 mod compaction;
 mod convert;
@@ -83,7 +83,8 @@ impl Dialect for Codex {
 
     /// Reads the token counts from the event after a reply or, in some versions, after the results
     /// of its calls. If the limits of the user's plan change, the client writes another event with
-    /// the same counts. After a compaction, it writes an event that only estimates the total.
+    /// the same counts. After a compaction, the client writes an event that only estimates the
+    /// total.
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let info = count_of(object)?;
         let last = info.object_of("last_token_usage")?;

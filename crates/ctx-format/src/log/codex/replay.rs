@@ -27,7 +27,7 @@ struct Replay {
 struct Placed {
     /// The number of the record that contains the item.
     record: usize,
-    /// The index of the item among the items of its record.
+    /// The index of the item among the items in the same record.
     number: usize,
     item: Item,
 }
@@ -90,7 +90,7 @@ impl Replay {
     }
 
     /// Keeps only the user's newest requests, up to a maximum size. The client keeps part of the
-    /// request that exceeds the maximum, so that request is kept here as a whole.
+    /// request that exceeds the maximum size, so the request counts as kept.
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
@@ -136,21 +136,21 @@ fn base(lines: &[Line]) -> Option<usize> {
 /// The known facts about a turn, which is read backwards from its end.
 #[derive(Default)]
 struct Turn {
-    /// Whether a line that ends the turn was read. If so, the turn begins at the nearest earlier
-    /// line that begins any turn.
+    /// Whether a line that ends the turn was read, in which case the turn begins at the nearest
+    /// earlier line that begins any turn.
     is_ended: bool,
     /// The id of the turn, if a line with its settings was read.
     id: Option<LineId>,
     /// Whether the turn contains a request from the user or another agent. Rollbacks count only
-    /// such turns.
+    /// turns with such a request.
     has_request: bool,
     /// The number of the line with the turn's newest compaction.
     compaction: Option<usize>,
 }
 
 impl Turn {
-    /// Ends the turn, whose beginning has been reached. Returns its compaction, unless a rollback
-    /// undid the turn.
+    /// Ends the turn, whose beginning has been reached. Returns the compaction in the turn, unless
+    /// a rollback undid the turn.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {
             return self.compaction;

@@ -12,7 +12,7 @@ use crate::{Call, Media, Part, Role, ToolResult};
 
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The messages that precede the next summary. They are written into the same list as that
+    /// The messages that precede the next summary, and are written into the same list as that
     /// summary.
     before: Vec<String>,
 }
@@ -131,7 +131,7 @@ impl Target for Writer {
     }
 
     /// Writes the summary as the first message of the list that replaces all earlier messages. The
-    /// client recognizes a summary only in that place.
+    /// client recognizes a summary only at the beginning of such a list.
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         if notes.summary_comes {
             return self.message(&TurnMessage::of_summary(summary), notes);

@@ -3,7 +3,7 @@
 //! The rules follow `chatRecordingService` in version 0.61.0. The client keeps messages in a map,
 //! so a message that is written again stays in its old place. A rewind undoes the message that it
 //! refers to and all later messages, or, if that message does not exist, all messages. A list of
-//! messages in a `$set` replaces everything before it. The client writes such a list when it
+//! messages in a `$set` replaces everything before it. The client writes a list of messages when it
 //! compacts, when a session begins or resumes, and when a turn is interrupted.
 
 use std::borrow::Cow;
@@ -16,8 +16,7 @@ use crate::log::view::{Outside, View};
 use crate::log::{Effect, Flaw, HeaderFacts, Remedy};
 use crate::{Object, Role, counted};
 
-/// The kinds of lines. If a line has the keys of several kinds, the first of them in this order
-/// applies.
+/// The kinds of lines. If a line has the keys of several kinds, the first of these kinds counts.
 pub(super) enum Line<'a> {
     /// Undoes the message with the given id and all later messages.
     Rewind(Cow<'a, str>),
@@ -114,7 +113,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Adds the next record. The record is an object.
+    /// Adds the next record, which must be an object.
     pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         self.headless.get_or_insert_with(|| no_header(record, object));
         let line = Line::of(object);

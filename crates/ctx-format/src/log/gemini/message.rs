@@ -36,8 +36,8 @@ const OF_CLIENT: [&str; 5] = [
     "- **Workspace Directories:**",
 ];
 
-/// The beginnings of user messages that the client omits when it loads a file. They are commands,
-/// and texts that the client writes anew each time.
+/// The beginnings of user messages that the client omits when it loads a file, because they are
+/// commands, or texts that the client writes each time.
 pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
 /// The maximum length in bytes of an entry in [`NOT_SENT`].
@@ -94,9 +94,9 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         part::list(self.message.get("content"))
     }
 
-    /// Returns true if the content of a reply includes its thoughts and calls. A client that has
-    /// loaded a session writes replies in this form. In all other replies, thoughts and calls are
-    /// stored outside the content.
+    /// Returns true if the content of a reply includes its thoughts and calls. The client writes
+    /// replies in this form after it has loaded a session. In all other replies, thoughts and calls
+    /// are stored outside the content.
     pub(super) fn is_whole(&self) -> bool {
         self.content().into_iter().any(part::is_call_or_thought)
     }
@@ -213,8 +213,9 @@ fn is_of_client(text: &str) -> bool {
     text.starts_with(SNAPSHOT) || OF_CLIENT.iter().any(|begin| text.starts_with(begin))
 }
 
-/// Returns true if the client sends a user message with this content. This depends on the beginning
-/// of the text. Parts other than texts count as content, so a message that begins with one is sent.
+/// Returns true if the client sends a user message with this content. Whether a user message is
+/// sent depends on the beginning of its text. Parts other than texts count as content, so a message
+/// that begins with such a part is sent.
 fn is_user_sent(content: &[&str]) -> bool {
     let mut head = String::new();
     for raw in content {

@@ -1,6 +1,6 @@
-//! The session files of the Gemini CLI. Such a file is a log in which each line is a message,
+//! The session files of the Gemini CLI. A session file is a log in which each line is a message,
 //! metadata or a rewind. Older versions write a document with a list of messages, which is split
-//! into such lines.
+//! into lines of the same form.
 //!
 //! The context consists of what `convertSessionToClientHistory` in version 0.61.0 of
 //! `@google/gemini-cli-core` returns for the loaded messages. Outlines list no calls or results,
@@ -8,10 +8,11 @@
 //! the message with the call.
 //!
 //! A `$set` with messages is a single record with several messages, from the user as well as from
-//! the model. It counts as one message, with all their parts and the role `Other`. With the role of
-//! the user, the model's words would carry the user's authority. A summary followed only by the
-//! client's answer has the role of the user, as it does in the client. If other messages follow in
-//! the same record, the record is read like any other, so that none of them is lost.
+//! the model. The record counts as one message that has all their parts and the role `Other`,
+//! because with the role of the user, the model's words would carry the user's authority. A summary
+//! followed only by the client's answer has the role of the user, as it does in the client. If
+//! other messages follow the summary in the same record, the record is read like any other, so that
+//! no message is lost.
 
 mod compaction;
 mod convert;
@@ -277,7 +278,7 @@ fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Adds the values of a message that the model receives, and duplicates of these values.
+/// Adds the values in a message that the model receives, and duplicates of these values.
 fn wrap<'a>(sent: &SentMessage<'_, 'a>, wrapped: &mut Wrapped<'a>) {
     let message = sent.message;
     wrapped.sent.extend(message.get("content"));

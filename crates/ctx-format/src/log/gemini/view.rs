@@ -1,7 +1,7 @@
 //! Finds the messages that are in the context of a session, and the session's flaws.
 //!
 //! Flaws are problems that the Gemini CLI 0.61.0 has when it loads a session. Each kind of flaw was
-//! tested with the client's own loader and compared with what the client sends.
+//! tested with the client's own loader and checked against what the client sends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -95,8 +95,7 @@ impl ViewBuilder for Log {
 }
 
 /// Returns the turns that the client sends. If any reply in an unbroken series of replies has an
-/// empty part, the client omits the whole series. The series ends with a reply that contains
-/// results.
+/// empty part, the client omits the whole series. A series ends with a reply that contains results.
 fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
     let mut sent: Vec<(MessagePosition, &Turn)> = Vec::new();
     let (mut begin, mut has_void, mut goes_on) = (0, false, false);
@@ -130,7 +129,7 @@ struct Messages<'t> {
     ends: Vec<usize>,
     /// The group of each record. All messages of a list belong to the same group.
     groups: HashMap<usize, usize>,
-    /// The ids of the last reply's calls. `None` if another message followed that reply.
+    /// The ids of the last reply's calls. `None` if another message came after the reply.
     calls: Option<&'t HashSet<LineId>>,
     last: usize,
 }
@@ -157,9 +156,9 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Returns true if record number `record`, with these results, continues the last reply. If the
-    /// client wrote the reply again after its results, the record comes before the reply, and does
-    /// not continue it.
+    /// Returns true if record number `record`, with these results, continues the last reply. A
+    /// record before the reply does not continue it, which is the case if the client wrote the
+    /// reply again after its results.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
         let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));
         self.calls.is_some_and(|calls| self.ends[self.last] < record && are_of(calls))

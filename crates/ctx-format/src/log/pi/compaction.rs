@@ -1,8 +1,8 @@
-//! A compaction in the format of pi. It is an entry with a summary and the id of the first earlier
-//! entry to keep.
+//! A compaction in the format of pi, which is an entry with a summary and the id of the first
+//! earlier entry to keep.
 //!
-//! All entries from that one on are kept. If a later entry is removed, or if a kept entry has
-//! changed, all kept entries are written again after the compaction.
+//! All entries from the first kept entry on are kept. If one of them is removed or has changed, all
+//! kept entries are written again after the compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -24,8 +24,8 @@ pub(super) struct Writer {
     entries: Entries,
     /// The id, as raw JSON, of the last entry, from which the session continues.
     last: Option<String>,
-    /// In a file of version 1, the number of each entry, by the hash of the entry's text. The
-    /// numbers count only lines that are JSON.
+    /// In a file of version 1, the number of each entry, by the hash of the entry's text. Only
+    /// lines that are JSON are numbered.
     numbers: HashMap<LineId, usize>,
 }
 

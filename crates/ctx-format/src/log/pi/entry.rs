@@ -17,8 +17,8 @@ pub(super) enum EntryKind {
     BashExecution,
     /// A text from an extension.
     Custom,
-    /// A text from an extension in files of versions 1 and 2. In newer files, pi ignores entries of
-    /// this kind.
+    /// A text from an extension in files of versions 1 and 2. In files of version 3, pi ignores
+    /// entries of this kind.
     HookMessage,
     /// The summary of an abandoned branch.
     BranchSummary,
@@ -60,7 +60,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns true if the entry is a summary. The text of a summary is not in the member
+    /// Returns true if the entry is a summary, whose text is in the member `summary` instead of
     /// `content`.
     pub(super) fn is_summary(&self) -> bool {
         matches!(self.kind, EntryKind::CompactionSummary | EntryKind::BranchSummary)

@@ -2,8 +2,8 @@
 //! and entries, each of which refers to its parent.
 //!
 //! The formats are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of
-//! `OpenClaw` 2026.9.6. The agent puts words around a summary when it sends it; they are not read
-//! as part of the summary. Messages with the role `system` declare the prompt and the tools, and do
+//! `OpenClaw` 2026.9.6. When pi sends a summary, it puts words around it, which are not read as
+//! part of the summary. Messages with the role `system` declare the prompt and the tools, and do
 //! not count as messages here.
 
 mod compaction;

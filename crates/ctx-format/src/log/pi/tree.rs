@@ -1,7 +1,7 @@
 //! The entries of a session as a tree, and the path from which pi continues.
 //!
 //! The rules follow the loaders of pi 0.73.1 and 1.5.2. The first line that is JSON must be a
-//! header; otherwise nothing is read. The path consists of the newest entry and its ancestors. In
+//! header; otherwise pi reads nothing. The path consists of the newest entry and its ancestors. In
 //! version 1 of the format, entries have no ids, and the parent of an entry is the preceding entry.
 
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ pub(super) struct Node {
     pub(super) content: Content,
     /// Whether pi sends the entry when it is in the context.
     pub(super) is_sent: bool,
-    /// If this is an edit, the id of the edited entry and its new content as raw JSON. If there is
-    /// no new content, the edited entry is not sent.
+    /// If this is an edit, the id of the edited entry and its new content as raw JSON. If an edit
+    /// has no new content, the edited entry is not sent.
     pub(super) edit: Option<(LineId, Option<Box<str>>)>,
     /// The system message that declares the prompt and the tools, as raw JSON, if the entry
     /// contains one.
@@ -86,19 +86,19 @@ impl Node {
 /// All entries of a session.
 #[derive(Default)]
 pub(super) struct Entries {
-    /// The entries in the order of the file. Headers are not included.
+    /// The entries in the order of the file, without headers.
     pub(super) nodes: Vec<Node>,
     /// The index of the last entry with a given id.
     places: HashMap<LineId, usize>,
     /// The version in the header; `None` if there is no header, in which case pi reads nothing.
     pub(super) version: Option<f64>,
-    /// The number of lines that are JSON. Headers are included.
+    /// The number of lines that are JSON, including headers.
     pub(super) lines: usize,
     pub(super) newest: Option<usize>,
     /// The flaw of a session without a header.
     pub(super) headless: Option<Flaw>,
-    /// In `OpenClaw`, an id and its replacement. If the parent of the next entry is the former, it
-    /// becomes the latter.
+    /// In `OpenClaw`, a pair of ids: if the next entry has the first id as its parent, the second
+    /// replaces it.
     stands_for: Option<(LineId, Option<LineId>)>,
 }
 
@@ -151,8 +151,8 @@ impl Entries {
                 node.parent = parent;
             }
         } else {
-            // In the file, this entry is the parent of the next one, but the session continues from
-            // the entry at which it was before.
+            // In the file, the next entry has this one as its parent, but the session still
+            // continues from the newest entry before it.
             let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
             self.stands_for = node.id.map(|id| (id, leaf));
         }
@@ -166,7 +166,8 @@ impl Entries {
     }
 
     /// Returns true if the session continues from this entry. `OpenClaw` marks entries from which
-    /// it does not. A `leaf` counts only if the entry that it refers to is in the file.
+    /// the session does not continue. A `leaf` counts only if the entry that it refers to is in the
+    /// file.
     fn moves(&self, object: &Object<'_>) -> bool {
         if kind_of(object) != "leaf" {
             return object.get("appendMode") != Some("\"side\"");
@@ -222,8 +223,7 @@ impl Tree for Entries {
     }
 }
 
-/// Returns true if a line is of the header's type. Only in the first line does this count as a
-/// header.
+/// Returns true if a line has the type of a header, which counts only in the first line.
 pub(super) fn is_header(object: &Object<'_>) -> bool {
     kind_of(object) == "session"
 }
@@ -238,8 +238,8 @@ pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
         None | Some("null") => Some(1.0),
         Some(raw) => {
             let number = json::text(raw).unwrap_or(raw.into());
-            // pi compares versions as numbers. A version that is not a number does not compare as
-            // less than any other.
+            // pi compares versions as numbers. A version that is not a number is never less than
+            // another version.
             Some(number.trim().parse().unwrap_or(f64::NAN))
         }
     }
