@@ -41,7 +41,7 @@ fn the_first_problem_is_named_with_its_line() {
     );
     says(
         &[A, USER, AB, USER],
-        "<stdin>:1: orphan-result: tool result a answers no call right before it \
+        "<stdin>:1: orphan-result: tool result a has no matching call right before it \
          (the first of 3 problems; --all shows each)\n",
         1,
     );
@@ -60,7 +60,7 @@ fn all_problems_are_shown_on_request() {
         .args(["--all"])
         .stdin(session(&[A, USER, AB, USER]))
         .stdout(concat!(
-            "<stdin>:1: orphan-result: tool result a answers no call right before it\n",
+            "<stdin>:1: orphan-result: tool result a has no matching call right before it\n",
             "<stdin>:3: unanswered-call: tool call a has no result right after it\n",
             "<stdin>:3: unanswered-call: tool call b has no result right after it\n",
         ))
@@ -297,7 +297,7 @@ fn each_conversation_of_a_batch_is_checked() {
         .stdin(batch)
         .stdout(concat!(
             "<stdin>:2: unanswered-call: tool call b has no result right after it\n",
-            "<stdin>:3: orphan-result: tool result a answers no call right before it\n",
+            "<stdin>:3: orphan-result: tool result a has no matching call right before it\n",
             "<stdin>:1: max-messages: 4 messages, 3 allowed\n",
             "<stdin>:2: max-messages: 4 messages, 3 allowed\n",
         ))
@@ -328,7 +328,7 @@ fn github_gets_annotations() {
         .file("odd,na:me.jsonl", session(&[&forged, USER]))
         .args(["--format", "github", "--max-messages", "1", "odd,na:me.jsonl"])
         .stdout(concat!(
-            "::error file=odd%2Cna%3Ame.jsonl,line=1,title=orphan-result::tool result x%0A::error::%25 answers no call right before it\n",
+            "::error file=odd%2Cna%3Ame.jsonl,line=1,title=orphan-result::tool result x%0A::error::%25 has no matching call right before it\n",
             "::error file=odd%2Cna%3Ame.jsonl,title=max-messages::2 messages, 1 allowed\n",
         ))
         .code(1)
@@ -384,8 +384,8 @@ fn junit_gets_a_case_for_each_file() {
             "  <testsuite name=\"ctx-check\" tests=\"3\" failures=\"1\" errors=\"1\">\n",
             "    <testcase classname=\"ctx-check\" name=\"a&lt;b&gt;.jsonl\"/>\n",
             "    <testcase classname=\"ctx-check\" name=\"b.jsonl\">\n",
-            "      <failure type=\"orphan-result\" message=\"tool result \u{fffd}&amp; answers no call right before it\">",
-            "b.jsonl:1: orphan-result: tool result \\u{1b}&amp; answers no call right before it</failure>\n",
+            "      <failure type=\"orphan-result\" message=\"tool result \u{fffd}&amp; has no matching call right before it\">",
+            "b.jsonl:1: orphan-result: tool result \\u{1b}&amp; has no matching call right before it</failure>\n",
             "    </testcase>\n",
             "    <testcase classname=\"ctx-check\" name=\"none.jsonl\">\n",
             "      <error type=\"unreadable\" message=\"none.jsonl: cannot read: No such file or directory (os error 2); check the path\"/>\n",
@@ -525,9 +525,9 @@ fn a_repaired_copy_is_legal_and_each_action_is_told() {
         .file("s.jsonl", session(&[B, USER, "oops\n", AB, A, USER, A]))
         .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
-            "ctx-check: warning: s.jsonl:1: result b removed: it answers no call\n",
+            "ctx-check: warning: s.jsonl:1: result b removed: it has no matching call\n",
             "ctx-check: warning: s.jsonl:4: a result inserted for call b: the original is missing\n",
-            "ctx-check: warning: s.jsonl:7: result a removed: it answers no call\n",
+            "ctx-check: warning: s.jsonl:7: result a removed: it has no matching call\n",
             "ctx-check: warning: s.jsonl:3: left as it is: bad-line: not JSON: expected value at line 1 column 1\n",
         ))
         .code(1)
@@ -577,7 +577,7 @@ fn blocks_are_repaired_within_their_message() {
         ]))
         .stderr(concat!(
             "ctx-check: warning: <stdin>:2: a result inserted for call t: the original is missing\n",
-            "ctx-check: warning: <stdin>:3: result x removed: it answers no call\n",
+            "ctx-check: warning: <stdin>:3: result x removed: it has no matching call\n",
         ))
         .run();
 }
@@ -603,7 +603,7 @@ fn what_cannot_be_repaired_is_not_written() {
         .file("s.jsonl", session(&[USER, &nameless, USER]))
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl:2: cannot be repaired: two calls of one reply have the id ; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:2: cannot be repaired: two calls in one reply have the id ; nothing was written\n")
         .code(2)
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");

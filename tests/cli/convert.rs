@@ -12,7 +12,7 @@ const CLAUDE: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":
 {"type":"assistant","uuid":"5","parentUuid":"4","sessionId":"s","timestamp":"2026-01-01T00:00:04.000Z","message":{"id":"n","model":"claude-x","role":"assistant","content":[{"type":"text","text":"one file"}]}}
 "#;
 
-const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 part of reasoning is left out: only the API that produced it accepts it again\n";
+const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 part of reasoning is left out: only the API that produced it accepts it\n";
 
 /// Converts a session from stdin, named `demo`.
 fn to(name: &str) -> Case {

@@ -23,7 +23,7 @@ fn a_folder_is_checked_file_by_file() {
     with_folder(tool("ctx-check"))
         .args(["d"])
         .stdout(concat!(
-            "d/.agent/b.jsonl:2: orphan-result: tool result a answers no call right before it\n",
+            "d/.agent/b.jsonl:2: orphan-result: tool result a has no matching call right before it\n",
             "d/a.jsonl: ok\n",
         ))
         .code(1)

@@ -248,13 +248,13 @@ fn problems_of_the_input_are_told() {
         .args(["--clear"])
         .stdin(orphan)
         .stdout(orphan)
-        .stderr("ctx-prune: warning: <stdin>:1: 1 problem in the input; the first: tool result x answers no call right before it\n")
+        .stderr("ctx-prune: warning: <stdin>:1: 1 problem in the input; the first: tool result x has no matching call right before it\n")
         .run();
     prune()
         .args(["--clear", "--strict"])
         .stdin(orphan)
         .code(2)
-        .stderr("ctx-prune: <stdin>:1: tool result x answers no call right before it; --strict refuses such input\n")
+        .stderr("ctx-prune: <stdin>:1: tool result x has no matching call right before it; --strict refuses such input\n")
         .run();
 }
 

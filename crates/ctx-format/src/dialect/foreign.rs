@@ -40,11 +40,11 @@ static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
 
 /// Two formats that are recognized by the beginning of the file rather than by a single record.
 const CHATGPT: Foreign = Foreign {
-    name: "an export of ChatGPT, a tree of messages for each conversation",
+    name: "a ChatGPT export, which has a tree of messages for each conversation",
     remedy: "jq can convert one branch to chat messages",
 };
 const AIDER: Foreign = Foreign {
-    name: "a chat history of Aider, which is Markdown",
+    name: "an Aider chat history, which is Markdown",
     remedy: "aider --llm-history-file records what the model received, as text",
 };
 
@@ -187,7 +187,7 @@ mod tests {
         let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}"#;
         assert_eq!(name(line, Some(&Anthropic)), Some("a Claude Code session"));
         let call = r#"{"role":"assistant","tool_calls":[]}"#;
-        assert_eq!(name(call, Some(&Anthropic)), Some("a session of the format chat"));
+        assert_eq!(name(call, Some(&Anthropic)), Some("a session in the format chat"));
         assert_eq!(name(call, Some(&Chat)), None);
     }
 

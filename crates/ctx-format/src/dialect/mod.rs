@@ -47,17 +47,17 @@ pub(crate) struct Format {
     pub(crate) writer: fn() -> Box<dyn Target>,
 }
 
-const CHAT: Format = Format::new(&Chat, "a session of the format chat", Family::Other, || {
+const CHAT: Format = Format::new(&Chat, "a session in the format chat", Family::Other, || {
     Box::new(target::chat::Writer)
 });
 
 /// The formats of APIs, followed by those of agents in alphabetical order.
 const FORMATS: [Format; 7] = [
     CHAT,
-    Format::new(&Anthropic, "a session of the format anthropic", Family::Blocks, || {
+    Format::new(&Anthropic, "a session in the format anthropic", Family::Blocks, || {
         Box::new(target::anthropic::Writer)
     }),
-    Format::new(&Responses, "a session of the format responses", Family::Items, || {
+    Format::new(&Responses, "a session in the format responses", Family::Items, || {
         Box::new(target::items::Writer)
     }),
     Format::new(&ClaudeCode, "a Claude Code session", Family::Blocks, || {

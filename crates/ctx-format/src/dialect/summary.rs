@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::dialect::content::role_of;
 use crate::{Object, Role, json};
 
-/// The beginning of [`SUMMARY_LINE`].
+/// The beginning of a summary in a dialect that cannot mark a message in any other way.
 pub const SUMMARY_MARK: &str = "[ctx_summary]";
 
 /// The first line of a summary in a dialect that cannot mark a message in any other way.

@@ -53,9 +53,9 @@ impl Problem {
         match self.rule {
             Rule::UnansweredCall => format!("tool call {} has no result right after it", self.id),
             Rule::OrphanResult => {
-                format!("tool result {} answers no call right before it", self.id)
+                format!("tool result {} has no matching call right before it", self.id)
             }
-            Rule::RepeatedCallId => format!("two calls of one reply have the id {}", self.id),
+            Rule::RepeatedCallId => format!("two calls in one reply have the id {}", self.id),
             Rule::UserFirst => "the first message is not from the user".to_owned(),
         }
     }

@@ -62,7 +62,7 @@ pub enum CompactionError {
     #[error("the file has no header, and without one the agent reads nothing")]
     NoHeader,
     /// A kept record is not in the agent's format.
-    #[error("a record that must stay is not in the format that the agent writes")]
+    #[error("a record to be kept is not in the agent's own format")]
     Unreadable,
 }
 

@@ -91,7 +91,7 @@ impl RepairKind {
     /// Describes the repair. `id` is the id of the call or result that is repaired.
     fn sentence(&self, id: &str) -> String {
         match self {
-            Self::DropOrphan => format!("result {id} removed: it answers no call"),
+            Self::DropOrphan => format!("result {id} removed: it has no matching call"),
             Self::DropRepeated => format!("result {id} removed: its call already has a result"),
             Self::Move { to } => format!("result {id} moved to its call in line {to}"),
             Self::ResultsFirst => "results moved before the other blocks".into(),

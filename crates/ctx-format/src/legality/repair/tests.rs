@@ -78,9 +78,9 @@ fn results_that_answer_nothing_go() {
         &[A, USER, AB, A, B, B, USER, B],
         &[USER, AB, A, B, USER],
         &[
-            "1: result a removed: it answers no call",
+            "1: result a removed: it has no matching call",
             "6: result b removed: its call already has a result",
-            "8: result b removed: it answers no call",
+            "8: result b removed: it has no matching call",
         ],
     );
 }
@@ -167,13 +167,13 @@ fn blocks_that_answer_nothing_go_and_the_others_stay() {
         &Anthropic,
         &[USER, USE, &mixed],
         &[USER, USE, &repaired],
-        &["3: result x removed: it answers no call"],
+        &["3: result x removed: it has no matching call"],
     );
     assert_repaired(
         &Anthropic,
         &[USER, &results(&["x"]), USER],
         &[USER, USER],
-        &["2: result x removed: it answers no call"],
+        &["2: result x removed: it has no matching call"],
     );
 }
 
@@ -227,7 +227,7 @@ fn a_session_that_begins_with_a_reply_gets_a_beginning() {
         &[&results, USE, &results],
         &[begin, USE, &results],
         &[
-            "1: result t removed: it answers no call",
+            "1: result t removed: it has no matching call",
             "2: a user message inserted before this line: the session began with a reply",
         ],
     );

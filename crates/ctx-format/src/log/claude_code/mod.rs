@@ -211,12 +211,12 @@ impl Log for ClaudeCode {
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
         Some(match class {
             Class::Concatenated => {
-                (Effect::Lost, "Claude Code reads the first object of the line and not the rest")
+                (Effect::Lost, "Claude Code reads only the first object on the line")
             }
             Class::NotUtf8 => (Effect::Harmless, "Claude Code reads the invalid bytes as U+FFFD"),
             Class::Tail => (
                 Effect::Harmless,
-                "Claude Code appends its next line to this one, and then reads neither",
+                "Claude Code appends its next line to this one, and can then read neither",
             ),
             _ => return None,
         })

@@ -97,7 +97,7 @@ impl Flaws {
         }
         if let (Some((record, false)), true) = (self.last, self.is_paginated) {
             let what = format!(
-                "the last line has no ordinal, which a paginated file needs: {LOADS_NOTHING}"
+                "the last line has no ordinal, which a paginated file requires: {LOADS_NOTHING}"
             );
             let flaw = Flaw::new(record, "no-ordinal", Effect::Refused, what);
             flaws.push(flaw.repaired_by(Remedy::Change(vec![self.ordinal])));
@@ -144,7 +144,7 @@ impl Flaws {
 /// Creates the flaw of a line whose items are not in the format that the client requires.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
     if kind_of(object) == "compacted" {
-        let what = "an item of this compaction is in a format that Codex does not load: Codex sends the messages before the compaction";
+        let what = "an item of this compaction is in a format that Codex does not load: Codex ignores the compaction and sends the messages before it";
         return Some(Flaw::new(record, "compaction-not-read", Effect::Ignored, what.to_owned()));
     }
     if matches!(Entry::of(object)?, Entry::Item(item) if item::is_loaded(&item)) {
