@@ -5,8 +5,8 @@
 //! call whose result was removed, the length of that result, and the command that prints it. The
 //! digits at the end are the first 8 hex digits of the SHA-256 hash of the text. If the tool that
 //! removes a text saves no snapshot of the session, `, if saved` precedes the command, because the
-//! text may be lost. A handle is the last line of what remains of the text. If a text is shortened
-//! again, its handle still refers to the original.
+//! text may be lost. A handle is the last line of the shortened text. If a text is shortened again,
+//! its handle still refers to the original.
 //!
 //! Handles in the form of older versions (`⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`) are still
 //! recognized.
@@ -43,7 +43,8 @@ impl From<bool> for Saved {
     }
 }
 
-/// The first bytes of the SHA-256 hash of a text. `Display` writes a hash as hex digits.
+/// A short hash of a text, which consists of the first bytes of the SHA-256 hash. `Display` writes
+/// a hash as hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);
 

@@ -6,12 +6,13 @@ use crate::dialect::anthropic::Anthropic;
 use crate::dialect::interface::{Dialect, Sniff};
 use crate::{Denial, Message, Object, Outline, Part, Rules, Unread};
 
-/// The name of a member with the value `false`, which marks a user message that the agent wrote
-/// itself.
+/// The name of the member that marks a user message which the agent wrote itself. The member's
+/// value is `false`.
 pub(crate) const IS_REQUEST: &str = "_request";
 
-/// The name of a member with an object whose keys are the ids of the calls that the user denied.
-/// The value of an id is `true` if a field of the source record marks the denial.
+/// The name of the member that lists the calls which the user denied. The member's value is an
+/// object with the ids of these calls as keys. The value of an id is `true` if a field of the
+/// source record marks the denial.
 pub(crate) const DENIALS: &str = "_denials";
 
 /// The dialect of a lowered session, which extends [`Anthropic`].
@@ -49,7 +50,8 @@ impl Dialect for Lowered {
         Some(message)
     }
 
-    // A lowered session contains only content that has been read before, so nothing is unreadable.
+    // A lowered session contains only content that has already been read, so there is nothing
+    // unreadable to report.
     fn unread(&self, _: &Object<'_>) -> Option<Unread> {
         None
     }

@@ -28,7 +28,7 @@ impl Data {
         let within = |key: &str| object.object_of(key);
         let here = Self::here;
         let data = match media.kind {
-            // pi stores the data in the same object as the type, and the Anthropic API in the
+            // pi stores the data next to the type, whereas the Anthropic API stores it in the
             // member `source`.
             "image" | "document" if object.get("source").is_none() => {
                 here(text(&object, "mimeType"), text(&object, "data"))

@@ -1,4 +1,5 @@
-//! Converts a session to another dialect. The messages of its context are written one by one.
+//! Converts a session to another dialect. The messages of the session's context are written one by
+//! one.
 //!
 //! Messages are read in the order in which the agent would send them. The fragments of a message
 //! are joined into one message, and the results of calls directly follow the reply that contains
@@ -7,9 +8,8 @@
 //! cannot represent, and gives the line number of its first occurrence.
 //!
 //! A session can also be *lowered* ([`Converter::whole_records`]). In a lowered session, each
-//! source record (or, if a record holds a list of messages, each of these messages) belongs to
-//! exactly one exchange, so whatever is decided about an exchange is also decided about its
-//! records.
+//! source record (or each message, if a record holds a list of them) belongs to exactly one
+//! exchange, so a decision about an exchange is also a decision about its records.
 
 mod entry;
 mod lowered;

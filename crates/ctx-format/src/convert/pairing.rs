@@ -23,8 +23,8 @@ pub(crate) struct Unit {
 /// An entry that contains results of a reply's calls.
 pub(crate) struct Answering {
     pub(crate) entry: usize,
-    /// Whether the content of the entry other than results is written together with this reply. If
-    /// an entry answers several replies, that content is written with the last of them.
+    /// Whether content of the entry other than results is written together with this reply. If an
+    /// entry answers several replies, its other content is written with the last of them.
     pub(crate) is_home: bool,
 }
 
@@ -99,7 +99,7 @@ fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
     is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
 }
 
-/// Stores in each node the replies that it answers. Returns all pairs of a reply and a node that
+/// Stores in each node which replies it answers. Returns all pairs of a reply and a node that
 /// contains results of the reply's calls. If several calls have the same id, a result answers the
 /// nearest earlier reply that has an open call with this id.
 fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {

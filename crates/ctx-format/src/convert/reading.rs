@@ -19,8 +19,8 @@ use crate::dialect::content::kind_of;
 use crate::view::{Outside, Presence};
 use crate::{Dialect, Object, Portion, Record, Spool};
 
-/// The reader of a source session. The messages of the context wait in a spool, because their order
-/// in the file may differ from their order in the context.
+/// Reads a source session. The messages of the context wait in a spool, because their order in the
+/// file may differ from their order in the context.
 pub struct Reading<'c> {
     converter: Converter<'c>,
     from: &'static dyn Dialect,
@@ -127,7 +127,7 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
-    /// Ends the reading and writes the new session to `out`.
+    /// Finishes reading, and writes the new session to `out`.
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
         let joins_replies = Format::of(self.from).family == Family::Items;

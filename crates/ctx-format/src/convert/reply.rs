@@ -13,8 +13,8 @@ use std::collections::HashMap;
 /// Creates the turns of the new session from a message of the source.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether blocks of the Anthropic API keep their JSON and position, even results inside a
-    /// reply.
+    /// Whether blocks of the Anthropic API keep their JSON and position. This applies even to
+    /// results inside a reply.
     pub(crate) keeps_blocks: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,
@@ -115,7 +115,7 @@ impl<'a> Maker<'_, '_> {
                 continue;
             }
             if !results.origins.is_empty() && place < last_results[place] {
-                // Content between the results of the same calls was also written by a tool.
+                // Content between results of the same calls was written by a tool as well.
                 self.add(piece, origin, calls, true, &mut results);
                 continue;
             }

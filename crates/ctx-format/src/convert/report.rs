@@ -8,19 +8,20 @@ use serde::{Deserialize, Serialize, Serializer};
 /// Identifies a record of a session, or one message in a record that holds a list of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId {
-    /// The number of the record in the session, from 0.
+    /// The number of the record in the session, starting at 0.
     pub record: u64,
-    /// The number of the message in the record, from 0; `None` if the record is a single message.
+    /// The number of the message in the record, starting at 0; `None` if the record is a single
+    /// message.
     pub message: Option<usize>,
 }
 
 impl SourceId {
-    /// The id as JSON, as it is written into marks.
+    /// The source id as JSON, as it is written into marks.
     pub(crate) fn json(self) -> String {
         serde_json::to_string(&self).expect("a number or a text can be written")
     }
 
-    /// Parses an id from the JSON in which serde writes it.
+    /// Parses a source id from the JSON in which serde writes it.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let Some(inner) = inner else {
@@ -91,8 +92,8 @@ pub enum LossKind {
     Instructions,
     /// A user message that the target agent would treat as a command instead of sending it.
     Command,
-    /// Call arguments that are not a JSON object and are written as the member `input` of a new
-    /// one.
+    /// Arguments of a call that are not a JSON object. They become the member `input` of a new
+    /// object.
     Arguments,
     /// A part of a tool result that was JSON in the source and is written as text.
     AsText,
@@ -100,9 +101,9 @@ pub enum LossKind {
     SecondResult,
     /// A message that comes before a summary in the source but after it in the new session.
     BeforeSummary,
-    /// A call without a result, which is written as is.
+    /// A call without a result. The call is written unchanged.
     OpenCall,
-    /// A result without a call, which is written as is.
+    /// A result without a call. The result is written unchanged.
     LoneResult,
     /// A user message that was inserted because the API rejects a session that begins with a reply.
     Beginning,
@@ -157,7 +158,7 @@ impl Report {
         self.losses.iter().any(|loss| loss.kind.is_loss())
     }
 
-    /// Counts another loss of this kind and name.
+    /// Counts another loss with the given kind and name.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) {
         let is_it = |loss: &&mut Loss| loss.kind == kind && loss.name == name;
         if let Some(loss) = self.losses.iter_mut().find(is_it) {

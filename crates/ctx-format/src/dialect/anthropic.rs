@@ -101,8 +101,8 @@ pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
     Some(outline)
 }
 
-/// Reads the message `object`, which is a whole record or a value within one. All byte ranges in
-/// the message refer to the text of `record`.
+/// Reads the message `object`, which is either a whole record or a value within a record. All byte
+/// ranges in the message refer to the text of `record`.
 pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Message<'a>> {
     let role = role_of(object)?;
     let content = object.get("content")?;
@@ -139,7 +139,7 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
         match &*kind_of(&block) {
             "thinking" if block.get(key).is_some_and(|it| it != "\"\"") => sealed.reasoning += 1,
             "redacted_thinking" => sealed.reasoning += 1,
-            // If a compaction failed, its content is `null`.
+            // The content of a failed compaction is `null`.
             "compaction" => sealed.has_summary |= block.get("content") != Some("null"),
             _ => {}
         }
@@ -175,7 +175,7 @@ fn is_read(block: &Object<'_>) -> bool {
 /// Returns the token counts that the API reported for the reply `message`, which may be a fragment
 /// of a reply.
 ///
-/// If the server called tools of its own or compacted the context, these counts are sums over
+/// If the server called tools of its own or compacted the context, the token counts are sums over
 /// several requests, and `iterations` lists the counts of each request. The prompt of the last
 /// request is the size of the context (platform.claude.com/docs/en/build-with-claude/compaction).
 pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {

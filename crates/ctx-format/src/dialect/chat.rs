@@ -24,7 +24,8 @@ const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 /// that offer this API for models of other vendors.
 const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
-/// The members in which a message can have content. A message has at least one of these members.
+/// The members in which a message can have content. A message has at least one of the members
+/// listed here.
 const SAID: [&str; 7] =
     ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::record::edit;
 use crate::{Call, Edits, Object, Part, Role, Slot, json, scan};
 
-/// The role of a message; `None` if `role` is missing or is not a string.
+/// The role of a message; `None` if the member `role` is missing or is not a string.
 pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
     object.text_of("role").map(|word| Role::from_word(&word))
 }

@@ -37,7 +37,7 @@ impl Detector {
         self.sure == Sniff::Yes
     }
 
-    /// The unsupported format that the first records were recognized as, unless a record certainly
+    /// The unsupported format of the first records, if one was recognized and no record certainly
     /// belongs to a dialect.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
         self.foreign.filter(|_| self.is_open())
@@ -60,8 +60,8 @@ impl Detector {
     }
 }
 
-/// Returns another dialect in which `message` has calls or results. The session's dialect `own`
-/// does not recognize these calls and results, so nothing would keep them together.
+/// Returns another dialect in which `message` has calls or results. The calls and results could get
+/// separated, because the session's dialect `own` does not recognize them.
 pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
     let has_exchange = |dialect: &dyn Dialect| {
         let outline = dialect.outline(message);

@@ -67,7 +67,7 @@ impl Foreign {
         Some(Self { name, remedy })
     }
 
-    /// Recognizes a batch whose conversations take up several lines each instead of one.
+    /// Recognizes a batch in which each conversation takes up several lines instead of one.
     pub(crate) fn indented(input: &[u8]) -> Option<Self> {
         let mut values = serde_json::Deserializer::from_slice(input).into_iter::<&RawValue>();
         let first = values.next()?.ok()?;

@@ -92,7 +92,7 @@ pub(crate) fn is_void(raw: &str) -> bool {
             && keys.all(|key| matches!(key, "text" | "thought" | "callIndex"))
 }
 
-/// The text of a text part; `None` for any other part.
+/// The text of a text part; `None` for a part that is not a text.
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     match Object::within(raw) {
         Some(part) if kind_of(&part) == PartKind::Text => part.text_of("text"),

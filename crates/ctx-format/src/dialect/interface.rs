@@ -70,7 +70,7 @@ impl<'a> HeldMessage<'a> {
     }
 
     /// Returns the raw JSON of the messages with the given numbers in a record; `None` if one of
-    /// them is missing.
+    /// the messages is missing.
     pub(crate) fn chosen(
         dialect: &dyn Dialect,
         object: &Object<'_>,
@@ -166,7 +166,7 @@ pub trait Dialect: Sync {
     }
 
     /// The log format, if an agent writes files of this dialect; `None` if the file is a list of
-    /// messages that are all sent in order.
+    /// messages, which are sent in order.
     fn log(&self) -> Option<&dyn Log> {
         None
     }
@@ -202,8 +202,8 @@ pub trait Dialect: Sync {
         self.rules()
     }
 
-    /// Returns true if records depend on each other not only through calls and results, so that
-    /// removing or inserting a record could break other records.
+    /// Returns true if records depend on each other in more ways than through calls and results, so
+    /// that removing or inserting a record could break others.
     fn is_linked(&self) -> bool {
         self.is_log()
     }
@@ -258,7 +258,7 @@ pub struct NewResult<'a> {
     /// The record that contains the call.
     pub call: Object<'a>,
     /// The record that contains the result, and the index of the result among the results of that
-    /// record; `None` if there is no result, so that [`MISSING_RESULT`] is written.
+    /// record; `None` if the result is missing, in which case [`MISSING_RESULT`] is written.
     pub found: Option<(Object<'a>, usize)>,
 }
 

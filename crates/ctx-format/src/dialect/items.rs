@@ -123,7 +123,7 @@ pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
 }
 
 /// Returns the id that links a call to its result; `None` if the server itself produced the result.
-/// Only in a few types of items does the member `id` have this function; in all others, it
+/// The member `id` links calls to results only in a few types of items; in all others, it
 /// identifies the item itself.
 pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     let key = match kind_of(item).as_ref() {
@@ -158,7 +158,7 @@ pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>>
     }
 }
 
-/// Reads `item`, a value within `record`, as a message; `None` if its type is unknown.
+/// Reads `item`, a value within `record`, as a message; `None` if the type of `item` is unknown.
 pub(crate) fn message_of<'a>(record: &Object<'a>, item: &Object<'a>) -> Option<Message<'a>> {
     let role = ItemType::of(item)?.role(item);
     Some(Message::new(role, parts(record, item)))

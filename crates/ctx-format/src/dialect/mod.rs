@@ -6,8 +6,8 @@
 //! dialect.
 //!
 //! Code that selects messages treats all records of a reply as one exchange, even if other records
-//! come between them. Problems of a log are reported by its view as flaws, and the flaws' remedies
-//! repair a copy of the log. [`Dialect::repair`] is only for lists of messages.
+//! come between them. The view of a log reports problems of the log as flaws, whose remedies repair
+//! a copy of the log. [`Dialect::repair`] is only for lists of messages.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -87,7 +87,7 @@ impl Format {
     }
 }
 
-/// All dialects. If a record fits several dialects, the first of them in this list is chosen.
+/// All dialects. If a record fits several dialects, the first of them in this list is used.
 pub static ALL: [&dyn Dialect; FORMATS.len()] = {
     let mut all = [FORMATS[0].dialect; FORMATS.len()];
     let mut at = 1;

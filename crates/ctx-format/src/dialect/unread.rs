@@ -1,8 +1,8 @@
 //! Content that is meant to be a message but cannot be read.
 //!
 //! A message with an unknown role or an unknown part may contain a call or a result. Removing or
-//! summarizing such a message could separate a call from its result unnoticed. The check for
-//! unreadable content decodes no text.
+//! summarizing a message with such content could separate a call from its result unnoticed. The
+//! check for unreadable content decodes no text.
 
 use std::fmt;
 

@@ -27,7 +27,7 @@ pub enum UsageOf {
     /// The record with the counts, which is a complete reply.
     #[default]
     Record,
-    /// The reply with this id, one fragment of which is the record with the counts. If several
+    /// The reply with this id. The record with the counts is a fragment of that reply. If several
     /// fragments of a reply have counts, only those of the last fragment are valid.
     Reply(ReplyId),
     /// The last reply before the record with the counts, which is not part of a reply itself. If
@@ -54,7 +54,7 @@ impl Usage {
         (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
 
-    /// The tokens of the prompt and the reply together, which is the size of the context after the
+    /// The number of tokens in the prompt and the reply, which is the size of the context after the
     /// reply.
     pub fn total(&self) -> u64 {
         self.prompt.saturating_add(self.output)
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(lessened(&ClaudeCode, &with(933, 34), 20), with(17, 20));
     }
 
-    /// The Gemini CLI estimates the size of its history itself instead of using these counts.
+    /// The Gemini CLI does not use these counts, but estimates the size of its history.
     #[test]
     fn what_the_gemini_cli_does_not_go_by_stays() {
         let line = r#"{"id":"m","timestamp":"t","type":"gemini","content":"x","tokens":{"input":440,"output":5,"total":445}}"#;

@@ -177,7 +177,7 @@ pub static RULES: LazyLock<Vec<NamedRule>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("rules.json")).expect("a test reads rules.json")
 });
 
-/// Returns the rule with the given name; `None` if there is no such rule.
+/// Returns the rule with the given name; `None` if no rule has this name.
 pub fn rule(name: &str) -> Option<&'static NamedRule> {
     RULES.iter().find(|rule| rule.name == name)
 }

@@ -1,8 +1,8 @@
 //! A compaction in the format of an agent. Lines are appended to the session file, so that the
 //! agent resumes from a summary and the kept messages. The existing lines do not change.
 //!
-//! The appended lines are defined in the folder of each agent; `docs/agents.md` describes how the
-//! agents load them.
+//! Each agent's folder defines the lines to append; `docs/agents.md` describes how the agents load
+//! them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +23,8 @@ pub struct Compaction<'a> {
     /// The number of records in `kept` that come before the summary, which is 0 if the format
     /// allows none.
     pub kept_before: usize,
-    /// Whether the kept records are the complete end of the context.
+    /// Whether the kept records are the last records of the context, with none missing between
+    /// them.
     pub is_end: bool,
     /// The text of the context's last record.
     pub last: &'a str,
@@ -45,8 +46,8 @@ pub struct Compaction<'a> {
 pub struct Kept<'a> {
     /// The text of the record's object, with any changes.
     pub text: &'a str,
-    /// The numbers of the kept messages in the record, starting at 0; `None` if all its messages
-    /// are kept.
+    /// The numbers of the kept messages in the record, starting at 0; `None` if all messages of the
+    /// record are kept.
     pub messages: Option<Vec<usize>>,
     /// Whether the text differs from that in the session.
     pub is_changed: bool,

@@ -37,8 +37,8 @@ pub struct Links<'a> {
 /// A line's reference to another line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// The id of the line that is referred to; `None` if the value states that there is no such
-    /// line.
+    /// The id of the line that is referred to; `None` if the value states that the link has no
+    /// target.
     pub to: Option<Cow<'a, str>>,
     /// The byte range of the id in the text of the object.
     pub place: Range<usize>,
@@ -208,7 +208,8 @@ pub(crate) struct TreeAgent {
     /// The member with the id of a line's parent, and the member with the line's own id.
     pub(crate) parent: &'static str,
     pub(crate) id: &'static str,
-    /// The agent's behavior if a line is its own ancestor; `None` if the path simply ends there.
+    /// The agent's behavior if a line is its own ancestor; `None` if the agent simply ends the path
+    /// there.
     pub(crate) on_loop: Option<&'static str>,
 }
 

@@ -95,8 +95,9 @@ pub struct About<'a> {
 
 /// The effect of a flaw on the session when the agent loads it.
 ///
-/// A flaw is a place where the agent does not read what was written there. Only a log's format can
-/// find its flaws, because lines refer to each other and each agent reads them in its own way.
+/// A flaw is a place where the agent reads something other than what was written. Only a log's
+/// format can find its flaws, because lines refer to each other and each agent reads them in its
+/// own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// The agent loads nothing from the file, or the API rejects the request.
@@ -113,13 +114,13 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns true if the session cannot continue as intended until the flaw is repaired.
+    /// Returns true if the flaw must be repaired before the session can continue as intended.
     pub fn is_problem(self) -> bool {
         matches!(self, Self::Refused | Self::Lost)
     }
 }
 
-/// A place where the agent does not read what was written there.
+/// A place where the agent reads something other than what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// The number of the record with the flaw, starting at 0.
@@ -132,7 +133,7 @@ pub struct Flaw {
     pub message: String,
     /// The id of the tool call that the flaw concerns, if any.
     pub id: Option<String>,
-    /// How to repair the flaw in a copy of the file; `None` if it cannot be repaired.
+    /// How to repair the flaw in a copy of the file; `None` if the flaw cannot be repaired.
     pub remedy: Option<Remedy>,
 }
 

@@ -59,8 +59,8 @@ pub(crate) struct ContextMessage {
     pub(crate) record: usize,
     /// The index of the message among the messages of the record.
     pub(crate) number: usize,
-    /// The number of the message's group. The model receives all messages of a group as one. Groups
-    /// are numbered by their first message.
+    /// The number of the message's group. The model receives all messages of a group as a single
+    /// message. Groups are numbered by their first message.
     pub(crate) group: usize,
 }
 

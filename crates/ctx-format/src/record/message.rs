@@ -216,13 +216,13 @@ pub struct ToolResult<'a> {
     pub denial: Denial,
     /// The content of the result: text, media and opaque parts.
     pub parts: Vec<Part<'a>>,
-    /// Where the content can be replaced; `None` if there is no content, or if text cannot take its
-    /// place.
+    /// Where the content can be replaced; `None` if there is no content, or if a text cannot
+    /// replace it.
     pub slot: Option<Slot>,
 }
 
 impl<'a> Part<'a> {
-    /// Reads `block` as media; `None` if its type is not one of `kinds`.
+    /// Reads `block` as media; `None` if the type of `block` is not in `kinds`.
     pub(crate) fn media_of(block: &Object<'a>, kinds: &[&'static str]) -> Option<Self> {
         let own = block.text_of("type")?;
         let kind = kinds.iter().find(|kind| **kind == own)?;
@@ -293,7 +293,7 @@ impl<'a> Message<'a> {
 
 impl ToolResult<'_> {
     /// Returns the content of the result as a single text, with line endings between its parts;
-    /// `None` if there is content other than text, which a text cannot replace.
+    /// `None` if the result has content other than text.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         let texts = self.parts.iter().map(|part| match part {
             Part::Text(text) => Some(text.as_ref()),

@@ -108,8 +108,8 @@ impl<'a> Record<'a> {
         self.object.as_ref()
     }
 
-    /// The object, if the record can be a message; `None` if the line has several objects and the
-    /// agent does not read the first of them.
+    /// The object, if the record can be a message; `None` if the line has several objects, unless
+    /// the agent reads the first of them.
     pub fn whole_object(&self) -> Option<&Object<'a>> {
         let is_read = matches!(self.presence, Some(Presence::Inside(_)));
         self.object().filter(|_| self.class == Class::Object || is_read)

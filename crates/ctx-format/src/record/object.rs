@@ -59,8 +59,8 @@ impl<'a> Member<'a> {
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
-    /// The messages of the object that are in the context; `None` if all are. Dialects read only
-    /// messages in the context.
+    /// The messages of the object that are in the context; `None` if all messages are. Dialects
+    /// read only messages in the context.
     pub(crate) portion: Option<Portion>,
 }
 
@@ -138,7 +138,7 @@ impl<'a> Object<'a> {
         json::place_in(self.text, part)
     }
 
-    /// Returns the decoded value of `key`; `None` if it is not a string.
+    /// Returns the decoded value of `key`; `None` if the value is not a string.
     pub fn text_of(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key).and_then(json::text)
     }
@@ -149,7 +149,7 @@ impl<'a> Object<'a> {
         Some(time.to_utc())
     }
 
-    /// Returns the value of `key` as an object; `None` if it is not an object.
+    /// Returns the value of `key` as an object; `None` if the value is not an object.
     pub fn object_of(&self, key: &str) -> Option<Object<'a>> {
         let member = self.member(key).filter(|member| member.value.starts_with('{'))?;
         member.objects().next()?

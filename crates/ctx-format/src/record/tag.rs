@@ -169,7 +169,7 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
 /// a short file.
 #[derive(Debug, Default)]
 pub struct ZoneReader {
-    /// The zone of the last object read; `None` if there was no object yet.
+    /// The zone of the last object that was read; `None` before the first object.
     last: Option<Zone>,
     records: u64,
     zoned: bool,

@@ -14,7 +14,7 @@ thread_local! {
 /// A buffer larger than this many bytes is freed after use.
 const MAX_KEPT: usize = 1 << 20;
 
-/// Decodes the text between the quotes of a JSON string; `None` if it is not valid JSON. Lone
+/// Decodes the text between the quotes of a JSON string; `None` if the text is not valid JSON. Lone
 /// surrogates (`\ud800`), which JSON allows but UTF-8 does not, become U+FFFD.
 pub(crate) fn unescaped(inside: &str) -> Option<String> {
     let source = inside.as_bytes();

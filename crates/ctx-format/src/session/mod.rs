@@ -207,7 +207,7 @@ fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>
     Ok(document)
 }
 
-/// Returns the format of an input without readable lines; `None` if its lines can be read.
+/// Returns the format of an input without readable lines; `None` if the lines can be read.
 fn unreadable<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<Foreign>> {
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     let mut first = lines.ahead().trim_ascii_start().split(|b| *b == b'\n');

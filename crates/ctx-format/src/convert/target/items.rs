@@ -117,7 +117,7 @@ impl Accepts {
         self == Self::All || has_shape()
     }
 
-    /// Writes a part of a message; `None` if the target cannot represent it.
+    /// Writes a part of a message; `None` if the target cannot represent the part.
     fn part(self, part: &Part<'_>, is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
         let text_kind = if is_reply { "output_text" } else { "input_text" };
         match part {

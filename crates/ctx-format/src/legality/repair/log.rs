@@ -129,8 +129,8 @@ impl Log<'_> {
         is_changed
     }
 
-    /// Returns the repair and the change that the flaw's remedy calls for; `None` if there is
-    /// nothing to change.
+    /// Returns the repair and the change that the flaw's remedy calls for; `None` if the remedy
+    /// changes nothing.
     fn change(&self, flaw: &Flaw) -> Option<(RepairKind, Change)> {
         let of = |at: usize| record(&self.lines[at].bytes, at == 0);
         let own = of(flaw.record);

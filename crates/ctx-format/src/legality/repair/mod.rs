@@ -160,7 +160,7 @@ struct Call {
     answered: bool,
     /// The position of the call's result, if the API does not accept it there.
     found: Option<ResultAt>,
-    /// Where to put the result if the exchange ended without one.
+    /// Where to put the result if it was not found in the exchange of the call.
     exchange: Option<Exchange>,
 }
 
@@ -228,8 +228,8 @@ impl Repair {
         [lines.join(between).as_slice(), end].concat()
     }
 
-    /// Collects what is needed to write the result of a call. `None` if a record involved is not an
-    /// object, because then it has no calls or results.
+    /// Collects what is needed to write the result of a call. `None` if a record is not an object,
+    /// because such a record has no calls or results.
     fn result<'a, B: AsRef<[u8]>>(
         &'a self,
         records: &'a [B],

@@ -168,7 +168,7 @@ impl Lines {
         self.progress.get(&parent).copied().unwrap_or(Some(parent))
     }
 
-    /// Returns the index of the line with the given id; `None` if there is no such line.
+    /// Returns the index of the line with the given id; `None` if no line has this id.
     pub(super) fn place(&self, id: Option<LineId>) -> Option<usize> {
         self.places.get(&id?).copied()
     }
@@ -248,7 +248,8 @@ impl<'l> LoadedTree<'l> {
         Some(end)
     }
 
-    /// Returns the indexes of the lines that a compaction keeps; `None` if any of them is missing.
+    /// Returns the indexes of the lines that a compaction keeps; `None` if any of these lines is
+    /// missing.
     pub(super) fn preserved(&self, kept: &Preserved) -> Option<Vec<usize>> {
         let places = kept.ids.iter().map(|id| self.place(Some(*id)));
         let places: Vec<usize> = places.collect::<Option<_>>()?;

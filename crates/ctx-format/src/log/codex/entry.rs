@@ -59,7 +59,7 @@ pub(super) struct Compacted<'a> {
     /// The items that replace the context, as raw JSON. In files from 2025, such items are missing,
     /// and the new context consists of the user's earlier messages and the summary.
     replacement: Option<&'a str>,
-    /// Which of the items are in the context; `None` if all of them are.
+    /// Which of the items are in the context; `None` if all items are in the context.
     portion: Option<Portion>,
 }
 
@@ -163,8 +163,8 @@ impl<'a> Compacted<'a> {
         Wrapped { sent, copies: vec![self.message] }
     }
 
-    /// The text of the summary; `None` if a rollback undid it. If the summary in the line is empty,
-    /// the summary is among the items.
+    /// The text of the summary; `None` if a rollback undid the summary. If the summary in the line
+    /// is empty, the summary is among the items.
     pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
         let items = || self.items().unwrap_or_default();
         if self.portion.is_some() {

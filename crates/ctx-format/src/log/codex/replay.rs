@@ -141,16 +141,16 @@ struct Turn {
     is_ended: bool,
     /// The id of the turn, if a line with its settings was read.
     id: Option<LineId>,
-    /// Whether the turn contains a request from the user or another agent. Rollbacks count only
-    /// turns with such a request.
+    /// Whether the turn contains a request, from the user or another agent, that a rollback would
+    /// count.
     has_request: bool,
     /// The number of the line with the turn's newest compaction.
     compaction: Option<usize>,
 }
 
 impl Turn {
-    /// Ends the turn, whose beginning has been reached. Returns the compaction in the turn, unless
-    /// a rollback undid the turn.
+    /// Finishes a turn after its beginning has been read. Returns the compaction in the turn,
+    /// unless a rollback undid the turn.
     fn close(&self, taken_back: &mut u64) -> Option<usize> {
         if *taken_back == 0 {
             return self.compaction;

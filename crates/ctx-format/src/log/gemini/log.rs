@@ -23,7 +23,7 @@ pub(super) enum Line<'a> {
     Message,
     /// Replaces all earlier messages with the given messages.
     Checkpoint(Vec<Object<'a>>),
-    /// Describes the session. If the whole session is on this line, the header also contains the
+    /// Describes the session. If the whole session is on one line, the header also contains the
     /// messages.
     Header(Vec<Object<'a>>),
     /// Contains metadata, or has a form that the loader does not recognize.
@@ -55,7 +55,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Returns the messages in the list `messages`; `None` if there is no such list. If several
+/// Returns the messages in the list `messages`; `None` if there is no list `messages`. If several
 /// messages have the same id, the last one takes the place of the first. Objects without an id are
 /// not messages.
 fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
@@ -223,8 +223,8 @@ pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
 /// The facts about a message that the view needs if the model receives the message.
 pub(super) enum Turn {
     User,
-    /// A message that contains nothing but tool results. Newer clients write the results both into
-    /// the reply and into such a message.
+    /// A message that contains nothing but tool results. Newer clients write such a message
+    /// although the reply also contains the results.
     Results(Vec<LineId>),
     Reply {
         calls: HashSet<LineId>,
@@ -239,7 +239,7 @@ pub(super) enum Turn {
 }
 
 impl Turn {
-    /// Extracts the facts from a message; `None` if no part of it is sent.
+    /// Extracts the facts from a message; `None` if no part of the message is sent.
     pub(super) fn of(message: &Object<'_>) -> Option<Self> {
         let sent = SentMessage::of(message)?;
         let content = sent.content();

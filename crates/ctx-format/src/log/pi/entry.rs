@@ -33,7 +33,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads an entry; `None` if it has no content that pi would send.
+    /// Reads an entry; `None` if the entry has no content that pi would send.
     pub(super) fn of(object: &Object<'a>) -> Option<Self> {
         let kind = match &*kind_of(object) {
             "message" => {
@@ -116,7 +116,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Reads `block`, a value within `record`; `None` if it cannot be read.
+/// Reads `block`, a value within `record`; `None` if the block cannot be read.
 fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match &*kind_of(block) {
         "text" => Part::Text(block.text_of("text")?),

@@ -217,7 +217,7 @@ impl Log for Pi {
         if let Some(usage) = usage_of(object) {
             let by = sum(&usage, &PROMPT).saturating_sub(prompt);
             lessen(&mut edits, object, &usage, &PROMPT, by);
-            // pi decides whether to compact based on the total, if there is one.
+            // pi uses the total, if the record states one, to decide whether to compact.
             lessen(&mut edits, object, &usage, &["totalTokens"], by);
         }
         edits
