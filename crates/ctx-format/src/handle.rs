@@ -1,8 +1,8 @@
 //! A handle is a short reference that takes the place of removed content, and from which the
 //! content can be restored.
 //!
-//! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` names the
-//! call whose result was removed, the length of that result, and the command that prints it. The
+//! The handle `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧` states the
+//! call whose result was removed, the length of the result, and the command that prints it. The
 //! digits at the end are the first 8 hex digits of the SHA-256 hash of the text. If the tool that
 //! removes a text saves no snapshot of the session, `, if saved` precedes the command, because the
 //! text may be lost. A handle is the last line of the shortened text. If a text is shortened again,

@@ -138,8 +138,8 @@ impl Validator {
         problems
     }
 
-    /// Like [`Self::finish`], but the second list contains the calls that may still get a result:
-    /// those of the last exchange, in case the agent is still running.
+    /// Like [`Self::finish`], but returns the calls that may still get a result in a second list.
+    /// These are calls of the last exchange, because the agent may still be running.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
         // If messages are still waiting, an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {

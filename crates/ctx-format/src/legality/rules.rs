@@ -27,8 +27,8 @@ pub struct Rules {
 
 /// Where the results of a reply's calls have to be.
 ///
-/// A record that contains both a call and its result, as with Anthropic's server tools and all
-/// calls of the Gemini CLI, lists neither in its outline, because nothing can separate them.
+/// A record that contains both a call and its result lists neither in its outline, because nothing
+/// can separate them. Examples are the server tools of Anthropic and all calls of the Gemini CLI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
     /// In separate messages directly after the reply, as in `chat`.
@@ -49,8 +49,7 @@ impl Rules {
 
 /// Pairs the calls with the results of a sequence of messages, by the ids of the calls. If several
 /// calls have the same id, a result answers the nearest earlier reply with an open call of this id,
-/// and within that reply the first such call. `T` is the type with which the caller identifies a
-/// call.
+/// and the first such call in that reply. `T` is the type with which the caller identifies a call.
 #[derive(Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,
@@ -87,7 +86,7 @@ pub(crate) struct OpenCall<T> {
 pub(crate) struct Step<T> {
     /// Whether the message ends the preceding exchange.
     pub(crate) ends_exchange: bool,
-    /// The calls of the exchange that ended without a result for them.
+    /// The calls in the ended exchange that have no result.
     pub(crate) unanswered: Vec<OpenCall<T>>,
     /// For each result in the message, the call that it answers.
     pub(crate) answers: Vec<Option<T>>,

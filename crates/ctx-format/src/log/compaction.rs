@@ -262,7 +262,7 @@ impl LineText {
 
 /// Returns the text of `record` after changes that a tool made to the record's message in another
 /// dialect. `message` is the message as the record holds it. `before` lists the messages into which
-/// it was converted, and `after` lists the same messages after the tool changed results or
+/// `message` was converted, and `after` lists the same messages after the tool changed results or
 /// arguments, or removed the reasoning. `None` if nothing changed.
 pub fn with_changes(
     record: &Object<'_>,

@@ -1,7 +1,7 @@
 //! The links between the lines of a log: the id of each line, and the ids by which it refers to
 //! other lines.
 //!
-//! A tool that removes a line needs these links, because the children of the line must be linked to
+//! A tool that removes a line needs the links, because the children of the line must be linked to
 //! its parent instead, and some lines must not be removed at all. Each link is stored as the byte
 //! range of a value, so that only this value changes if the linked line is removed.
 

@@ -148,8 +148,8 @@ impl Planner {
         self.repair
     }
 
-    /// Moves the misplaced result of a call to its place, or inserts a result which says that the
-    /// original is missing.
+    /// Moves the misplaced result of a call to where the API expects it, or inserts a result which
+    /// says that the original is missing.
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
         if found.is_none() {

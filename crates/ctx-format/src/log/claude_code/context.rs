@@ -93,8 +93,8 @@ impl LoadedTree<'_> {
         self.ancestors(place).find(|place| self.lines.nodes[*place].is_said)
     }
 
-    /// Returns the lines from the root to the line `end`, their siblings, and those of the client's
-    /// own lines that are below `end`.
+    /// Returns the lines from the root to the line `end`, the siblings of these lines, and the
+    /// client's own lines below `end`.
     ///
     /// If the parent of a line is missing, the line and the replacement for its parent are added to
     /// `jumps`.

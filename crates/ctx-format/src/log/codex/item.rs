@@ -61,8 +61,8 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         && SHAPES.items.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
-/// Returns true if the client never sends `item`, although its type is known: the client cannot
-/// load it, or it stores the state of the working folder, as some versions write it.
+/// Returns true if the client knows the type of `item` but never sends it: either the item cannot
+/// be loaded, or it stores the state of the working folder, which only some versions write.
 pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
     !is_loaded(item) || kind_of(item) == "ghost_snapshot"
 }
