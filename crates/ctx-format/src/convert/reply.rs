@@ -13,8 +13,8 @@ use std::collections::HashMap;
 /// Creates the turns of the new session from a message of the source.
 pub(crate) struct Maker<'m, 'n> {
     pub(crate) family: Family,
-    /// Whether blocks of the Anthropic API keep their JSON and position. This applies even to
-    /// results inside a reply.
+    /// Whether blocks of the Anthropic API keep their JSON and position, including results inside a
+    /// reply.
     pub(crate) keeps_blocks: bool,
     pub(crate) ids: &'m mut Ids,
     pub(crate) notes: &'m mut Notes<'n>,

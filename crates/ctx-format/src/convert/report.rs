@@ -92,7 +92,7 @@ pub enum LossKind {
     Instructions,
     /// A user message that the target agent would treat as a command instead of sending it.
     Command,
-    /// Arguments of a call that are not a JSON object. They become the member `input` of a new
+    /// Arguments of a call that are not a JSON object and become the member `input` of a new
     /// object.
     Arguments,
     /// A part of a tool result that was JSON in the source and is written as text.
@@ -101,9 +101,9 @@ pub enum LossKind {
     SecondResult,
     /// A message that comes before a summary in the source but after it in the new session.
     BeforeSummary,
-    /// A call without a result. The call is written unchanged.
+    /// A call without a result, which is written unchanged.
     OpenCall,
-    /// A result without a call. The result is written unchanged.
+    /// A result without a call, which is written unchanged.
     LoneResult,
     /// A user message that was inserted because the API rejects a session that begins with a reply.
     Beginning,

@@ -43,8 +43,7 @@ pub(crate) struct TurnMessage<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results<'a> {
     pub(crate) answers: Vec<Answer<'a>>,
-    /// The content other than results of the records that hold the results, which becomes a user
-    /// message.
+    /// Content other than results in the records that hold the results; it becomes a user message.
     pub(crate) beside: Vec<Piece<'a>>,
     /// The index, within the unit, of the first record that has content other than results.
     pub(crate) beside_origin: Option<usize>,

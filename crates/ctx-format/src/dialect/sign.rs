@@ -1,4 +1,4 @@
-//! Signs, which identify the format of a record by its members. They are stored as data.
+//! Signs: conditions, stored as data, that identify the format of a record by its members.
 
 use serde::Deserialize;
 

@@ -139,7 +139,7 @@ impl Validator {
     }
 
     /// Like [`Self::finish`], but returns the calls that may still get a result in a second list.
-    /// These are calls of the last exchange, because the agent may still be running.
+    /// If the agent is still running, calls of the last exchange may still get a result.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
         // If messages are still waiting, an earlier message was removed or cannot be read.
         for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {

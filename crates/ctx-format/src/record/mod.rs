@@ -242,7 +242,7 @@ pub enum Class {
     Nul,
     /// The line is longer than [`MAX_LINE`], so it is not parsed.
     TooLong,
-    /// The line is the last one, has no line ending, and cannot be parsed. It is assumed to be
+    /// The line is the last one, has no line ending, and cannot be parsed, as if it were
     /// unfinished.
     Tail,
 }

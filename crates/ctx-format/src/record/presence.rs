@@ -62,8 +62,8 @@ impl Portion {
     }
 
     /// Creates a portion of the messages `inside`, given by their numbers in the record and in the
-    /// context. `reasons` gives the reason why each message of the record is outside the context.
-    /// Reasons for messages in `inside` are ignored.
+    /// context. `reasons` states why each message of the record is outside the context. Reasons for
+    /// messages in `inside` are ignored.
     pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();

@@ -18,8 +18,8 @@ pub struct Spool {
     overflow: Option<Overflow>,
 }
 
-/// The temporary file that holds the queue once the memory limit is exceeded. It is dropped when
-/// all its bytes have been consumed.
+/// The temporary file that holds the queue once the memory limit is exceeded. The file is dropped
+/// when all its bytes have been consumed.
 struct Overflow {
     file: File,
     read: u64,

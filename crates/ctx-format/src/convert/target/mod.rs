@@ -154,8 +154,8 @@ impl Notes<'_> {
         }
     }
 
-    /// Returns the time for a line made from the given source records. This is the time of the
-    /// first source record, or, if that has no time, the time of the line written last.
+    /// Returns the time for a line made from the given source records: the time of the first source
+    /// record or, if that has none, the time of the line written last.
     pub(crate) fn time(&mut self, origins: &[usize]) -> String {
         let entry = origins.first().and_then(|it| self.entries.get(*it));
         let time = entry.and_then(|entry| entry.time.as_deref());

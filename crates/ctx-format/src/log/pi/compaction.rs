@@ -1,8 +1,9 @@
 //! A compaction in the format of pi, which is an entry with a summary and the id of the first
 //! earlier entry to keep.
 //!
-//! All entries from the first kept entry on are kept. If one of them is removed or has changed, all
-//! kept entries are written again after the compaction.
+//! All entries from the first kept entry on are kept. If an entry after the first kept entry is
+//! removed, or if a kept entry has changed, all kept entries are written again after the
+//! compaction.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -223,7 +223,7 @@ impl Tree for Entries {
     }
 }
 
-/// Returns true if a line has the type of a header, which counts only in the first line.
+/// Returns true if a line has the type of a header. A header counts only on the first line.
 pub(super) fn is_header(object: &Object<'_>) -> bool {
     kind_of(object) == "session"
 }
