@@ -7,9 +7,9 @@
 //! The texts of messages never change. The [`Report`] counts the content that the target format
 //! cannot represent, and gives the line number of its first occurrence.
 //!
-//! A session can also be *lowered* ([`Converter::whole_records`]). In a lowered session, each
-//! source record (or each message, if a record holds a list of them) belongs to exactly one
-//! exchange, so a decision about an exchange is also a decision about its records.
+//! A session can also be *lowered* ([`Converter::whole_records`]). Each source record of a lowered
+//! session (or each message, if a record holds a list of them) belongs to exactly one exchange, so
+//! a decision about an exchange is also a decision about its records.
 
 mod entry;
 mod lowered;

@@ -23,8 +23,7 @@ pub struct Compaction<'a> {
     /// The number of records in `kept` that come before the summary, which is 0 if the format
     /// allows none.
     pub kept_before: usize,
-    /// Whether the kept records are the last records of the context, with none missing between
-    /// them.
+    /// Whether the kept records are the last records of the context, with no gaps between them.
     pub is_end: bool,
     /// The text of the context's last record.
     pub last: &'a str,

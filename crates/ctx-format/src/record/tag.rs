@@ -1,5 +1,5 @@
-//! The tag of a record, which is the member `_ctx`. In it, one tool passes its decision about the
-//! record to the next.
+//! The tag of a record, which is the member `_ctx` and passes a tool's decision about the record to
+//! the next tool.
 
 use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};

@@ -24,8 +24,8 @@ pub(super) struct Shapes {
     /// The required members of each type of item. Results of functions and of other tools have the
     /// same members.
     items: HashMap<String, Sign>,
-    /// The types of items that the client sends if each is on a line of its own. In a compaction,
-    /// items of any type are sent.
+    /// The types of items that the client sends if each is on a line of its own. Items of any type
+    /// are sent if they are in a compaction.
     pub(super) sent: Sign,
     /// The members of a line that holds a message from another agent, all of which the client
     /// requires.

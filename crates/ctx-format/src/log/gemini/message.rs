@@ -95,8 +95,8 @@ impl<'o, 'a> SentMessage<'o, 'a> {
     }
 
     /// Returns true if the content of a reply includes its thoughts and calls. After the client has
-    /// loaded a session, it writes the thoughts and calls of a reply into the content. In all other
-    /// replies, thoughts and calls are stored outside the content.
+    /// loaded a session, it writes the thoughts and calls of a reply into the content. Thoughts and
+    /// calls of all other replies are stored outside the content.
     pub(super) fn is_whole(&self) -> bool {
         self.content().into_iter().any(part::is_call_or_thought)
     }
