@@ -193,7 +193,7 @@ fn every_misbehaviour_ends_in_a_summary_by_code() {
         (|| Act::Cut, 3, "connection failed"),
         (|| Act::answer("500 Internal Server Error", "", ""), 3, "failing (status 500)"),
         (|| Act::Hang, 3, "no answer within 1 s"),
-        (|| Act::ok("{}"), 1, "does not match this API: no choices"),
+        (|| Act::ok("{}"), 1, "is not in the format of the selected API: no choices"),
     ];
     // Each run waits between its attempts, so the runs are started at the same time.
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Sends a question over HTTP, tries again if that may help, and reports why a model gives no
-//! answer.
+//! Sends a question to a model over HTTP, retries failures that may be temporary, and reports why
+//! there was no answer.
 
 use std::io::Read;
 use std::sync::mpsc::channel;
@@ -18,16 +18,16 @@ use crate::retry::{Clock, RetryPolicy, retry_after};
 use crate::wire::{self, ListedWindow};
 use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usage};
 
-/// The settings of a client, which the caller reads from flags and from the environment.
+/// The settings of a client. The caller takes them from flags and the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The address of the server and its API.
     pub endpoint: Endpoint,
-    /// The name of the model. Many local servers need no name.
+    /// The name of the model. Many local servers work without a model name.
     pub model: Option<String>,
     /// The key that the server requires, if any.
     pub key: Option<Key>,
-    /// Whether the key may be sent over a network without encryption.
+    /// Whether the key may be sent over a network unencrypted.
     pub key_in_clear: bool,
     /// The time limit for connecting to the server.
     pub connect_timeout: Duration,
@@ -39,20 +39,20 @@ pub struct Settings {
     pub proxy: Option<Proxy>,
 }
 
-/// A client that asks one server.
+/// A client that sends questions to one server.
 pub struct Client {
     settings: Settings,
     agent: Agent,
 }
 
-/// The maximum size of an answer in bytes. A summary takes up a few kilobytes, but a server may add
-/// much more.
+/// The maximum size of an answer in bytes. A summary is only a few kilobytes long, but a server may
+/// add far more data.
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
 /// The maximum size of an error response in bytes. Only the message in the response is used.
 const LARGEST_ERROR: u64 = 64 * 1024;
-/// The time limit for the requests that ask the server for the window of the model.
+/// The time limit for each request for the model's context window.
 const QUICK: Duration = Duration::from_secs(5);
-/// The maximum number of characters to show of a message from the server.
+/// The maximum number of characters shown from a server's message.
 const SHOWN_CHARS: usize = 300;
 
 impl Client {
@@ -83,8 +83,8 @@ impl Client {
         &self.settings.endpoint
     }
 
-    /// Asks a question, and tries again if that may help. Adds the cost to `usage`, including the
-    /// cost of an answer that cannot be used.
+    /// Asks a question, and retries if the failure may be temporary. Adds the cost to `usage`, even
+    /// if the answer turns out to be unusable.
     pub fn ask(
         &self,
         question: &Question<'_>,
@@ -95,14 +95,15 @@ impl Client {
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let start = (clock.now)();
         let outcome = retry.run(clock, || self.ask_once(&body, clock, usage));
-        // If the clock was set back, the difference is negative and counts as 0.
+        // If the clock was set back during the request, the difference is negative, and the time
+        // counts as 0.
         usage.ms += u64::try_from(((clock.now)() - start).num_milliseconds()).unwrap_or_default();
         outcome
     }
 
-    /// The context window that the server reports for the model; `None` if anything fails. One
-    /// short request is sent. If the server is llama.cpp and reports only the window with which the
-    /// model was trained, a second request is sent.
+    /// The context window that the server reports for the model; `None` if the window cannot be
+    /// determined. Sends one short request, or two if the server is llama.cpp and reports only the
+    /// window that the model was trained with.
     pub fn window(&self) -> Option<u64> {
         let Settings { endpoint, model, .. } = &self.settings;
         match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
@@ -178,7 +179,7 @@ impl Client {
         if (300..400).contains(&status) {
             return LlmError::Redirect { status, location: redirect_host(&headers) };
         }
-        // If the body cannot be read, the status alone must explain the error.
+        // If the response body cannot be read, the error reports only the status.
         let body = self.read(response, LARGEST_ERROR).unwrap_or_default();
         let message = self.shorten(&wire::error_message(&body));
         match status {
@@ -205,8 +206,8 @@ impl Client {
         }
     }
 
-    /// Shortens a message from the server to one line. The message is not trusted, because it may
-    /// quote the key or be very long.
+    /// Shortens a message from the server to one line. Removes the key and other secrets first,
+    /// because the message may quote them.
     fn shorten(&self, text: &str) -> String {
         let clean = self.clean(text);
         let mut line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -230,14 +231,14 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The host that a redirect points to, to be shown to the user.
+/// The host that a redirect points to, for the error message.
 fn redirect_host(headers: &HeaderMap) -> String {
     let uri = header(headers, "location").and_then(|location| location.parse::<Uri>().ok());
     uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Looks up the name of a host in a separate thread, so that the time limit applies. The resolver
-/// of ureq panics if the system cannot create a thread, while this resolver then uses the calling
+/// Resolves host names in a separate thread, so that the time limit can be enforced. If the system
+/// cannot create a thread, ureq's own resolver panics, whereas this resolver uses the calling
 /// thread, without a time limit.
 #[derive(Debug)]
 struct ThreadResolver(fn() -> Builder);
@@ -254,7 +255,7 @@ impl Resolver for ThreadResolver {
         let (own_uri, own_config) = (uri.clone(), config.clone());
         let look_up = move || {
             let addresses = DefaultResolver::default().resolve(&own_uri, &own_config, unlimited);
-            // If the answer comes too late, the receiver no longer exists.
+            // If resolving the name took longer than the time limit, the receiver no longer exists.
             drop(sender.send(addresses));
         };
         match self.0().spawn(look_up) {

@@ -1,5 +1,5 @@
-//! The address of a model, which is derived from the URL that the user gave, and the key for it. No
-//! message shows the key.
+//! Derives the address of a model from the URL that the user gave, and chooses the key to send. The
+//! key never appears in a message.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,14 @@ impl Api {
     }
 }
 
-/// The complete address for questions, and the API at that address.
+/// The full URL to which questions are sent, and the API that the server offers there.
 ///
 /// If the path of a URL ends with `/chat/completions` or `/messages`, the URL is a complete
-/// address, and the path determines the API. Any other URL is a base, which is extended with the
-/// path of the requested API. If no API was requested, the API is Anthropic's if a label of the
-/// host or a part of the path is `anthropic`, and otherwise chat completions. The address consists
-/// of the base, `/v1` unless the path contains a version (`v1`, `v1beta`, `v4`), and the path of
-/// the API.
+/// address, and the path determines the API. Any other URL is a base URL, to which the path of the
+/// API is appended. If the user requested no API, the Anthropic API is used if a label of the host
+/// name or a segment of the path is `anthropic`, and the chat completions API otherwise. `/v1` is
+/// inserted before the path of the API unless the base URL already contains a version (`v1`,
+/// `v1beta`, `v4`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
@@ -114,10 +114,10 @@ impl Endpoint {
         &self.host
     }
 
-    /// The vendor that owns the host. The path and the API do not show the vendor, because any
+    /// The vendor that owns the host. The path and the API do not identify the vendor, because any
     /// server can use them.
     pub(crate) fn vendor(&self) -> Option<Api> {
-        // The name of a host may end with a dot for the root domain.
+        // A host name may end with a dot, which denotes the root domain.
         let host = self.host.strip_suffix('.').unwrap_or(&self.host).to_ascii_lowercase();
         let is_below = |domain: &str| {
             let subdomain = host.strip_suffix(domain);
@@ -132,7 +132,7 @@ impl Endpoint {
         self.sibling("/models")
     }
 
-    /// The address of the properties of a llama.cpp server, which does not contain a version.
+    /// The address of a llama.cpp server's properties, whose path does not begin with a version.
     pub(crate) fn props(&self) -> String {
         let url = self.sibling("/props");
         let path = url.split('?').next().unwrap_or_default();
@@ -142,7 +142,7 @@ impl Endpoint {
         }
     }
 
-    /// The address in which `path` replaces the path of the API.
+    /// Returns the address with `path` in place of the path of the API.
     fn sibling(&self, path: &str) -> String {
         let at = self.url.find('?').unwrap_or(self.url.len());
         let (address, query) = self.url.split_at(at);
@@ -182,12 +182,12 @@ fn is_version(part: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric())
 }
 
-/// The variable with the user's own key, which may be sent to any server.
+/// The environment variable that holds the user's own key. This key may be sent to any server.
 const OWN_KEY: &str = "CTX_LLM_KEY";
-/// The variable with the path of a file whose first line is the user's own key.
+/// The environment variable that holds the path of a file whose first line is the user's own key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
 
-/// The key for a server. A key has no `Display`, and its `Debug` output does not show the text.
+/// The key for a server. A key does not implement `Display`, and its `Debug` output hides the text.
 #[derive(Clone)]
 pub struct Key(String);
 
@@ -220,7 +220,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The error for a key that would be sent over a network without encryption.
+/// The error returned if the key would be sent over a network unencrypted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key would be sent to {host} in clear text: the LLM URL begins with http://")]
 pub struct KeyInClear {
@@ -234,8 +234,8 @@ pub enum ChosenKey {
     Sent(Key),
     /// No key is set for this server.
     Missing,
-    /// The variable with this name contains a vendor's key, but the server does not belong to the
-    /// vendor.
+    /// The environment variable with this name holds a vendor's key, but the server does not belong
+    /// to that vendor.
     Withheld(&'static str),
 }
 
@@ -249,12 +249,12 @@ pub struct KeyFileError {
 }
 
 impl ChosenKey {
-    /// Chooses the key for a server from the environment, which `variable` reads, or from a file
-    /// whose path is in the environment. A key from the environment or a file is not visible in the
-    /// list of processes or in the history of a shell.
+    /// Chooses the key for a server. The key comes from an environment variable, or from a file
+    /// that an environment variable names; `variable` reads the environment. Unlike a key in a
+    /// flag, such a key does not show up in the process list or in the shell history.
     ///
-    /// The user's own key may be sent to any server. The key for a vendor was set for other
-    /// programs, so it may be sent only to that vendor.
+    /// The user's own key may be sent to any server. A vendor's key was set for other programs, so
+    /// it may be sent only to that vendor.
     pub fn of(
         endpoint: &Endpoint,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -428,8 +428,8 @@ mod key_tests {
         assert_eq!(error.to_string(), "the key has characters that are not allowed in a header");
     }
 
-    /// The header and the key, joined by `=`, that are sent to a server if `variables` are set; if
-    /// no key is sent, the reason.
+    /// Returns the header that is sent to a server if `variables` are set, as `NAME=KEY`, or the
+    /// reason why no key is sent.
     fn chosen(url: &str, variables: &[(&str, &str)]) -> String {
         let endpoint = Endpoint::new(url, None).expect("a URL");
         let variable = |name: &str| {

@@ -1,15 +1,15 @@
-//! The errors that leave a question without an answer.
+//! Errors that can occur when a question is sent to a model.
 
 use std::time::Duration;
 
 /// The result of asking a question.
 pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 
-/// Why a question got no answer. No error contains a key. Text from a server is redacted and
-/// shortened.
+/// The reason why a question got no answer. No error contains a key. Text from a server is redacted
+/// and shortened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// The key contains characters that a header cannot contain.
+    /// The key contains characters that are not allowed in a header.
     #[error("the key has characters that are not allowed in a header")]
     BadKey,
     /// The answer was not complete within this time.
@@ -28,7 +28,7 @@ pub enum LlmError {
         status: u16,
         /// The message from the server; empty if there is none.
         message: String,
-        /// How long the client should wait, if the server says so.
+        /// How long the server asks the client to wait, if it says so.
         retry_after: Option<Duration>,
     },
     /// The input is longer than the model accepts. The variant holds the message from the server.
@@ -60,8 +60,9 @@ pub enum LlmError {
     /// The answer is not JSON. The variant holds the error of the parser.
     #[error("the answer is not JSON: {0}")]
     NotJson(String),
-    /// The answer is JSON, but not in the format of this API. The variant says what is wrong.
-    #[error("the answer does not match this API: {0}")]
+    /// The response is JSON, but not in the format of the selected API. The variant holds the
+    /// reason.
+    #[error("the response is not in the format of the selected API: {0}")]
     WrongShape(&'static str),
     /// The answer does not contain any text.
     #[error("the answer is empty{}", reason(.finish.as_deref()))]
@@ -77,7 +78,7 @@ pub enum LlmError {
     Refused(String),
 }
 
-/// Why an answer cannot be recorded or replayed.
+/// The reason why an answer cannot be recorded or replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
     /// There is no recorded answer to this question. The variant holds the path of the missing
@@ -87,7 +88,8 @@ pub enum TapeError {
     /// The file at this path was written or changed by another program.
     #[error("{0}: not a recorded answer")]
     Damaged(String),
-    /// The file at the first path cannot be read or written, for the reason in the second text.
+    /// A file cannot be read or written. The first field is the path of the file, and the second is
+    /// the reason.
     #[error("{0}: {1}")]
     Io(String, String),
 }

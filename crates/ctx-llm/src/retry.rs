@@ -1,4 +1,4 @@
-//! Repeats a request if the server is busy. The number of attempts is limited, and there is a wait
+//! Repeats a request if the server is busy. The number of attempts is limited, and the client waits
 //! before each repetition.
 
 use std::time::Duration;
@@ -16,11 +16,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 pub struct RetryPolicy {
     /// The maximum number of attempts. The first attempt is always made.
     pub attempts: u64,
-    /// The wait before the second attempt. The wait before the nth attempt is n - 1 times as long.
+    /// The wait before the second attempt. The wait before the nth attempt is n - 1 times this
+    /// wait.
     pub backoff: Duration,
 }
 
-/// The clock that the caller provides. Tests provide a clock of their own.
+/// A clock provided by the caller, so that tests can control the time.
 #[derive(Clone, Copy)]
 pub struct Clock<'a> {
     /// Returns the current time.
@@ -66,8 +67,8 @@ fn is_passing(error: &LlmError) -> bool {
     )
 }
 
-/// The wait that a `Retry-After` header asks for, in seconds or as an HTTP date; zero if the date
-/// is in the past, and `None` if the value cannot be read.
+/// The wait that a `Retry-After` header requests, as a number of seconds or as an HTTP date. The
+/// wait is zero if the date is in the past, and `None` if the value is malformed.
 pub(crate) fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<u64>() {
@@ -99,8 +100,8 @@ mod tests {
         }
     }
 
-    /// The outcome and the waits in seconds if the first attempts end with `errors` and the next
-    /// one succeeds.
+    /// Returns the outcome of a request that fails with each of `errors` in turn and then succeeds,
+    /// and the waits in seconds.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         waits_of(policy(4, 1), errors)
     }

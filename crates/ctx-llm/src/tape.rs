@@ -1,7 +1,7 @@
 //! Recorded answers of a model, with which a run can be repeated without the model.
 //!
-//! The directory has one file for each question. The file is named `SHA256.json` after the hash of
-//! the question:
+//! The directory contains one file for each question. The file is named `SHA256.json` after the
+//! hash of the question:
 //!
 //! ```json
 //! {"answer":{"cut":false,"text":"…"},
@@ -11,10 +11,10 @@
 //!
 //! The hash is computed from the JSON text of `request`, with its keys in the order shown and
 //! without whitespace between tokens. The request contains neither the address nor the key, and the
-//! caller has redacted the request. If the model declined to answer, the file has a member
+//! caller has already redacted its text. If the model declined to answer, the file has a member
 //! `"error":{"kind":"too-long","message":"…"}` instead of `answer`. The kinds of errors are
 //! `too-long`, `refused` and `empty`. Network failures are not recorded. If the server was asked
-//! for its context window, `window.json` has the window that it reported.
+//! for the context window of the model, its answer is in `window.json`.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -30,13 +30,13 @@ use serde_json::{Value, json};
 use crate::error::Result;
 use crate::{Completion, LlmError, Question, TapeError};
 
-/// A directory with recorded answers of one model.
+/// A directory that holds the recorded answers of one model.
 #[derive(Debug)]
 pub struct Tape {
     dir: PathBuf,
     model: Option<String>,
-    /// The names of the files that this run wrote. If a question is repeated, it gets the same
-    /// answer again, as in a replay.
+    /// The names of the files written in this run. A repeated question gets the same answer again,
+    /// as it would in a replay.
     recorded: RefCell<HashSet<String>>,
 }
 
@@ -44,7 +44,7 @@ const VERSION: u64 = 1;
 const WINDOW_FILE: &str = "window.json";
 
 impl Tape {
-    /// Creates a tape of the answers of `model` in `dir`. The directory is created when the first
+    /// Creates a tape in `dir` for the answers of `model`. The directory is created when the first
     /// answer is recorded.
     pub fn new(dir: impl Into<PathBuf>, model: Option<&str>) -> Self {
         Self { dir: dir.into(), model: model.map(str::to_owned), recorded: RefCell::default() }
@@ -55,7 +55,7 @@ impl Tape {
         &self.dir
     }
 
-    /// Calls `ask` and records the answer. A question that was asked before in this run gets the
+    /// Calls `ask` and records the answer. A question that was already asked in this run gets the
     /// recorded answer.
     pub fn record(
         &self,

@@ -30,7 +30,7 @@ pub struct Completion {
     pub cut: bool,
 }
 
-/// What the questions to a model cost.
+/// The cost of the questions to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// The number of requests, including those that got no answer.
@@ -48,8 +48,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The token counts that an answer reports, even if the answer cannot be used, because it has
-    /// to be paid for.
+    /// Returns the token counts reported in a response. Unusable responses are included, because
+    /// they are billed too.
     pub(crate) fn of_answer(api: Api, body: &[u8]) -> Self {
         let value: Value = serde_json::from_slice(body).unwrap_or_default();
         let sum = |names: &str| {
@@ -58,8 +58,8 @@ impl Usage {
         };
         let (tokens_in, tokens_out) = match api {
             Api::OpenAi => ("prompt_tokens", "completion_tokens"),
-            // The number of `input_tokens` does not include tokens that the API read from or wrote
-            // to its cache.
+            // `input_tokens` does not include the tokens that were read from or written to the
+            // cache.
             Api::Anthropic => (
                 "input_tokens cache_read_input_tokens cache_creation_input_tokens",
                 "output_tokens",
@@ -82,7 +82,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// Writes the body of a request. No temperature is set, because newer models accept only their
+/// Writes the body of a request. No temperature is set, because newer models accept only the
 /// default.
 pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
     let mut messages = vec![json!({"role": "user", "content": question.text})];
@@ -92,8 +92,8 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
             if !system.is_empty() {
                 messages.insert(0, json!({"role": "system", "content": system}));
             }
-            // OpenAI refuses `max_tokens` for its newer models, but most other servers know no
-            // other name.
+            // OpenAI rejects `max_tokens` for its newer models, but most other servers accept only
+            // this name.
             let limit = match endpoint.vendor() {
                 Some(Api::OpenAi) => "max_completion_tokens",
                 _ => "max_tokens",
@@ -114,7 +114,7 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
     body
 }
 
-/// Reads the body of an answer.
+/// Parses the body of a response.
 pub(crate) fn answer(api: Api, body: &[u8]) -> Result<Completion> {
     let value: Value =
         serde_json::from_slice(body).map_err(|error| LlmError::NotJson(error.to_string()))?;
@@ -164,11 +164,11 @@ fn texts(parts: &[Value]) -> String {
     parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Checks that a text can be used as a summary. `finish` says why the model stopped. `limit` is the
-/// word that the API uses if the answer reached `max_tokens`.
+/// Checks that a text can be used as a summary. `finish` is the API's word for the reason why the
+/// model stopped, and `limit` is its word for an answer that reached `max_tokens`.
 fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion> {
     let mut text = text.trim_start();
-    // Some local servers leave the reasoning of the model at the beginning of the text.
+    // Some local servers leave the model's reasoning at the beginning of the text.
     if let Some(thoughts) = text.strip_prefix("<think>") {
         text = thoughts.split_once("</think>").map_or("", |(_, rest)| rest);
     }
@@ -182,13 +182,13 @@ fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completio
     Ok(Completion { text: text.to_owned(), cut: finish == Some(limit) })
 }
 
-/// Returns true if a text is short and begins like an apology. Such a text must not become a
-/// summary, because the next model would take it for its own words.
+/// Returns true if a text is short and begins with an apology. Such a text must not become a
+/// summary, because the model that continues the session would take it for its own words.
 pub fn is_refusal(text: &str) -> bool {
     const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\
         i can't help|i can't assist|i cannot help|i cannot assist|i'm unable to|i am unable to|\
         i won't be able to|i'm not able to|as an ai language model|抱歉，我|很抱歉，我|对不起，我";
-    // The maximum number of characters of an apology.
+    // The maximum length of an apology, in characters.
     const SHORT: usize = 400;
     if text.chars().count() > SHORT {
         return false;
@@ -197,8 +197,8 @@ pub fn is_refusal(text: &str) -> bool {
     BEGINNINGS.split('|').any(|beginning| text.starts_with(beginning))
 }
 
-/// The message in an error response, in any of the formats that servers use; empty if there is
-/// none.
+/// Returns the message in an error response, in any of the formats that servers use. Returns an
+/// empty string if the response contains no message.
 pub(crate) fn error_message(body: &[u8]) -> String {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let members = ["/error/message", "/message", "/error", "/detail"];
@@ -206,7 +206,8 @@ pub(crate) fn error_message(body: &[u8]) -> String {
     message.unwrap_or_default().to_owned()
 }
 
-/// Returns true if a message from the server means that the input does not fit into the window.
+/// Returns true if a message from the server means that the input does not fit into the context
+/// window.
 pub(crate) fn says_too_long(message: &str) -> bool {
     const SIGNS: &str = "context length|context size|context window|context_length|too long|\
         too many tokens|maximum number of tokens";
@@ -217,14 +218,15 @@ pub(crate) fn says_too_long(message: &str) -> bool {
 /// The context window of a model as `GET /v1/models` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListedWindow {
-    /// The window with which the server runs the model.
+    /// The context window with which the server runs the model.
     Running(u64),
-    /// The window with which the model was trained. The server may run the model with a smaller
-    /// window.
+    /// The context window that the model was trained with. The server may run the model with a
+    /// smaller one.
     Trained(u64),
 }
 
-/// The members in which servers report the window with which a model runs, the most reliable first:
+/// The JSON members in which servers report the context window of a running model, the most
+/// reliable first:
 /// - `max_model_len`: vLLM, `SGLang`,
 /// - `meta.n_ctx`: llama.cpp since 2026,
 /// - `loaded_context_length`, `max_context_length`: LM Studio, Mistral,
@@ -233,15 +235,15 @@ pub(crate) enum ListedWindow {
 /// - `max_input_tokens`: Anthropic.
 const RUNNING: &str = "/max_model_len /meta/n_ctx /loaded_context_length /context_length \
     /context_window /max_context_length /max_input_tokens";
-/// The member in which llama.cpp reports the window with which a model was trained.
+/// The JSON member in which llama.cpp reports the context window that a model was trained with.
 const TRAINED: &str = "/meta/n_ctx_train";
-/// The path to the window with which the model runs, in the answer of llama.cpp to `GET /props`.
+/// The path of the running model's context window in the response of llama.cpp to `GET /props`.
 const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
-/// The minimum number of tokens in a window. A server that reports a smaller number is mistaken.
+/// The smallest plausible context window, in tokens. Smaller values from a server are ignored.
 const SMALLEST_WINDOW: u64 = 256;
 
-/// The context window of `model` according to a list of models. If `model` is not in the list, or
-/// no name is given, the list must have only one model.
+/// Finds the context window of `model` in a list of models. If `model` is `None` or not in the
+/// list, the list must contain exactly one model.
 pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWindow> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let models = value["data"].as_array()?;
@@ -251,7 +253,7 @@ pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWi
     running.map(ListedWindow::Running).or_else(|| window(entry, TRAINED).map(ListedWindow::Trained))
 }
 
-/// The window with which a llama.cpp server runs its model, in its properties.
+/// Finds the running model's context window in the properties of a llama.cpp server.
 pub(crate) fn running_window(props: &[u8]) -> Option<u64> {
     window(&serde_json::from_slice(props).ok()?, PROPS_RUNNING)
 }

@@ -15,34 +15,35 @@ use crate::write_text;
 
 /// Consolidate the memory of all sessions into one file
 ///
-/// New entries of STORE/memory/daily are added to STORE/memory/extracted, and from there to
-/// STORE/memory/summary/master.md, which `inject` uses. This file lists rules and preferences,
-/// decisions, facts, and what no longer holds; each topic appears once, with its sources. A
-/// decision that a later one replaces ("tabs instead of blanks") is marked in extracted, and
-/// master.md mentions it only together with the later one.
+/// Adds new entries of STORE/memory/daily to STORE/memory/extracted, and from there to
+/// STORE/memory/summary/master.md, which `inject` reads. master.md lists rules and preferences,
+/// decisions, facts, and statements that no longer hold. Each topic appears once, with its sources.
+/// If a later decision replaces an earlier one ("tabs instead of blanks"), the earlier one is
+/// marked in extracted, and master.md mentions it only together with the later one.
 ///
-/// You may edit all of these files. Your text in master.md stays. Lines that you change or delete
-/// in the generated part are not written again, and text that you strike out (~~...~~) in any file
-/// is not repeated. Replaced versions are kept in STORE/memory/history.
+/// You may edit all of these files. Text that you add to master.md is kept. If you change or delete
+/// a line in the generated part of master.md, the old line is not written again. Text that you
+/// strike out (~~...~~) in any file is not repeated. Old versions of the files are kept in
+/// STORE/memory/history.
 ///
-/// Rules get 30 % of --max-tokens, decisions 40 %, facts 20 % and superseded entries 10 %; unused
-/// shares go to the other sections in this order. In each section your own lines come first, then
-/// statements of users, then the rest; within these, statements from more sessions and newer ones
-/// come first. Entries that do not fit stay in extracted. Your own text counts towards the limit
-/// and is never omitted.
+/// Rules get 30 % of --max-tokens, decisions 40 %, facts 20 % and superseded entries 10 %. Unused
+/// tokens go to the other sections, in this order. Each section lists your own lines first, then
+/// statements of users, then all others. Within these groups, statements from more sessions come
+/// first, then newer ones. Entries that do not fit into master.md remain in extracted. Your own
+/// text counts towards the limit, but it is never omitted.
 ///
-/// A second run changes nothing. -n shows the changes as a diff.
+/// A second run right after the first changes nothing. -n shows the changes as a diff.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show the changes as a diff, and change nothing
+    /// Show the changes as a diff without making them
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Make master.md at most N tokens
+    /// Limit master.md to N tokens
     #[arg(long, value_name = "N", default_value = "2000", value_parser = parse_count)]
     max_tokens: u64,
     /// Print a report as a JSON object
     ///
-    /// docs/json.md has all keys.
+    /// docs/json.md lists all keys.
     #[arg(long, conflicts_with = "dry_run", help_heading = "Output")]
     json: bool,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! `ctx-memory get` prints the text at a position `NAME:LINE`, which is the `ref` of a search
-//! result.
+//! `ctx-memory get` prints the text of a search result, which is identified by its `ref`
+//! (`NAME:LINE`).
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Statuses};
@@ -11,9 +11,9 @@ use crate::write_text;
 
 /// Print the text of a result of `ctx-memory search`
 ///
-/// For a message in a snapshot, prints the bytes of its record; for a memory file, the entry or the
-/// paragraph; for an offloaded result, all of its text. On a terminal, control characters are shown
-/// as escapes; a file or a pipe gets the bytes unchanged.
+/// Prints the whole record of a message in a snapshot, the entry or paragraph of a memory file, or
+/// the full text of an offloaded result. On a terminal, control characters are shown as escapes; in
+/// a file or a pipe, the bytes are unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The `ref` of a search result
@@ -49,7 +49,7 @@ fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     };
     let missing = || {
         Failure::new(format_args!("{reference}: the store has no such ref"))
-            .hint("its text may have been removed or changed, so search again")
+            .hint("the text may have been removed or changed since the search; search again")
     };
     let source = stored.sources.iter().find(|source| source.name == name);
     let held = source.map_or(Ok(None), |source| stored.held(source, place))?;

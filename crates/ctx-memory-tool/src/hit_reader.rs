@@ -10,11 +10,11 @@ use crate::searchable_text::said_in_line;
 use crate::stored::SourceLine;
 use crate::stored::Stored;
 
-/// The number of bytes to read at a time. Most records are shorter than this.
+/// The number of bytes to read at a time. Most records fit into this buffer.
 const BUFFER: usize = 16 << 10;
 
-/// Reads the text of search results. The last snapshot stays open, so that a packed snapshot is
-/// unpacked only once if its results are read in ascending order.
+/// Reads the text of search results. The most recent snapshot is kept open, so that a packed
+/// snapshot is unpacked only once if its results are read in ascending order.
 pub(crate) struct HitReader<'a> {
     stored: &'a Stored<'a>,
     open: Option<Open>,
@@ -24,7 +24,7 @@ struct Open {
     name: String,
     dialect: &'static dyn Dialect,
     bytes: BufReader<SnapshotBytes>,
-    /// The offset in the snapshot of the next byte to read.
+    /// The offset of the next byte to read from the snapshot.
     at: u64,
 }
 
@@ -36,7 +36,7 @@ impl<'a> HitReader<'a> {
     /// The text of a result, or `None` if the result can no longer be read.
     pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
         let quick = self.in_snapshot(hit);
-        // If the line alone is not a record, read the session from its start.
+        // If the line is not a complete record, read the session from the start.
         quick.or_else(|| {
             let held = self.stored.held(&hit.source, SourceLine::from_number(hit.line));
             held.ok().flatten().map(|held| held.text)
@@ -58,7 +58,7 @@ impl<'a> HitReader<'a> {
 }
 
 impl Open {
-    /// Reads the line at an offset that has not been passed yet.
+    /// Reads the line at `offset`, which must not be before the current position.
     fn line_at(&mut self, offset: u64) -> io::Result<Vec<u8>> {
         let ahead = offset - self.at;
         let buffered = self.bytes.buffer().len();

@@ -29,18 +29,19 @@ const WITH_SYSTEM_RECORDS: &str = "chat";
 
 /// Assemble the context that a session starts with
 ///
-/// The parts come in this order; empty ones are omitted: base (--base FILE), soul
+/// The context has these parts, in this order: base (--base FILE), soul
 /// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md or, if
 /// that file does not exist, preferences, decisions and facts of STORE/memory/extracted), runtime
-/// (STORE/memory/extracted/runtime.md), and with -s the newest summary of that session.
+/// (STORE/memory/extracted/runtime.md), and summary (with -s, the newest summary of that session).
+/// Empty parts are omitted.
 ///
-/// --max-tokens removes lines until the text fits: first the oldest lines of runtime, then the last
-/// lines of memory, summary and soul. The base always stays. The number of omitted lines is shown
-/// in their place and on stderr.
+/// With --max-tokens, lines are removed until the context fits: first the oldest lines of runtime,
+/// then the last lines of memory, then of summary, then of soul. The base prompt is never
+/// shortened. The number of removed lines is shown in their place and on stderr.
 ///
 /// With --transcript, copies the session to stdout and adds the context as a system message after
-/// the system messages at its start; the context of an earlier run is replaced. All other records
-/// keep their bytes.
+/// the system messages at its start; a context from an earlier run is replaced. All other records
+/// are copied unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// File with the base prompt; - is stdin
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     /// Limit the context to N tokens
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
-    /// Print the context, and write no file
+    /// Print the context without writing any file
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Add the context to this session as a system message; - is stdin
@@ -101,11 +102,11 @@ impl Args {
         let dialect = session.dialect();
         if let Some(dialect) = dialect.filter(|it| it.name() != WITH_SYSTEM_RECORDS) {
             return Err(Failure::new(format_args!(
-                "in a session of the format {}, the system prompt is not a record",
+                "in the {} format, the system prompt is not a record of the session",
                 dialect.name()
             ))
             .at(&session.name, None)
-            .hint("leave out --transcript, and pass the text to the agent or the API"));
+            .hint("run without --transcript, and pass the text to the agent or the API"));
         }
         let mut placing = Placing::new(&context, dialect, target.open(io)?);
         session.pass(|record| {
@@ -178,10 +179,10 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
-/// Copies a session with the context message inserted, and leaves out the message of an earlier
-/// run.
+/// Copies a session and inserts the context message. A context message from an earlier run is left
+/// out.
 struct Placing<'a> {
-    /// The context message; `None` once it is written.
+    /// The context message; `None` once it has been written.
     message: Option<Vec<u8>>,
     dialect: Option<&'a dyn Dialect>,
     output: Output<'a>,
@@ -224,8 +225,8 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// The memory files to read if there is no master. In these files, the first lines are no more
-/// important than the last.
+/// The memory files to read if there is no master file. In these files, unlike in the master, the
+/// first lines are no more important than the last ones.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
 /// Reads a file that the user named. Returns an error if the file does not exist.
@@ -234,8 +235,8 @@ fn named(path: &Path) -> Result<String> {
     io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
 }
 
-/// The newest summary of a session, without its heading (`# TIME: N messages`). The older summaries
-/// are not needed, because each summary was made from a session that contained the previous one.
+/// The newest summary of a session, without its heading (`# TIME: N messages`). Older summaries are
+/// not needed, because each summary was made from a session that contained the summary before it.
 fn newest(all: &str) -> &str {
     let is_heading = |line: &str| {
         let time = line.strip_prefix("# ").and_then(|it| it.split_once(": "));

@@ -19,25 +19,26 @@ use crate::searchable_text::entry_of;
 use crate::stored::SourceLine;
 use crate::stored::Stored;
 
-/// How long to wait for another run that is building the first index.
+/// How long to wait while another run is building the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Search the store for words, best results first
 ///
 /// Searches memory files (by entry or paragraph), summaries of sessions, messages in snapshots, and
-/// offloaded results. Prints one object per line: `ref` (for `ctx-memory get`), `path` and `line`,
-/// `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; equal scores are ordered
-/// newest first. docs/json.md lists all keys.
+/// offloaded results. Prints one JSON object per line, with the keys `ref` (for `ctx-memory get`),
+/// `path` and `line`, `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; among
+/// results with equal scores, the newest comes first. docs/json.md lists all keys.
 ///
-/// Results that contain the query literally come first, the earliest message among them at the top,
-/// so a name, a path or a line of code leads to its origin. Case counts if the query has capitals.
-/// Then come results with any of the words (BM25, ignoring case); rare words count more. Names are
-/// found as a whole and by their parts (src/tools/check.rs, parseHeader, `max_line`). A hash is
-/// also found by its first 7, 8 or 12 digits. Chinese, Japanese and Korean words are found by pairs
-/// of characters, in traditional or simplified form. There are no operators.
+/// Results that contain the query literally come first, and the earliest message among them is at
+/// the top, so that a search for a name, a path or a line of code leads to its origin. The literal
+/// search is case-sensitive only if the query contains capitals. Next come results that contain any
+/// of the words, ignoring case (ranked by BM25); rare words count more. Names can be found as a
+/// whole or by their parts (src/tools/check.rs, parseHeader, `max_line`). A hash can also be found
+/// by its first 7, 8 or 12 digits. Chinese, Japanese and Korean words are found by pairs of
+/// characters, in traditional or simplified form. Queries have no operators.
 ///
-/// The index is in the store, in index/search. Each run first adds what is new in the store. A
-/// damaged index is rebuilt.
+/// The index is kept in the store, in index/search. Each run first adds the new content of the
+/// store to the index. A damaged index is rebuilt.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Words to search for
@@ -57,7 +58,7 @@ pub(crate) struct Args {
         help_heading = "Filters"
     )]
     kind: Vec<SourceKind>,
-    /// Search only messages of this role (can be repeated)
+    /// Search only messages with this role (can be repeated)
     ///
     /// Tool results have the role `tool`.
     #[arg(
@@ -67,10 +68,10 @@ pub(crate) struct Args {
         help_heading = "Filters"
     )]
     role: Vec<&'static str>,
-    /// Search only what is newer than TIME: 2026-11-15, "1 week ago"
+    /// Search only content newer than TIME, such as 2026-11-15 or "1 week ago"
     #[arg(long, value_name = "TIME", help_heading = "Filters")]
     since: Option<String>,
-    /// Search only what is older than TIME
+    /// Search only content older than TIME
     #[arg(long, value_name = "TIME", help_heading = "Filters")]
     before: Option<String>,
     /// Print at most N results
@@ -129,7 +130,7 @@ fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchInd
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
     if index.was_damaged {
-        io.warn("the search index is damaged or has another version; rebuilding it");
+        io.warn("the search index is damaged or from another version; rebuilding it");
     }
     if index.is_locked_by_another() {
         io.warn("another run is updating the search index; new content may be missing");

@@ -38,7 +38,7 @@ fn role_of(message: &Message<'_>) -> Option<&'static str> {
     known_role(role)
 }
 
-/// The role with this name among the roles that a search can filter by.
+/// Returns the role with this name, if searches can filter by that role.
 pub(crate) fn known_role(name: &str) -> Option<&'static str> {
     ROLES.into_iter().find(|known| *known == name)
 }
@@ -52,7 +52,7 @@ fn add_parts(parts: &[Part<'_>], text: &mut String) {
                 add_arguments(&call.arguments, text);
             }
             Part::Result(result) => add_parts(&result.parts, text),
-            // Images, and parts that only an API can read, have no text.
+            // Images, and parts that only an API can read, have no searchable text.
             Part::Media(_) | Part::Opaque(_) => {}
         }
     }
@@ -88,8 +88,8 @@ fn add(said: &str, text: &mut String) {
     text.push_str(said);
 }
 
-/// Each paragraph with its line number, from 1. A paragraph is a list entry with the lines below
-/// it, a heading, or a run of lines without a blank line between them.
+/// Returns each paragraph with the number of its first line, counted from 1. A paragraph is a list
+/// entry with the lines below it, a heading, or a run of lines without a blank line between them.
 pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     let mut found: Vec<(u64, usize, usize)> = Vec::new();
     let mut is_open = false;

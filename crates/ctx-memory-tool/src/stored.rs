@@ -19,7 +19,7 @@ use crate::searchable_text::{
     SearchableText, entry_of, known_role, paragraphs, said, said_in_line,
 };
 
-/// The folders of memory files in the store, and the kind of each.
+/// The store's folders of memory files, and the kind of source that each contains.
 const FOLDERS: [(&str, SourceKind); 5] = [
     ("memory/extracted", SourceKind::Extracted),
     ("memory/daily", SourceKind::Daily),
@@ -35,7 +35,7 @@ pub(crate) struct Stored<'a> {
     pub(crate) sources: Vec<Source>,
     snapshots: HashMap<String, Entry>,
     offloaded: HashMap<String, OffloadedFile>,
-    /// Sources that cannot be read, and why.
+    /// The errors for sources that cannot be read.
     pub(crate) failed: Vec<Failure>,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Stored<'a> {
     fn held_in_snapshot(&self, entry: &Entry, place: SourceLine) -> Result<Option<StoredText>> {
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let dialect = dialect_of(entry);
-        // Nearly always, the line is the whole record, so the lines before it need not be parsed.
+        // The line is nearly always a complete record, so the lines before it need not be parsed.
         if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
             let bytes = line_of(open()?, place.line);
             let bytes = bytes.map_err(|error| self.cannot_read(entry, &error))?;
@@ -279,7 +279,7 @@ fn dialect_of(entry: &Entry) -> Option<&'static dyn Dialect> {
     dialect::by_name(meta.tally.dialect.as_deref()?)
 }
 
-/// Returns true if a file in a folder of this kind is searched.
+/// Returns true if the file `name` in a folder of this kind is searched.
 fn is_of(kind: SourceKind, name: &str) -> bool {
     match kind {
         SourceKind::Master => name == "master.md",
@@ -306,7 +306,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The bytes of a line, including its end; empty if there is no such line.
+/// Returns the bytes of a line, including the line end; empty if the source has no such line.
 fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     let mut reader = BufReader::with_capacity(256 << 10, bytes);
     for _ in 1..line {
@@ -319,8 +319,8 @@ fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     Ok(found)
 }
 
-/// A line of a source, and the number of the message within the line if it has several. A session
-/// that is one JSON document may have no line ends at all.
+/// A position in a source: a line, and a message within that line. A session that is a single JSON
+/// document may have all its messages on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceLine {
     pub(crate) line: u64,
@@ -328,7 +328,8 @@ pub(crate) struct SourceLine {
     pub(crate) nth: u64,
 }
 
-/// The number of bits for the line. The index stores line and message number as one integer.
+/// The number of bits for the line number. The index stores the line number and the message number
+/// as one integer.
 const LINE_BITS: u32 = 40;
 
 impl SourceLine {

@@ -57,7 +57,7 @@ fn a_damaged_index_is_made_anew() {
     field
         .call(&["search", "harbour"])
         .stdout_has("master.md:3")
-        .stderr("ctx-memory: warning: the search index is damaged or has another version; rebuilding it\n")
+        .stderr("ctx-memory: warning: the search index is damaged or from another version; rebuilding it\n")
         .run();
     assert_eq!(field.refs(&["harbour"]).len(), 1);
 }

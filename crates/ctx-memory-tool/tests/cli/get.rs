@@ -67,7 +67,7 @@ fn no_ref_leads_out_of_the_store() {
             .call(&["get", reference])
             .code(2)
             .stderr(&format!(
-                "ctx-memory: {reference}: the store has no such ref; its text may have been removed or changed, so search again\n"
+                "ctx-memory: {reference}: the store has no such ref; the text may have been removed or changed since the search; search again\n"
             ))
             .run();
     }

@@ -1,12 +1,12 @@
-//! Finds what a statement decides for and what it abandons, and whether it supersedes an earlier
+//! Finds out what a statement chooses and what it abandons, and whether it supersedes an earlier
 //! statement from another session.
 //!
-//! Within one session, two decisions on one matter are close to each other, so
-//! [`ctx_summary::ledger::supersedes`] needs only one common word. Across sessions, one word proves
-//! nothing: the word "proceed" occurs in every session. Therefore, if the later statement names
-//! what it abandons ("tabs instead of blanks"), the earlier statement must decide for exactly that.
-//! If the later statement abandons something without naming it ("let's switch to Redis for the
-//! cache"), it must share half of the terms of the earlier statement.
+//! Within one session, two decisions on the same matter are close to each other, so one common word
+//! is enough for [`ctx_summary::ledger::supersedes`]. Across sessions, one word proves nothing: the
+//! word "proceed" occurs in every session. Therefore, if the later statement names what it abandons
+//! ("tabs instead of blanks"), the earlier statement must have chosen exactly that. If the later
+//! statement abandons something without naming it ("let's switch to Redis for the cache"), it must
+//! contain at least half of the terms of the earlier statement.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ static DECISION_WORDS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("decisio
 static CHINESE_DECISION_WORDS: LazyLock<Vec<String>> =
     LazyLock::new(|| LISTS.entries("decision words, in Chinese"));
 
-/// The maximum number of characters to read from a statement. Statements that people write may be
+/// The maximum number of characters to examine in a statement. Statements written by people may be
 /// longer.
 const LONGEST: usize = 2 * QUOTE_MAX;
 
@@ -36,8 +36,8 @@ const LONGEST: usize = 2 * QUOTE_MAX;
 pub(super) struct Choice {
     abandoned: Vec<Terms>,
     kept: Terms,
-    /// The terms that say what the statement is about, if it abandons something without naming it.
-    /// If the statement has "switch to", only the terms after these words count.
+    /// The terms that tell what the statement is about, if it abandons something without naming it.
+    /// If the statement contains "switch to", only the terms after these words count.
     about: Option<Terms>,
 }
 
@@ -95,21 +95,21 @@ impl Choice {
         about > 0 && about * 2 >= old.len() && !says_the_same
     }
 
-    /// Returns true if an earlier statement decides for what this statement abandons.
+    /// Returns true if an earlier statement chose what this statement abandons.
     fn is_for(&self, earlier: &Self, abandoned: &Terms) -> bool {
         let old = &earlier.kept.all;
         if !abandoned.names.is_empty() {
             return common(&abandoned.names, old) > 0;
         }
         let count = abandoned.all.len();
-        // A single common word proves nothing, unless it is half of the earlier statement or the
-        // two statements have another word in common.
+        // A single common word proves nothing unless it makes up half of the earlier statement or
+        // the two statements have another word in common.
         common(&abandoned.all, old) == count
             && (count > 1 || count * 2 >= old.len() || common(old, &self.kept.all) > 0)
     }
 }
 
-/// The number of `terms` that are in `others`, which is sorted.
+/// Counts the `terms` that also occur in `others`, which must be sorted.
 fn common(terms: &[u64], others: &[u64]) -> usize {
     terms.iter().filter(|term| others.binary_search(term).is_ok()).count()
 }

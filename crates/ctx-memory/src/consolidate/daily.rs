@@ -1,5 +1,5 @@
-//! The daily logs (L0): their entries, when each was logged, and which of them the memory files
-//! (L1) do not have.
+//! Reads the entries of the daily logs (L0), finds out when each was first logged, and adds missing
+//! ones to the memory files (L1).
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::memory_file::{appended, keys};
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LogEntry {
     kind: MemoryKind,
-    /// The text without marker and kind, on one line and without control characters.
+    /// The text without the list marker and the kind, on one line and without control characters.
     text: String,
     key: String,
     /// The line number, from 1.
@@ -33,8 +33,8 @@ impl DailyLog {
 }
 
 impl LogEntry {
-    /// Parses `- decision: TEXT (ROLE, SESSION:LINE)`. People may leave out the part in
-    /// parentheses.
+    /// Parses `- decision: TEXT (ROLE, SESSION:LINE)`. In entries written by people, the part in
+    /// parentheses may be missing.
     fn parse(text: &str, line: u64) -> Option<Self> {
         let (is_list_entry, entry) = without_marker(text.trim());
         let (word, text) = entry.split_once(':')?;
@@ -60,15 +60,16 @@ pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {
     dates
 }
 
-/// Adds log entries to the memory files unless an earlier run has seen them or the files have them.
+/// Adds each log entry to the memory files unless an earlier run has seen it or the files already
+/// contain it.
 pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     let mut contents: Vec<Contents> =
         old.files[..MASTER].iter().map(|file| Contents::of(file)).collect();
     let mut entries: [Vec<String>; MASTER] = Default::default();
     for log in &old.daily {
         for logged in log.entries() {
-            // An earlier run imported this entry. If the entry is in no file now, a person deleted
-            // it.
+            // An earlier run has seen this entry. If no file contains the entry now, a person has
+            // deleted it.
             if !new.state.seen.insert(short_hash(&logged.key)) {
                 continue;
             }
@@ -100,12 +101,14 @@ impl Contents {
         Self { keys: keys(&text), citations, is_empty: text.trim().is_empty() }
     }
 
-    /// Returns true if the file lacks a log entry. After this call, the entry counts as present.
+    /// Returns true if a log entry is missing from the file. After this call, the entry counts as
+    /// present.
     fn lacks(&mut self, logged: &LogEntry, day: NaiveDate, extractions: &Extractions) -> bool {
         if logged.text.contains("~~") {
             return false;
         }
-        // If the entry was merged when it was logged, a person has since reworded or deleted it.
+        // If the entry was merged into the file when it was logged, a person has reworded or
+        // deleted it since.
         let was_merged = |citation: &Citation| {
             self.citations.contains(citation) || was_extracted(&citation.session, day, extractions)
         };

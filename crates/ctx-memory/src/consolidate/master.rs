@@ -1,9 +1,9 @@
-//! The master file (L2): the part that the tools generate, and people's edits.
+//! The master file (L2), which consists of a generated part and text written by people.
 //!
-//! The generated part is between two comments; the second one has a hash of the part. The rest of
-//! the file belongs to people. If the hash does not match, the part was edited: lines that people
-//! wrote or changed become theirs and move above the part, and lines that they deleted are not
-//! written again.
+//! The generated part is enclosed in two comments, the second of which contains a hash of the part.
+//! All other text in the file belongs to people. If the hash does not match, people have edited the
+//! generated part. Lines that they added or changed belong to them from then on and are moved above
+//! the part. Lines that they deleted are not written again.
 
 use std::sync::LazyLock;
 
@@ -14,20 +14,21 @@ use similar::{Algorithm, DiffOp};
 
 use super::short_hash;
 
-/// The name of the master file, and its path within the store.
+/// The file name of the master.
 pub(super) const NAME: &str = "master.md";
+/// The path of the master within the store.
 pub(super) const PATH: &str = "memory/summary/master.md";
 
-/// The heading of statements that no longer hold.
+/// The heading of the section with statements that no longer hold.
 pub(super) const HISTORY: &str = "## No longer holds";
 
-/// How the comments before and after the generated part begin.
+/// The beginnings of the comments before and after the generated part.
 const BEGIN: &str = "<!-- ctx-memory: begin";
 const END: &str = "<!-- ctx-memory: end";
 /// The whole comment before the generated part.
 const FIRST: &str = "<!-- ctx-memory: begin. Edit at will: what you write here stays, what you delete stays away -->";
 
-/// The master file, parsed.
+/// A parsed master file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Master {
     /// The text that people wrote above the generated part.
@@ -52,7 +53,7 @@ pub(super) struct Refused {
 enum Piece<'m> {
     /// A line that a person wrote.
     Person(&'m [u8]),
-    /// The lines between the two comments, and the hash in the second one.
+    /// The lines between the two comments of a generated part, and the hash in the second comment.
     Part(Vec<&'m [u8]>, Option<String>),
 }
 
@@ -73,7 +74,7 @@ impl Master {
     pub(super) fn parse(bytes: &[u8], last: Option<&str>) -> Self {
         let mut master = Self::default();
         let pieces = pieces(bytes);
-        // If one generated part is unchanged, an edited one is a copy that people made.
+        // If the file has an unchanged generated part, an edited one is a copy that a person made.
         let last = last.filter(|_| !pieces.iter().any(Piece::is_unchanged_part));
         for piece in pieces {
             let is_unchanged = piece.is_unchanged_part();
@@ -120,8 +121,7 @@ impl Master {
         }
     }
 
-    /// Adds people's lines above the generated part, under the `heading` that the lines had in the
-    /// part.
+    /// Adds people's lines above the generated part, under the same `heading` as in the part.
     fn add(&mut self, lines: &[&[u8]], heading: Option<&[u8]>) {
         let is_text = |line: &&[u8]| !line.trim_ascii().is_empty();
         let (Some(first), Some(last)) =
@@ -154,7 +154,8 @@ impl Master {
         String::from_utf8_lossy(&own).into_owned()
     }
 
-    /// The file with `part` as its new generated part. The lines of `part` end with `\n`.
+    /// Returns the file with `part` as its new generated part. Each line of `part` must end with
+    /// `\n`.
     pub(super) fn with_part(&self, part: &str) -> Vec<u8> {
         let mut bytes = self.above.clone();
         if !bytes.is_empty() {
@@ -178,7 +179,7 @@ fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
         if text.starts_with(BEGIN) {
             pieces.extend(part.replace(Vec::new()).map(|lines| Piece::Part(lines, None)));
         } else if let Some(end) = text.strip_prefix(END) {
-            // Drop an end comment without a start: people do not write one by hand.
+            // Drop an end comment without a begin comment, because nobody writes one by hand.
             if let Some(lines) = part.take() {
                 let hash = end.trim_end_matches("-->").trim();
                 pieces.push(Piece::Part(lines, Some(hash.to_owned())));
@@ -198,12 +199,12 @@ pub fn is_mark(line: &str) -> bool {
     line.starts_with(BEGIN) || line.starts_with(END)
 }
 
-/// The line without its line end and trailing blanks, which editors may change on their own.
+/// Returns the line without trailing white space, which text editors may change on their own.
 fn normal(line: &[u8]) -> String {
     String::from_utf8_lossy(line).trim_end().to_owned()
 }
 
-/// An entry of the master without its citations and without the note on what superseded it.
+/// Returns an entry of the master without its citations and without the note on what superseded it.
 pub(super) fn without_citations(entry: &str) -> &str {
     static CITATIONS: LazyLock<Regex> = LazyLock::new(|| {
         regex(r" \((?:user|assistant|by hand|system|tool)(?:, [^()]*)?\)(?: → taken back.*)?$")

@@ -1,11 +1,11 @@
 //! Consolidates the memory of all sessions: adds entries of the daily logs (L0) to the memory files
 //! (L1), and lists their statements in the master file (L2).
 //!
-//! `consolidate` is a function of the files alone: the same files give the same bytes, and a second
-//! run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the files.
+//! The result of `consolidate` depends only on the files: the same files give the same bytes, and a
+//! second run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the files.
 //!
 //! - Log entries that no earlier run has seen are added to L1. The only other change to L1 is a
-//!   mark at each superseded statement (`retract`).
+//!   mark on each superseded statement (`retract`).
 //! - L2 has a generated part (`master`), which lists each topic once, the most important first
 //!   (`topic`). The part does not repeat what people wrote around it.
 
@@ -37,7 +37,8 @@ use master::{Master, Refused, without_citations};
 use statement::{Author, Statement, is_lasting, statements, statements_in_master};
 use topic::{Topic, topics};
 
-/// The kinds that are consolidated, in the order of their sections. Tool runs stay in L1.
+/// The kinds of items that are consolidated, in the order of their sections in the master. Tool
+/// runs are not copied from L1 to L2.
 pub(crate) const KINDS: [MemoryKind; 3] =
     [MemoryKind::Preference, MemoryKind::Decision, MemoryKind::Fact];
 
@@ -77,11 +78,11 @@ pub(crate) struct MemoryFiles {
     pub(crate) state: State,
 }
 
-/// The sessions whose items were merged into L1, each with the day of the merge. `None` means that
-/// several sessions were merged at once.
+/// The sessions whose items were merged into L1, each with the day of the merge. The session is
+/// `None` if several sessions were merged at once.
 pub(crate) type Extractions = HashSet<(Option<String>, NaiveDate)>;
 
-/// The record of what earlier runs read and wrote. If the file of this record is lost, no text is
+/// The record of what earlier runs read and wrote. If the file with this record is lost, no text is
 /// lost or repeated, but entries that people deleted may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -118,26 +119,26 @@ pub(crate) struct NewMemory {
     pub(crate) report: Report,
 }
 
-/// The figures of a run. The names of the fields are the keys in JSON.
+/// The figures of a run. The field names are the JSON keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Log entries that were added to L1.
+    /// The number of log entries that were added to L1.
     pub imported: usize,
-    /// Statements of L1 that were newly marked as superseded.
+    /// The number of statements in L1 that were newly marked as superseded.
     pub taken_back: usize,
-    /// Statements in L1.
+    /// The number of statements in L1.
     pub statements: usize,
-    /// Topics among the statements of L1.
+    /// The number of topics in L1.
     pub topics: usize,
-    /// Topics that a later statement superseded.
+    /// The number of topics that a later statement superseded.
     pub history: usize,
-    /// Topics that people wrote into the master themselves or deleted from it.
+    /// The number of topics that people wrote into the master themselves or deleted from it.
     pub own: usize,
-    /// Topics in the generated part of the master.
+    /// The number of topics in the generated part of the master.
     pub shown: usize,
-    /// Topics that did not fit into the master.
+    /// The number of topics that did not fit into the master.
     pub left_out: usize,
-    /// Tokens of the whole master.
+    /// The number of tokens in the whole master.
     pub tokens: u64,
     /// True if people's text in the master alone exceeds the limit.
     #[serde(skip)]
@@ -186,8 +187,8 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     marked
 }
 
-/// Adds to an entry the mark that names what supersedes the entry. Returns `false`, and changes
-/// nothing, if the line is no longer the entry that was read.
+/// Adds to an entry a mark that cites the statement by which it is superseded. Changes nothing and
+/// returns `false` if the line no longer contains the entry that was read.
 fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     let mut lines = file.split_inclusive(|byte| *byte == b'\n');
     let before: usize = lines.by_ref().take(statement.order.1).map(<[u8]>::len).sum();

@@ -1,11 +1,10 @@
 //! Finds the statements that later statements supersede.
 //!
-//! - A decision or a rule supersedes an earlier decision or rule according to
-//!   [`Choice::supersedes`].
-//! - A statement that is similar to a superseded statement, and was made before the decision
-//!   against it, is superseded as well, whichever session made it.
+//! - [`Choice::supersedes`] determines whether a decision or rule supersedes an earlier one.
+//! - A statement that is similar to a superseded statement, and that was made before the
+//!   superseding decision, is superseded as well, even if it was made in another session.
 //! - If a later statement repeats a superseded statement, the repetition supersedes the decision
-//!   against the statement.
+//!   that superseded the statement.
 //!
 //! The rules are applied until nothing changes, so that a second run finds nothing new.
 //!
@@ -18,9 +17,9 @@ use ctx_summary::ledger::patterns::MemoryKind;
 use super::statement::{Statement, is_lasting};
 use crate::entry::Citation;
 
-/// Sets [`Statement::taken_back`] where it is unset. `old_marks` are the marks that earlier runs
-/// wrote into the memory files. If a mark is gone, a person removed it, so the mark is not written
-/// again.
+/// Sets [`Statement::taken_back`] for each superseded statement that has no mark yet. `old_marks`
+/// are the marks that earlier runs wrote into the memory files. A mark that is no longer in the
+/// files was removed by a person, so it is not written again.
 pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
     restore_after_struck(all);
     let was_taken_back: Vec<bool> = all.iter().map(|it| it.taken_back.is_some()).collect();
@@ -31,8 +30,8 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
         if count_marks(all) == before {
             return;
         }
-        // The next run sees only the marks. Therefore each statement without a mark is reset, and
-        // is then derived from the marks again.
+        // The next run will see only the marks. Therefore statements without a mark are reset, and
+        // whether they are superseded is derived again from the marks.
         for (statement, was_taken_back) in all.iter_mut().zip(&was_taken_back) {
             if !was_taken_back && !gets_mark(statement) {
                 statement.taken_back = None;
@@ -85,8 +84,9 @@ impl Search<'_> {
         is_open && !statement.is_in_master() && !self.old_marks.contains(&statement.mark(by))
     }
 
-    /// Finds the successors of superseded statements. Of several successors the first one counts,
-    /// because a repetition of the statement after the first successor is a new decision.
+    /// Finds the successor of each superseded statement. If a statement has several successors, the
+    /// first one counts, because a repetition of the statement after the first successor is a new
+    /// decision.
     fn retract_superseded(&mut self) {
         let takes_part = |it: &Statement| !it.is_struck && it.kind != MemoryKind::Fact;
         let mut successors: Vec<&Statement> = self.all.iter().collect();
@@ -96,8 +96,8 @@ impl Search<'_> {
                 return None;
             }
             let successors = successors.iter().filter(|by| {
-                // A decision of an agent supersedes a statement of the user only if the decision
-                // names what it abandons.
+                // An agent's decision supersedes a user's statement only if the decision names what
+                // it abandons.
                 (by.author >= statement.author || by.choice.names_abandoned())
                     && by.is_later(statement)
                     && by.choice.supersedes(&statement.choice)
@@ -111,8 +111,8 @@ impl Search<'_> {
         }
     }
 
-    /// Supersedes the statements that are similar to the superseded statement at `at`, and returns
-    /// their indexes.
+    /// Sets the statements that are similar to the superseded statement at `at` to superseded as
+    /// well, and returns their indexes.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
         let Some(by) = old.taken_back.clone() else { return Vec::new() };
@@ -140,13 +140,13 @@ impl Search<'_> {
         if by.session == other.citation.session {
             return !statement.is_later(other);
         }
-        // Other statements of the session of `by` show when `by` was made. If there are none, `by`
-        // counts as the later one.
+        // Other statements from the session of `by` show when `by` was made. If that session has no
+        // other statements, `by` counts as later than `statement`.
         let of_session = self.all.iter().filter(|it| it.citation.session == by.session);
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Supersedes one statement that a later decision reversed, and returns its index.
+    /// Sets one statement that a later statement reversed to superseded, and returns its index.
     fn retract_reversed(&mut self) -> Option<usize> {
         let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
         self.all[at].taken_back = Some(by);
@@ -194,8 +194,8 @@ mod tests {
         all
     }
 
-    /// The citation of the statement that supersedes each statement; empty if no statement
-    /// supersedes it.
+    /// Returns, for each statement, the citation of the statement that supersedes it, or an empty
+    /// string.
     fn retractions(text: &str) -> Vec<String> {
         let all = retracted(text, &BTreeSet::new()).into_iter();
         all.map(|it| it.taken_back.map_or_else(String::new, |by| by.to_string())).collect()

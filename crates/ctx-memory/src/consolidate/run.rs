@@ -1,9 +1,9 @@
 //! Consolidates the memory of a store, under a lock and with a record in the audit log. An edit by
 //! a person is never overwritten.
 //!
-//! Writes the memory files first, then the master, the daily log, and the state for the next run. A
-//! killed run loses nothing: a file is saved before it is replaced ([`Store::keep_version`]), and
-//! the next run continues with the files that it finds.
+//! Writes the memory files first, then the master, the daily log, and the state for the next run.
+//! Nothing is lost if a run is killed: each file is saved before it is replaced
+//! ([`Store::keep_version`]), and the next run continues with the files that it finds.
 
 use std::path::PathBuf;
 
@@ -37,14 +37,14 @@ pub struct Change {
     pub new: Vec<u8>,
 }
 
-/// The result of a run, or of its preview.
+/// The result of a run or of a preview.
 #[derive(Clone, Debug, Default)]
 pub struct Consolidated {
     /// The files that change.
     pub changes: Vec<Change>,
     /// The figures of the run.
     pub report: Report,
-    /// Files with people's edits that killed runs set aside: see [`SharedFile::edits`].
+    /// Files with people's edits that killed runs had set aside; see [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Consolidation<'a> {
         Self { store, rules: Rules { max_tokens, count } }
     }
 
-    /// Returns what a run would do. Writes nothing.
+    /// Returns what a run would do, without writing anything.
     pub fn plan(&self) -> Result<Consolidated, StoreError> {
         let (old, new) = self.preview()?;
         Ok(Consolidated { changes: changes(&old, &new), report: new.report, edits: Vec::new() })
@@ -140,7 +140,8 @@ struct Run<'a, 'c> {
     operation: Option<(Operation, Facts)>,
     done: Consolidated,
     was_written: bool,
-    /// The error because of which a completed step may not be durable or is missing from a log.
+    /// The first error that did not stop the run: a completed step may not be durable, or is
+    /// missing from a log.
     uncertain: Option<StoreError>,
 }
 
@@ -163,7 +164,7 @@ impl Run<'_, '_> {
         self.defer_uncertain(stored.map_err(|error| error.after("the consolidation")))
     }
 
-    /// Removes the unfinished files that killed runs left.
+    /// Removes the unfinished files of killed runs.
     fn tidy(&mut self) -> Result<(), StoreError> {
         let memory = self.consolidation.store.memory();
         let files = KINDS.map(|kind| ("extracted", file_name(kind)));
@@ -177,8 +178,7 @@ impl Run<'_, '_> {
         tidy_logs(self.consolidation.store)
     }
 
-    /// Keeps the error of a step that was completed, but may not be durable, until the end of the
-    /// run.
+    /// If a step was completed but may not be durable, keeps its error until the end of the run.
     fn defer_uncertain(&mut self, result: Result<(), StoreError>) -> Result<(), StoreError> {
         match result {
             Err(error) if error.severity() == Severity::Uncertain => {
@@ -190,7 +190,7 @@ impl Run<'_, '_> {
     }
 
     /// Replaces the files that change. All new versions are written before the first one is put in
-    /// place, so that a full disk stops the run while nothing has changed.
+    /// place, so that a full disk stops the run before anything has changed.
     fn commit(&mut self, folders: &[SharedFolder; 2]) -> Result<NewMemory, StoreError> {
         let [extracted, summary] = folders;
         let mut files = Vec::new();
@@ -244,7 +244,7 @@ impl Run<'_, '_> {
         self.done.changes.extend(changes);
     }
 
-    /// Writes the run into the audit log and the daily log.
+    /// Records the run in the audit log and in the daily log.
     fn record(&mut self, master: &[u8]) {
         let Some((operation, facts)) = self.operation.take() else { return };
         let store = self.consolidation.store;
@@ -387,7 +387,7 @@ mod tests {
         field.write("daily/2026-11-03.md", &format!("{daily}mine\n"));
         assert!(field.run().changes.is_empty());
         assert_eq!(field.log(), log);
-        // A link that replaces the state is not followed.
+        // A symbolic link in place of the state file is not followed.
         let state = field.path("consolidated.json");
         fs::remove_file(&state).expect("removed");
         symlink("/etc/hostname", &state).expect("a link");

@@ -13,11 +13,11 @@ use super::{extracted_path, short_hash};
 use crate::entry::{Citation, Entry};
 use crate::similarity::Fingerprint;
 
-/// The author of a statement, the least important first.
+/// The author of a statement, in ascending order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Author {
     Agent,
-    /// The user, in a session.
+    /// The user of a session.
     User,
     /// A person who wrote the statement into the file, or edited it so that it lost its citation.
     Editor,
@@ -26,7 +26,7 @@ pub(super) enum Author {
 /// The day on which each entry was first logged, by its key and citation.
 pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
-/// The order in which statements were made: the day, then the line in the file.
+/// The key by which statements are sorted in time: the day, then the line in the file.
 pub(super) type Order = (NaiveDate, usize);
 
 /// A list entry of a memory file, or a line that a person wrote into the master.
@@ -40,7 +40,7 @@ pub(super) struct Statement {
     pub(super) date: Option<NaiveDate>,
     /// The citation of the statement that supersedes this statement.
     pub(super) taken_back: Option<Citation>,
-    /// True if the line in the file already names what supersedes this statement.
+    /// True if the line in the file already has a mark that names the superseding statement.
     pub(super) is_marked: bool,
     pub(super) is_struck: bool,
     pub(super) order: Order,
@@ -81,8 +81,9 @@ impl Statement {
         self
     }
 
-    /// Returns true if this statement was made after `other`. Within a session, the line numbers
-    /// decide. Between sessions, the days decide, and within a day the order in the memory file.
+    /// Returns true if this statement was made after `other`. Statements from the same session are
+    /// compared by line number. Statements from different sessions are compared by day, and those
+    /// of one day by their order in the memory file.
     pub(super) fn is_later(&self, other: &Self) -> bool {
         if self.citation.session == other.citation.session
             && self.citation.line != other.citation.line
@@ -101,20 +102,21 @@ impl Statement {
         self.author != Author::Editor && !self.is_marked && !self.is_in_master()
     }
 
-    /// The string by which the state remembers that the memory file had the mark that names `by`.
+    /// Returns the string that records in the state that this statement was marked as superseded by
+    /// `by`.
     pub(super) fn mark(&self, by: &Citation) -> String {
         format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }
 }
 
-/// Returns true if a citation stays valid. A citation of a line in a memory file or in the master
-/// does not stay valid, because people edit these files.
+/// Returns true if a citation remains valid. The citation of a line in a memory file or in the
+/// master does not remain valid, because people edit these files.
 pub(super) fn is_lasting(citation: &Citation) -> bool {
     !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
 }
 
-/// The statements in the memory file of a kind, which are its list entries. Headings, prose and
-/// code belong to people and are not read.
+/// Reads the list entries of a memory file as statements. Headings, prose and code belong to people
+/// and are ignored.
 pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
     // A statement without a date was added after the statement above it, so it gets the date of
@@ -159,14 +161,14 @@ pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<
     found.into_iter().map(Statement::complete).collect()
 }
 
-/// The statements that people wrote into the master, one on each line. These statements count as
-/// the newest.
+/// Returns the statements that people wrote into the master, one per line. Such statements count as
+/// newer than all others.
 pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
     let mut found = Vec::new();
     for (number, line) in (1_usize..).zip(own_text.lines()) {
         let entry = without_marker(line.trim()).1;
         let mut statement = Statement::parse(entry, MemoryKind::Decision);
-        // An entry that people copied from the generated part is not their statement.
+        // An entry that a person copied from the generated part is not that person's own statement.
         let is_ours = statement.author != Author::Editor || without_citations(entry) != entry;
         if !is_ours && !entry.starts_with(['#', '~']) && !statement.text.is_empty() {
             statement.citation = Citation { session: master::PATH.to_owned(), line: number as u64 };
@@ -221,7 +223,8 @@ pub(super) mod tests {
         later(1, 0);
         later(0, 2);
         later(1, 2);
-        // The day taken from the entry above is a guess; the line in the session is not.
+        // The date taken from the entry above is only a guess, but the line number in the session
+        // is certain.
         later(0, 3);
         later(3, 2);
     }

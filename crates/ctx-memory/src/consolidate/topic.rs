@@ -1,4 +1,4 @@
-//! A topic is a group of statements that say the same. The generated part of the master lists
+//! A topic is a group of statements that say the same thing. The generated part of the master lists
 //! topics.
 //!
 //! The part has four sections: rules, decisions, facts, and what no longer holds. Each section
@@ -20,18 +20,19 @@ use super::statement::{Author, Order, Statement};
 use crate::entry::Citation;
 use crate::similarity::Fingerprint;
 
-/// A group of statements that say the same.
+/// A group of statements that say the same thing.
 #[derive(Clone, Debug)]
 pub(super) struct Topic {
     pub(super) kind: MemoryKind,
-    /// The fullest wording. An editor's wording is preferred to a user's, and a user's to an
-    /// agent's.
+    /// The most complete wording of the topic. An editor's wording is preferred to a user's, and a
+    /// user's to an agent's.
     pub(super) text: String,
     author: Author,
     /// The citation of `text`, then the citations of all other statements, newest first.
     citations: Vec<Citation>,
-    /// Date and order of the newest statement.
+    /// The date of the newest statement.
     date: Option<NaiveDate>,
+    /// The position in time of the newest statement.
     newest: Order,
     /// If the topic no longer holds, the reason: `taken back in b:4: TEXT`.
     pub(super) retraction: Option<String>,
@@ -71,7 +72,7 @@ pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     topics
 }
 
-/// For each topic, whether it is a sentence that another topic from the same message contains.
+/// Returns, for each topic, whether another topic from the same message contains its text.
 fn fragments(topics: &[Topic]) -> Vec<bool> {
     let mut by_citation: HashMap<&Citation, Vec<&Topic>> = HashMap::new();
     for topic in topics {
@@ -93,7 +94,8 @@ fn fragments(topics: &[Topic]) -> Vec<bool> {
 
 impl Topic {
     fn of(group: &[&Statement], all: &[Statement]) -> Self {
-        // A statement that is not superseded is a new decision for the topic, so the topic holds.
+        // The topic holds if any of its statements is not superseded, because that statement is a
+        // new decision for the topic.
         let mut valid = group.to_vec();
         valid.retain(|it| it.taken_back.is_none());
         let holds = !valid.is_empty();
@@ -192,15 +194,15 @@ fn short(citation: &Citation) -> String {
     format!("{session}:{}", citation.line)
 }
 
-/// The sections, in the order of [`KINDS`](super::KINDS): the heading of each, and its share of the
-/// limit in percent.
+/// The heading of each section, and its share of the limit in percent. The sections are in the
+/// order of [`KINDS`](super::KINDS), followed by the statements that no longer hold.
 const SECTIONS: [(&str, u64); 4] =
     [("## Rules and preferences", 30), ("## Decisions", 40), ("## Facts", 20), (HISTORY, 10)];
 
-/// A topic as a line of the master, with the index of its section in [`SECTIONS`].
+/// The index of a topic's section in [`SECTIONS`], and the line of the master that shows the topic.
 type Line = (usize, String);
 
-/// The lines for all topics, ordered by section and importance.
+/// Returns the lines for all topics, ordered by section and importance.
 pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
     let mut order: Vec<&Topic> = topics.iter().collect();
     order.sort_by_key(|topic| {
@@ -212,8 +214,8 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
     order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect()
 }
 
-/// The indexes of the lines in the order in which they are added until the limit is reached: first
-/// the lines within the share of their section, then all others.
+/// Returns the indexes of the lines in the order in which they are added until the limit is
+/// reached: first the lines that fit into the share of their section, then all others.
 pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
     let (mut within, mut rest) = (Vec::new(), Vec::new());
     for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {
@@ -234,7 +236,7 @@ pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -
     within
 }
 
-/// The text of the generated part with the lines at these indexes.
+/// Returns the text of the generated part, with the lines at the indexes `shown`.
 pub(super) fn part(lines: &[Line], shown: &[usize]) -> String {
     let shown: BTreeSet<usize> = shown.iter().copied().collect();
     let mut part = String::new();
