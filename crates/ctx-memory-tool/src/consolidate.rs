@@ -98,7 +98,7 @@ impl Args {
             io.note(format_args!("{}: changed", change.name));
         }
         io.note(format_args!(
-            "{} new in extracted, {} superseded; master.md has {} of {}, {}",
+            "entries added to extracted: {}; newly superseded: {}; master.md lists {} of {} ({})",
             report.imported,
             report.taken_back,
             report.shown,

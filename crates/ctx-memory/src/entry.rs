@@ -1,4 +1,4 @@
-//! A memory item as the JSON that an extraction prints, and as an entry of a memory file:
+//! Memory items, which an extraction prints as JSON, and the entries of memory files, for example:
 //!
 //! ```text
 //! We will keep SQLite. (user, demo:42, 2026-11-20, taken back in demo:97)
@@ -13,7 +13,7 @@ use ctx_format::Role;
 use ctx_summary::ledger::patterns::MemoryKind;
 use serde::Serialize;
 
-/// One extracted item. The order of the fields is the order of the keys in JSON.
+/// An extracted item. The fields are in the order of the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryItem {
     /// The kind, which determines the memory file that the item is added to.
@@ -62,7 +62,7 @@ impl MemoryItem {
     }
 }
 
-/// The line that is cited for a statement. The line is in a session, or in a memory file if a
+/// A reference to the line that contains a statement: a line of a session, or of a memory file if a
 /// person wrote the statement there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Citation {
@@ -72,7 +72,7 @@ pub struct Citation {
     pub line: u64,
 }
 
-/// An entry of a memory file that our tools wrote.
+/// An entry that our tools wrote into a memory file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'t> {
     /// The statement, on one line.
@@ -87,7 +87,7 @@ pub struct Entry<'t> {
     pub taken_back: Option<Citation>,
 }
 
-/// The words before the citation of the decision that supersedes an entry.
+/// The words that precede the citation of the decision that supersedes an entry.
 const TAKEN_BACK: &str = "taken back in ";
 
 impl<'t> Entry<'t> {

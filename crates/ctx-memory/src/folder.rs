@@ -15,7 +15,8 @@ use crate::memory_file::{appended, file_name, new_entries};
 /// A folder of memory files.
 pub struct MemoryFolder<'a> {
     dir: PathBuf,
-    /// The store that contains the folder and records what is written there.
+    /// The store that contains the folder. Changes to the folder are recorded in the store's audit
+    /// log.
     store: Option<&'a Store>,
 }
 
@@ -26,13 +27,15 @@ pub struct MergeCounts {
     pub files: usize,
     /// The number of new items.
     pub added: usize,
-    /// The number of items that were not added because a file had them or they were repeated.
+    /// The number of items that were not added, because a file already contained them or because
+    /// they were repeated.
     pub known: usize,
-    /// Files with people's edits that killed runs set aside: see [`ctx_store::SharedFile::edits`].
+    /// Files with people's edits that killed runs had set aside; see
+    /// [`ctx_store::SharedFile::edits`].
     pub edits: Vec<PathBuf>,
     /// The new items as the daily log lists them: `decision: TEXT (ROLE, SESSION:LINE)`.
     pub entries: Vec<String>,
-    /// The session of all items, if they are from only one session.
+    /// The session of the items, if they are all from the same session.
     pub session: Option<String>,
 }
 
@@ -62,7 +65,8 @@ impl<'a> MemoryFolder<'a> {
         &self.dir
     }
 
-    /// Adds a section about a merge to the daily log next to the folder, unless nothing was new.
+    /// Adds a section about a merge to the daily log next to the folder, unless the merge added
+    /// nothing.
     pub fn log(&self, merged: &MergeCounts, now: DateTime<Utc>) -> Result<(), StoreError> {
         let daily = self.dir.with_file_name("daily");
         if merged.added == 0 {
@@ -71,7 +75,7 @@ impl<'a> MemoryFolder<'a> {
             }
             return Ok(());
         }
-        // The log does not list tool runs, so give their number.
+        // The log does not list tool runs, so state how many there were.
         let runs = match merged.added - merged.entries.len() {
             0 => String::new(),
             runs => format!(" ({})", counted(runs, "tool run")),
@@ -113,10 +117,10 @@ impl<'a> MemoryFolder<'a> {
         let intent = Facts { session: counts.session.clone(), ..Facts::default() };
         let mut operation = None;
         let mut bytes = 0;
-        // If a file was edited meanwhile, the next attempt merges the edited version.
+        // If a file is edited in the meantime, the next attempt merges the edited version.
         tried_again(|| {
             // Write all new versions before the first one is put in place, so that a refused file
-            // or a full disk stops the merge while nothing has changed.
+            // or a full disk stops the merge before anything has changed.
             counts.edits.clear();
             let staged = stage(&folder, items, &mut counts.edits)?;
             if let (Some(store), None, false) = (self.store, &operation, staged.is_empty()) {
@@ -127,7 +131,7 @@ impl<'a> MemoryFolder<'a> {
                 counts.files += 1;
                 counts.added += entries.len();
                 bytes += added_bytes as u64;
-                // The daily log does not list tool runs: there are too many.
+                // The daily log does not list tool runs, because there are too many of them.
                 if kind != MemoryKind::Runtime {
                     let logged = |entry| format!("{}: {entry}", kind.as_str());
                     counts.entries.extend(entries.into_iter().map(logged));

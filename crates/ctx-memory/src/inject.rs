@@ -1,12 +1,13 @@
 //! Assembles the context for the start of a session from the layers of the memory.
 //!
 //! The layers have a fixed order: base prompt, soul, memory, runtime, summary. If the context
-//! exceeds the budget, the layers lose lines in another order, starting with the layer whose
-//! content the session could find out most easily. The base prompt never loses lines.
+//! exceeds the budget, lines are removed from the layers in a different order, starting with the
+//! layer whose content the session could most easily find out again. The base prompt is never
+//! shortened.
 
 use ctx_text::bisected;
 
-/// A layer of the context. The variants are in the order in which the context has them.
+/// A layer of the context. The variants are in the order in which the layers appear in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Layer {
@@ -31,7 +32,7 @@ impl Layer {
         self.into()
     }
 
-    /// The order in which layers lose lines.
+    /// The order in which lines are removed from the layers.
     const SACRIFICE: [Self; 4] = [Self::Runtime, Self::Memory, Self::Summary, Self::Soul];
 }
 
@@ -42,11 +43,12 @@ pub struct Context {
     pub text: String,
     /// The number of tokens in `text`.
     pub tokens: u64,
-    /// The number of lines that each layer lost, in the order in which they were removed.
+    /// The number of lines removed from each layer, in the order in which the layers were
+    /// shortened.
     pub left_out: Vec<(Layer, usize)>,
 }
 
-/// The error for a base prompt that exceeds the budget by itself.
+/// The error returned if the base prompt alone exceeds the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the base prompt alone has {tokens} tokens, more than the budget of {budget}")]
 pub struct NoRoom {
@@ -73,7 +75,7 @@ pub fn assemble(
         let Some(at) = parts.iter().position(|part| part.layer == layer && !part.is_empty()) else {
             continue;
         };
-        // Remove the fewest lines that are enough, or all lines if even that is not enough.
+        // Remove as few lines as possible, or all lines of the layer if even that is not enough.
         let (_, enough) = bisected(parts[at].lines.len(), |left_out| {
             parts[at].left_out = left_out;
             count(&joined(&parts)) <= budget

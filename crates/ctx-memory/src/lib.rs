@@ -1,4 +1,4 @@
-//! Memory files keep what sessions decided, found out and were asked to do, for use in later
+//! Memory files record what was decided, found out and requested in sessions, for use in later
 //! sessions.
 //!
 //! [`Extractor`] reads messages and returns [`MemoryItem`]s: sentences that state a decision, a

@@ -6,10 +6,10 @@
 //! - We will keep SQLite. (user, demo:42, 2026-11-20)
 //! ```
 //!
-//! An entry that the file already has is not added again, even if case, blanks or emphasis differ.
-//! Therefore an entry that a person struck out (`~~…~~`) stays struck out. A deleted entry comes
-//! back when its session is extracted again. If a second session superseded an entry, and a third
-//! session decides for it again, the entry is added again.
+//! An entry that the file already contains is not added again, even if case, white space or
+//! emphasis differ. Therefore an entry that a person struck out (`~~…~~`) stays struck out. A
+//! deleted entry comes back when its session is extracted again. If a second session superseded an
+//! entry, and a third session makes the same decision again, the entry is added again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ use ctx_text::comparison_key;
 
 use crate::entry::{Citation, Entry, MemoryItem};
 
-/// The `items` of this kind that the file does not have, as entries.
+/// Returns the `items` of this kind that the file does not contain, as entries.
 pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Vec<String> {
     // Invalid UTF-8 is replaced only in this copy, not in the file.
     let text = String::from_utf8_lossy(file);
@@ -36,8 +36,8 @@ pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -
     items.filter(is_new).map(entry).collect()
 }
 
-/// The entries that another session superseded, by key, except those that the file also has without
-/// the mark.
+/// Returns the entries that another session superseded, by key, except those that the file also
+/// contains without the mark.
 fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
     let mut others = HashSet::new();
@@ -58,8 +58,8 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     taken_back
 }
 
-/// Returns true if an item decides again for a superseded entry, either in a third session or later
-/// in the session that superseded the entry.
+/// Returns true if an item repeats the decision of a superseded entry, either in a third session or
+/// later in the session that superseded the entry.
 fn decides_again(item: &MemoryItem, entry: &Entry<'_>) -> bool {
     let is_later = |by: &Citation| item.session != by.session || item.line > by.line;
     item.session != entry.citation.session && entry.taken_back.as_ref().is_none_or(is_later)
@@ -77,7 +77,7 @@ fn entry(item: &MemoryItem) -> String {
     .to_string()
 }
 
-/// The bytes that add these entries when they are appended to the file of a kind.
+/// Returns the bytes to append to the memory file of this kind in order to add the entries.
 pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec<u8> {
     if entries.is_empty() {
         return Vec::new();
@@ -119,12 +119,12 @@ fn entry_text(entry: &str) -> Option<&str> {
     Entry::parse(entry.trim_end_matches(['~', '*', '_', ' '])).map(|entry| entry.text)
 }
 
-/// The name of the memory file of a kind.
+/// The name of the memory file for items of a kind.
 pub(crate) fn file_name(kind: MemoryKind) -> String {
     format!("{}.md", title(kind).to_lowercase())
 }
 
-/// The heading of the memory file of a kind.
+/// The heading of the memory file for items of a kind.
 fn title(kind: MemoryKind) -> &'static str {
     match kind {
         MemoryKind::Decision => "Decisions",

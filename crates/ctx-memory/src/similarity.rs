@@ -1,14 +1,15 @@
-//! Decides whether two statements say the same in almost the same words.
+//! Decides whether two statements say the same thing in almost the same words.
 //!
-//! Two statements say the same if one contains all words of the other and only a few more. If each
-//! has words that the other lacks, such as "tabs" and "spaces", these may be the whole point.
-//! Names, numbers, negations and restrictions must be the same in both.
+//! Two statements say the same thing if one contains all words of the other and only a few more. If
+//! each has words that the other lacks, such as "tabs" and "spaces", the difference may be the
+//! whole point. Names, numbers, negations and restrictions must be the same in both statements.
 
 use std::collections::BTreeSet;
 
 use ctx_text::{comparison_key, hash};
 
-/// The minimum number of words of the shorter statement, as a percentage of the longer one.
+/// The minimum number of words in the shorter statement, as a percentage of those in the longer
+/// one.
 const LEAST_PERCENT: usize = 75;
 
 /// Words that negate or restrict a statement.
@@ -19,13 +20,13 @@ const EXACT: &str = "not no never without dont doesnt isnt arent cannot cant won
 const FILLERS: &str = "a an the we i you it is are be was were will would please so then lets let \
     us our my your yes ok okay just now that this have has been";
 
-/// Chinese words that carry no meaning of their own. Chinese is written without blanks.
+/// Chinese words that carry no meaning of their own. Chinese is written without spaces.
 const CHINESE_FILLERS: &str = "已经 已經 了 的 吧 呢 啊 请";
 
 /// The words of a statement, in the form used for comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    /// The text without case, blanks, emphasis and full stops.
+    /// The text in the form that [`comparison_key`] returns.
     pub(crate) key: String,
     /// Sorted hashes of the words.
     words: Vec<u64>,
@@ -60,7 +61,7 @@ impl Fingerprint {
     }
 }
 
-/// Splits a text at blanks and punctuation.
+/// Splits a text at white space and punctuation.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || ",;()[]\"“”「」，。；：、（）".contains(c);
     text.split(ends)
@@ -68,7 +69,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns true if a letter belongs to a script that is written without blanks.
+/// Returns true if a letter belongs to a script that is written without spaces.
 pub(crate) fn is_wide(c: char) -> bool {
     c.is_alphabetic() && u32::from(c) >= 0x2e80
 }
@@ -89,8 +90,7 @@ pub(crate) fn plain(word: &str) -> String {
     word.to_lowercase().chars().filter(|c| !"'’".contains(*c)).collect()
 }
 
-/// Adds the text between two blanks: as one word, or as all pairs of adjacent characters if the
-/// script is written without blanks.
+/// Adds a word, or all pairs of adjacent characters if the script is written without spaces.
 fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>) {
     let is_exact = |word: &str| EXACT.split_whitespace().any(|exact| exact == word);
     if word.contains(is_wide) {
@@ -109,7 +109,7 @@ fn add_word(word: &str, all: &mut BTreeSet<String>, exact: &mut BTreeSet<String>
     }
 }
 
-/// All pairs of adjacent characters, for a script without blanks.
+/// Returns all pairs of adjacent characters of scripts that are written without spaces.
 pub(crate) fn pairs(word: &str) -> Vec<String> {
     let mut text = word.to_owned();
     for filler in CHINESE_FILLERS.split(' ') {

@@ -230,8 +230,8 @@ fn write_master(mut topics: Vec<Topic>, master: &Master, rules: &Rules<'_>, new:
     if !fits(shown) {
         (shown, _) = bisected(shown, |count| !fits(count));
     }
-    // Check the whole text again: its tokens need not grow steadily with the lines, because tokens
-    // may merge at line ends.
+    // Check the whole text again, because more lines do not always mean more tokens: tokens may
+    // merge across line ends.
     while shown > 0 && !fits(shown) {
         shown -= 1;
     }

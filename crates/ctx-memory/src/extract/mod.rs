@@ -26,8 +26,8 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
 /// Extracts the items of one session, message by message.
 ///
-/// Users' and models' sentences become decisions, facts and preferences; calls and failed results
-/// become runtime items. Secrets are redacted in every item.
+/// Sentences from users and models become decisions, facts and preferences; calls and failed
+/// results become runtime items. Secrets are redacted in every item.
 #[derive(Debug)]
 pub struct Extractor {
     session: String,
@@ -54,15 +54,16 @@ impl Extractor {
         self.redacted
     }
 
-    /// Starts another session, which has no results or answers for the previous one.
+    /// Starts another session, which cannot contain results or answers that belong to the previous
+    /// one.
     pub fn next_session(&mut self) {
         self.calls = OpenCalls::default();
         self.offers = Offers::default();
     }
 
     /// Extracts the items of the message at `line`, which was sent on `date`. Messages must be read
-    /// in order: a result belongs to an earlier call, and a user may choose one of the options that
-    /// the model offered before.
+    /// in order, because a result belongs to an earlier call, and because a user may choose one of
+    /// the options that the model offered earlier.
     pub fn read(
         &mut self,
         message: &Message<'_>,
@@ -84,8 +85,8 @@ impl Extractor {
                     self.answers(result, tool, &mut items);
                     if let Some(error) = runtime::error(result) {
                         let text = format!("{} failed: {error}", tool.unwrap_or("a tool"));
-                        // Some formats store results in user messages, so do not use the role of
-                        // the message.
+                        // Some formats store results in user messages, so do not rely on the role
+                        // of the message.
                         self.runtime(&text, Role::Tool, tool, &mut items);
                     }
                 }
@@ -114,7 +115,7 @@ impl Extractor {
             return;
         }
         match role {
-            // The output of a tool is not a statement of the user or the model.
+            // The output of a tool is not a statement by the user or the model.
             Role::Tool | Role::Function => {}
             Role::User => match speech(&cleaned(text)) {
                 Speech::User(text) => self.users_text(&text, items),
@@ -129,7 +130,7 @@ impl Extractor {
         }
     }
 
-    /// Extracts the items of a user's text, which may be no more than the label of an option.
+    /// Extracts the items from a user's text, which may consist only of the label of an option.
     fn users_text(&self, text: &str, items: &mut Vec<MemoryItem>) {
         match self.offers.answer(text) {
             Some(answer) => self.decision(&answer, items),
@@ -143,19 +144,20 @@ impl Extractor {
         }
     }
 
-    /// Extracts, from a result, the user's answers to a question or reasons for denying a call.
+    /// Extracts what the user wrote in a result: answers to a question, or reasons for denying a
+    /// call.
     fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
-            // Most results have no words of the user, so look for such words before the slow
-            // redaction.
+            // Most results contain nothing that the user wrote, so check for that before redacting,
+            // which is slow.
             if users_words(result, tool, text).is_none() {
                 continue;
             }
             let text = cleaned(text);
             let Some(words) = users_words(result, tool, &text) else { continue };
             if words.starts_with('"') {
-                // An answered question, `"The question"="The answer"`, is a decision of the user.
+                // An answered question, `"The question"="The answer"`, is a decision by the user.
                 self.decision(words, items);
             } else {
                 self.users_text(words, items);
@@ -191,14 +193,14 @@ impl Extractor {
     }
 }
 
-/// The redacted text, without its middle if it is excessively long. A private key has many lines,
+/// Returns the redacted text, without its middle if it is too long. A private key has many lines,
 /// so the text must be redacted before it is split into sentences.
 fn cleaned(text: &str) -> Cow<'_, str> {
     head_and_tail(redact(text).0)
 }
 
-/// An item without session, line and date. An entry is one line, but the text may contain line
-/// breaks, for example in the name of a tool, which comes from the session verbatim.
+/// Creates an item without session, line and date. The text may contain line breaks, for example in
+/// the name of a tool, but an entry must be a single line.
 fn item(kind: MemoryKind, text: &str, role: Role) -> MemoryItem {
     let text = plain_line(&redact(text).0);
     let (why, scope) = match kind {

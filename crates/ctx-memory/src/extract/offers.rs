@@ -10,9 +10,10 @@ use super::reconcile::bare;
 
 /// The maximum length of the quote of an option, in characters.
 const LONGEST: usize = 160;
-/// An option shorter than this, in characters, is a title, and the lines below it are added to it.
+/// An option with fewer characters than this is only a title, so the lines below it are added to
+/// it.
 const TITLE: usize = 40;
-/// The maximum number of options in an offer. More numbered lines are steps or findings.
+/// The maximum number of options in an offer. A longer numbered list contains steps or findings.
 const MOST: usize = 9;
 
 static OFFER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("offer")));
@@ -20,17 +21,18 @@ static LABEL: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.patter
 static REFERENCE: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("reference"));
 static ANSWER: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("answer")));
 
-/// The options from the last text of the model that offered options.
+/// The options in the model's most recent offer.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
-    /// Label and text of each option.
+    /// The label and the text of each option.
     options: Vec<(String, String)>,
-    /// True if the options are from the model's last text, so that a bare label is an answer.
+    /// True if the options are from the model's last text, so that a label alone is an answer.
     are_latest: bool,
 }
 
 impl Offers {
-    /// The options that a text of the model offers: at least two numbered lines, at most [`MOST`].
+    /// Finds the options that a text of the model offers: at least two and at most [`MOST`]
+    /// numbered lines.
     pub(super) fn of(text: &str) -> Self {
         let mut lines = text.lines().peekable();
         let mut options = Vec::new();
@@ -78,7 +80,7 @@ impl Offers {
         self.append(sentence, found[1].or(found[2])?)
     }
 
-    /// Appends the option to a message that is the option's label, or begins with the label.
+    /// Appends the option to a message that consists of the option's label or begins with it.
     pub(super) fn answer(&self, text: &str) -> Option<String> {
         if !self.are_latest {
             return None;
@@ -88,7 +90,7 @@ impl Offers {
 
     fn append(&self, text: &str, label: &str) -> Option<String> {
         let label = normal_label(label);
-        // Take the last match, because findings may be numbered above the options.
+        // Take the last match, because a numbered list of findings may precede the options.
         let (_, option) = self.options.iter().rfind(|(of, _)| *of == label)?;
         let option = shorten(option.clone(), LONGEST);
         let is_quoted = bare(&option).len() > 8 && bare(text).contains(&bare(&option));
@@ -96,8 +98,8 @@ impl Offers {
     }
 }
 
-/// Returns true if a line begins like an option. Most lines do not begin like an option, and this
-/// check is faster than the pattern.
+/// Returns true if a line may be an option, judged by its first character. This check is faster
+/// than the pattern and rejects most lines.
 fn may_offer(line: &str) -> bool {
     let begin = line.trim_start_matches(|c: char| c.is_whitespace() || "-*#".contains(c));
     begin.starts_with(|c: char| c.is_ascii_digit() || !c.is_ascii() || "oOaApPvVsScC".contains(c))

@@ -19,7 +19,7 @@ const DECISIONS_COMPARED: usize = 200;
 /// text occurs in many sentences by chance.
 const SHORTEST: usize = 12;
 
-/// The number of items before and after an item that are searched for items of the same message.
+/// The number of items before and after an item that are searched for items from the same message.
 const NEIGHBOURS: usize = 40;
 
 /// Drops repetitions, and marks decisions that a later decision in the same session supersedes.
@@ -30,8 +30,8 @@ pub fn reconcile(mut items: Vec<MemoryItem>) -> Vec<MemoryItem> {
     items
 }
 
-/// Drops repetitions, even if quotation marks and emphasis differ, and the model's reports of the
-/// user's decisions.
+/// Drops items that repeat an earlier item, even if quotation marks and emphasis differ, and items
+/// in which the model reports a decision by the user.
 fn drop_repetitions(items: &mut Vec<MemoryItem>) {
     static REPORT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("report"));
     let mut seen = HashSet::new();
@@ -88,8 +88,9 @@ fn mark_superseded(items: &mut [MemoryItem]) {
     }
 }
 
-/// The text in lower case, without blanks, quotation marks, emphasis and the full stop at its end,
-/// so that a sentence equals its quotation. All other characters stay, because C++ is not C#.
+/// Returns the text in lower case, without white space, quotation marks, emphasis and the full stop
+/// at its end, so that a sentence and its quotation are equal. All other characters are kept,
+/// because C++ is not C#.
 pub(super) fn bare(text: &str) -> String {
     let kept = (text.chars()).filter(|c| !c.is_whitespace() && !"`*\"'“”‘’「」()".contains(*c));
     let plain: String = kept.flat_map(char::to_lowercase).collect();

@@ -14,8 +14,8 @@ use super::LISTS;
 /// whole.
 const LONGEST_LINE: usize = 4 * QUOTE_MAX;
 
-/// The text to keep for `sentence`; `None` if it cannot be understood alone. `quoted` is the
-/// sentence, shortened to [`QUOTE_MAX`] characters.
+/// The text to keep for `sentence`; `None` if the sentence cannot be understood alone. `quoted` is
+/// the sentence, shortened to [`QUOTE_MAX`] characters.
 pub(super) fn standalone(
     kind: MemoryKind,
     quoted: &str,
@@ -26,8 +26,8 @@ pub(super) fn standalone(
     if kind == MemoryKind::Fact {
         return Some(without_interjection(quoted).to_owned());
     }
-    // A sentence that does not itself name a decision or wish needs the line around it, and a
-    // remedy needs its problem.
+    // A sentence that does not itself state a decision or wish needs the rest of its line, and a
+    // remedy needs the problem that it solves.
     let is_remedy = is_remedy(quoted);
     let mut line = None;
     if is_remedy || !rules.is_a(kind) {
@@ -52,8 +52,8 @@ impl<'t> Lines<'t> {
         Self { rest: text.lines().peekable(), enclosing: Vec::new() }
     }
 
-    /// The line around a sentence, if it is short enough to be quoted whole. Sentences must come
-    /// in the order of the text.
+    /// Returns the line that contains a sentence, if the line is short enough to be quoted whole.
+    /// Sentences must be looked up in the order of the text.
     fn around(&mut self, sentence: &str) -> Option<String> {
         while let Some(line) = self.rest.peek().copied() {
             self.enter(line);
@@ -70,7 +70,7 @@ impl<'t> Lines<'t> {
         None
     }
 
-    /// The list entry that encloses the line which [`Self::around`] found last.
+    /// The list entry that encloses the line that [`Self::around`] found last.
     fn parent(&self) -> Option<String> {
         let (_, line) = self.enclosing.iter().nth_back(1)?;
         Some(plain_line(without_marker(line.trim()).1))
@@ -92,7 +92,7 @@ impl<'t> Lines<'t> {
 }
 
 /// The line without the sentences that ask a question, announce a step or introduce what follows.
-/// `quoted` always stays.
+/// `quoted` is always kept.
 fn without_lead_ins(line: &str, quoted: &str) -> String {
     static LEAD_IN: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("lead-in"));
     let mut kept = sentences(line);
@@ -113,7 +113,7 @@ fn is_remedy(text: &str) -> bool {
     REMEDY.is_match(text)
 }
 
-/// Joins a problem and its remedy. `None` if the entry above is only the title of a section.
+/// Joins a problem and its remedy. `None` if the problem is only the title of a section.
 fn joined(problem: &str, remedy: &str) -> Option<String> {
     static TITLE: LazyLock<LazyRegex> = LazyLock::new(|| LazyRegex::new(LISTS.pattern("title")));
     if TITLE.is_match(problem) {
@@ -125,8 +125,8 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
     Some(format!("{}{stop} {remedy}", shorten(problem.to_owned(), room)))
 }
 
-/// Returns true if a sentence consents without saying to what: "Yes, please proceed with the
-/// change."
+/// Returns true if a sentence expresses consent without saying to what: "Yes, please proceed with
+/// the change."
 pub(super) fn is_vague_consent(text: &str) -> bool {
     static VAGUE: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("vague"));
     static CONSENT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("consent"));
@@ -150,8 +150,8 @@ pub(super) fn scope(rule: &str) -> Option<&str> {
     let found = SCOPE.find(rule)?;
     let word = rule[found.clone()].split(' ').next().unwrap_or_default();
     let is_condition = CONDITIONS.split(' ').any(|begin| word.eq_ignore_ascii_case(begin));
-    // A condition continues to the end of its clause. A pattern for whole conditions would be much
-    // larger.
+    // A condition extends to the end of its clause. The pattern matches only its beginning, because
+    // a pattern for whole conditions would be much larger.
     let rest = if is_condition { first_chars(&rule[found.end..], LONGEST_CONDITION) } else { "" };
     let more = rest.find([',', '.', ';', ':', '!', '?']).unwrap_or(rest.len());
     Some(rule[found.start..found.end + more].trim_end())

@@ -1,4 +1,4 @@
-//! The files of a store's memory apart from the memory files: the summaries of each session, and
+//! The files in a store's memory other than the memory files: the summaries of each session, and
 //! the daily logs, which people may edit. A daily log has an entry for each compaction, extraction,
 //! consolidation and rollback of one day:
 //!
@@ -33,8 +33,8 @@ pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// The names in a folder that are valid UTF-8, sorted; an empty list if there is no folder. Follows
-/// no links.
+/// Returns the names in a folder that are valid UTF-8, sorted; an empty list if the folder does not
+/// exist. Symbolic links are not followed.
 pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: folder.to_owned(), source };
     match fs::symlink_metadata(folder) {
@@ -47,8 +47,8 @@ pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Repeats an attempt, a few times at most, while another program saves the file between our read
-/// and our write.
+/// Repeats an attempt, at most a few times, if another program saved the file between our read and
+/// our write.
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
@@ -71,8 +71,8 @@ pub fn summary_path(store: &Store, session: &SessionId) -> PathBuf {
 }
 
 /// Appends the summary of `messages` messages. Returns `false` and appends nothing if the text
-/// equals the newest summary, for example because a pipeline ran again. `figures` go into the audit
-/// log.
+/// equals the newest summary, for example because a pipeline ran again. `figures` are recorded in
+/// the audit log.
 pub fn append_summary(
     store: &Store,
     session: &SessionId,
@@ -112,7 +112,7 @@ pub struct DailyEntry {
 }
 
 impl DailyEntry {
-    /// Appends the entry to `dir/{date}.md`, where the date is that of `now` in UTC. If a person
+    /// Appends the entry to `dir/{date}.md`, where `date` is the UTC date of `now`. If a person
     /// edits the file at the same time, the entry is appended to the edited version.
     pub fn append(&self, dir: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
         let folder = SharedFolder::lock(dir)?;
@@ -120,8 +120,8 @@ impl DailyEntry {
         self.append_in(&folder, now)
     }
 
-    /// Appends the entry to the store's log of the day. An error says that the operation itself was
-    /// completed.
+    /// Appends the entry to the store's log of the day. If the log cannot be written, the error
+    /// says that the operation itself was completed.
     pub fn log(&self, store: &Store) -> Result<(), StoreError> {
         let log = || self.append_in(&store.shared_folder(&daily(store))?, store.now());
         log().map_err(|error| error.after("the change"))
