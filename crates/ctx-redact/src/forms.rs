@@ -1,4 +1,4 @@
-//! Secrets in the formats of programs: command lines (`mysql -p…`, `curl -u user:…`), requests
+//! Secrets in formats that programs use: command lines (`mysql -p…`, `curl -u user:…`), requests
 //! (headers, cookies, URLs) and files (netrc, htpasswd, `/etc/shadow`, pgpass).
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::value::{
 };
 use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
-/// The greatest distance between the name of a program and its flag, in bytes.
+/// The maximum distance between the name of a program and its flag, in bytes.
 const COMMAND_MAX: usize = 240;
 
 /// Finds the password after a short flag of a program; the cursor is at the dash.
@@ -88,7 +88,7 @@ pub(super) fn long_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Finds the password of `curl -u user:password`; the cursor is at the colon.
+/// Finds the password in `curl -u user:password`; the cursor is at the colon.
 pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
     // Return early, because a space follows most colons.
     if !cursor.rest().get(1).is_some_and(|b| is_value(*b)) {
@@ -105,7 +105,8 @@ pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
     }
     let rest = &cursor.rest()[1..];
     let password = &rest[..run(&rest[..rest.len().min(VALUE_MAX)], is_value)];
-    // A number is not a password here: `docker run -u 1000:1000` has the ids of a user and a group.
+    // A number does not count as a password here, because `docker run -u 1000:1000` contains the
+    // ids of a user and a group.
     let is_password = password.len() >= 4
         && !password.iter().all(u8::is_ascii_digit)
         && !b"$<{%*[(".contains(&password[0]);
@@ -129,13 +130,13 @@ pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
         start += run(&bytes[start..at], |b| b == b' ');
     }
     let value = Value::at(cursor.text, start)?;
-    // The text may be `user:password`.
+    // The piped text may be `user:password`.
     let user = value.bytes.iter().position(|b| *b == b':').map_or(0, |colon| colon + 1);
     let Range { start, end } = value.range;
     (end <= at && end >= start + user + 3).then_some(start + user..end)
 }
 
-/// Finds the secret in `Bearer TOKEN` and `Basic LOGIN` of a request; the cursor is at the scheme.
+/// Finds the secret in `Bearer TOKEN` or `Basic LOGIN` in a request; the cursor is at the scheme.
 pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (text, bytes, at) = (cursor.text, cursor.bytes(), cursor.at);
     let is_scheme = |scheme: &&str| {
@@ -146,8 +147,8 @@ pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let start = at + scheme.len() + run(&bytes[at + scheme.len()..], |b| b == b' ');
     let length = run(&bytes[start..], is_token);
     let value = text[start..start + length].trim_end_matches('.');
-    // "Bearer tokens expire" and "basic authentication" are prose. Prose has no digits in this
-    // place, and it never follows the name of the header.
+    // Phrases such as "Bearer tokens expire" and "basic authentication" are prose. Prose contains
+    // no digits in this place, and it never follows the name of the header.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
     let is_secret =
         value.len() >= 8 && (is_authorization(before.as_bytes()) || looks_random(value.as_bytes()));
@@ -177,8 +178,8 @@ pub(super) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
     is_secret.then_some(value)
 }
 
-/// Finds the value of `Cookie:` and `Set-Cookie:` if it has a long random part; the cursor is at
-/// the colon.
+/// Finds the value of `Cookie:` or `Set-Cookie:` if the value contains a long random part; the
+/// cursor is at the colon.
 pub(super) fn cookie(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !ends_with_ignoring_case(cursor.before(), b"cookie") {
         return None;
@@ -196,14 +197,14 @@ pub(super) fn cookie(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| start..start + run(&bytes[start..], is_inside))
 }
 
-/// Finds the password of `scheme://user:password@host`, or a key in the place of the user; the
+/// Finds the password in `scheme://user:password@host`, or a key in place of the user name; the
 /// cursor is at the first colon.
 pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let rest = cursor.rest().strip_prefix(b"://")?;
     let start = cursor.at + 3;
     let part = &rest[..rest.len().min(256)];
     let authority = run(part, |b| !b.is_ascii_whitespace() && !b"/\"'`<>".contains(&b));
-    // A password may contain `@`, so search for the last one.
+    // A password may contain `@`, so search for the last `@`.
     let end = part[..authority].iter().rposition(|b| *b == b'@')?;
     let login = &part[..end];
     let Some(colon) = login.iter().position(|b| *b == b':') else {
@@ -215,7 +216,7 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_password.then(|| start + colon + 1..start + end)
 }
 
-/// Finds the signature in a URL of Azure, `&sig=…`; the cursor is at the equals sign.
+/// Finds the signature in an Azure URL (`&sig=…`); the cursor is at the equals sign.
 pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     // In HTML, a `;` precedes the name, because `&` is written `&amp;`.
     if !matches!(cursor.before(), [.., b'?' | b'&' | b';', b's', b'i', b'g']) {
@@ -229,8 +230,8 @@ pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// The number of bytes before the cursor that are searched for the beginning of a netrc entry.
 const ENTRY_MAX: usize = 200;
 
-/// Returns true if the word `password` before the cursor and its value are part of an entry of
-/// netrc: `machine HOST login USER password VALUE`.
+/// Returns true if the word `password` before the cursor and its value are part of a netrc entry:
+/// `machine HOST login USER password VALUE`.
 pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     let before = cursor.before();
     let entry = &before[before.len().saturating_sub(ENTRY_MAX)..];
@@ -260,7 +261,7 @@ pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 28).then(|| cursor.at..cursor.at + length)
 }
 
-/// Finds `user:{SHA}…` of htpasswd and LDAP; the cursor is at the bracket.
+/// Finds the hash in `user:{SHA}…`, as htpasswd and LDAP write it; the cursor is at the brace.
 pub(super) fn sha_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let method = ["{SHA}", "{SSHA}"].into_iter().find(|method| cursor.starts_with(method))?;
     let rest = &cursor.rest()[method.len()..];

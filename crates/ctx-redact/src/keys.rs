@@ -7,8 +7,8 @@ use crate::rules::{Class, Rest, keys_with};
 use crate::value::{begins_private_key, is_long_number, line_end};
 use crate::{Cursor, is_word, run, run_back};
 
-/// A random text of 20 characters from an alphabet of 64 nearly always has a run of this length
-/// without a dash.
+/// The minimum length of the longest run without a dash in a key. A random string of 20 characters
+/// from an alphabet of 64 nearly always contains such a run.
 const UNBROKEN: usize = 12;
 
 /// The minimum length of a key or a random string, in bytes.
@@ -18,7 +18,7 @@ const SHORTEST: usize = 19;
 #[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     let joins = |byte: &u8| matches!(*byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
-    // Most words are short, and a space or a comma follows.
+    // Most words are short and are followed by a space or a comma.
     if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(joins) {
         return word.len() >= SHORTEST;
     }
@@ -45,8 +45,8 @@ pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
     })
 }
 
-/// Returns the length of the run of `class` at the start of `tail`, if the run has the form that
-/// the vendor uses.
+/// Returns the length of the run of `class` characters at the start of `tail`, if the run has the
+/// form that the vendor uses.
 fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<usize> {
     let has = |byte: u8| match class {
         Class::Letters => byte.is_ascii_alphanumeric(),
@@ -87,7 +87,8 @@ fn uuid(tail: &[u8]) -> Option<usize> {
     (is_uuid && tail.get(LENGTH).is_none_or(|b| !is_word(*b))).then_some(LENGTH)
 }
 
-/// Returns the total length of parts that are joined by dots and have at least these lengths.
+/// Returns the total length of the parts at the start of `tail` that are joined by dots, if each
+/// part has at least the length in `lengths`.
 fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     let mut end = 0;
     for (index, least) in lengths.iter().enumerate() {
@@ -106,7 +107,8 @@ fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     Some(end)
 }
 
-/// Returns the length of a private key in base64, even over several lines as `base64` writes them.
+/// Returns the length of a private key in base64, which may extend over several lines, as in the
+/// output of `base64`.
 fn encoded_key(bytes: &[u8]) -> Option<usize> {
     let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"+/=".contains(&b);
     let head = &bytes[..bytes.len().min(64)];
@@ -133,7 +135,7 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
 /// dots.
 pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
-    // The number begins with a decimal digit, which is one of these letters in base64.
+    // In base64, a number in decimal digits begins with one of these letters.
     if !matches!(bytes[0], b'M' | b'N' | b'O') {
         return None;
     }
@@ -144,7 +146,7 @@ pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     dotted(&bytes[id + 1..], &[5, 25]).map(|length| at..at + id + 1 + length)
 }
 
-/// Finds the token of a Telegram bot: the bot's number, a colon, 35 characters.
+/// Finds the token of a Telegram bot: the bot's number, a colon and 35 characters.
 pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let digits = run_back(cursor.before(), 12, |b| b.is_ascii_digit());
@@ -159,7 +161,7 @@ pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     ((34..=36).contains(&token.len()) && is_mixed).then(|| at - digits..at + 1 + token.len())
 }
 
-/// Finds a Mailchimp key: 32 digits, a dash, the number of a data center.
+/// Finds a Mailchimp key: 32 digits, a dash and the number of a data center.
 pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let center = cursor.rest().strip_prefix(b"-us")?;
@@ -169,7 +171,7 @@ pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
 }
 
 /// Finds the secret of an Azure application: three characters, a digit, `Q~` with the tilde at the
-/// cursor, and about thirty more.
+/// cursor, and about thirty more characters.
 pub(super) fn azure(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let is_letter = |b: u8| is_dashed(b) || b"~.".contains(&b);
     let before = cursor.before();
@@ -181,7 +183,7 @@ pub(super) fn azure(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 31).then(|| cursor.at - 5..cursor.at + 1 + length)
 }
 
-/// Finds a token of Terraform's cloud, `….atlasv1.…`; the cursor is at the first dot.
+/// Finds a Terraform Cloud token (`….atlasv1.…`); the cursor is at the first dot.
 pub(super) fn terraform(cursor: Cursor<'_>) -> Option<Range<usize>> {
     const INNER: &[u8] = b".atlasv1.";
     let at = cursor.at;
@@ -201,7 +203,8 @@ pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let start = cursor.at + BEGIN.len() + label_end(label)?;
     let body = &bytes[start..];
     // The body consists of base64 and line ends, which are `\n` in quoted text, and of the two
-    // header lines of an encrypted key. Five dashes begin the end of the frame or another frame.
+    // header lines of an encrypted key. Five dashes mark the end of the frame or the beginning of
+    // another frame.
     let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b);
     let mut length = 0;
     loop {
@@ -229,14 +232,14 @@ fn label_end(label: &[u8]) -> Option<usize> {
     key.map(|start| start + KEY.len()).or_else(|| label.starts_with(PGP).then_some(PGP.len()))
 }
 
-/// Returns true if a frame has a line of base64. Prose and code that only mention the frame have no
-/// such line.
+/// Returns true if a frame contains a line of base64. Prose and code that only mention the frame
+/// contain no such line.
 fn holds_key(body: &[u8]) -> bool {
     let is_letter = |b: &u8| b.is_ascii_alphanumeric() || b"+/=".contains(b);
     body.split(|b| !is_letter(b)).any(|line| line.len() >= 32)
 }
 
-/// Finds the key in a `PuTTY` file, whose name ends before the colon at the cursor.
+/// Finds the key in a `PuTTY` file; the cursor is at the colon after `Private-Lines`.
 pub(super) fn putty(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !cursor.before().ends_with(b"Private-Lines") {
         return None;

@@ -7,15 +7,16 @@
 //! them (`named`), by their place on a command line, in a request or in a file (`forms`), or by the
 //! sentence that announces them (`prose`). Vendors, names, flags and words are in `rules.txt`.
 //!
-//! The scan is a safety net and not a proof: a secret that looks like prose passes.
+//! The scan is a safety net and not a guarantee: it misses secrets that look like prose.
 //!
-//! The rules of scanners for source repositories are not suitable. The best-known scanner, gitleaks
-//! (MIT), has about 220 regular expressions. Compiling them takes 1.8 s of processor time, as long
-//! as starting a tool a thousand times. Searching for their keywords first hardly helps, because
-//! every session contains "key", "token" and "secret". Such rules recognize the keys of vendors,
-//! but not what sessions leak most: text written by people, flags of programs, Chinese, YAML
-//! blocks. The Rust crates with such rules (keyspoor, keyhog, nosecrets) are young, and
-//! detect-secrets (Apache-2.0) is written in Python.
+//! The rules of scanners for source repositories are not suitable for sessions. The best-known
+//! scanner, gitleaks (MIT), has about 220 regular expressions. Compiling these expressions takes
+//! 1.8 s of processor time, a thousand times as long as starting a tool. Searching for their
+//! keywords first hardly helps, because every session contains "key", "token" and "secret". Such
+//! rules recognize the keys of vendors, but not the secrets that sessions leak most often: those in
+//! text written by people, in command-line flags, in Chinese text and in YAML blocks. The Rust
+//! crates with such rules (keyspoor, keyhog, nosecrets) are young, and detect-secrets (Apache-2.0)
+//! is written in Python.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -33,13 +34,14 @@ mod value;
 /// The text that replaces a secret.
 pub const MARK: &str = "[REDACTED]";
 
-/// Returns the text with each secret replaced by [`MARK`], and the number of secrets. A second call
-/// finds no secret.
+/// Returns the text with each secret replaced by [`MARK`], and the number of secrets. Redacting the
+/// returned text again finds no more secrets.
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
     let mut count = 0;
     let mut result = Cow::Borrowed(text);
     // A replacement can expose another secret, such as a key that directly follows the first one.
-    // The loop ends, because every replacement removes a character that is not part of a mark.
+    // The loop terminates, because every replacement removes a character that is not part of a
+    // mark.
     loop {
         let secrets = find(&result);
         if secrets.is_empty() {
@@ -109,7 +111,8 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
     secrets
 }
 
-/// A position in a text. Rules never read before `from`, the end of the previous secret.
+/// A position in a text. Rules never read the text before `from`, which is the end of the previous
+/// secret.
 #[derive(Clone, Copy)]
 struct Cursor<'t> {
     text: &'t str,
@@ -144,7 +147,7 @@ enum Step {
     Pass,
     Word,
     Blank,
-    /// [`sign`] has rules for the byte.
+    /// The byte is a sign for which [`sign`] has rules.
     Sign,
 }
 

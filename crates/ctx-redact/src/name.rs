@@ -1,23 +1,23 @@
-//! Names whose value is a secret: `password`, `api_key`, 密码.
+//! Names of secrets, such as `password`, `api_key` and 密码.
 
 use std::sync::LazyLock;
 
 use crate::Cursor;
 use crate::rules::{Name, RULES, SecretKind};
 
-/// The longest name that is recognized, in characters.
+/// The maximum length of a name, in characters.
 pub(super) const NAME_MAX: usize = 64;
 
-/// Words that may be between a name and the sign after it: `密码是：`, `密码设为`.
+/// Words that may come between a name and the sign after it: `密码是：`, `密码设为`.
 const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は"];
 
 /// Finds the name of a secret that ends before the cursor: `"db_password" =`.
 pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     let before = bare(&cursor.text[cursor.from..cursor.at]);
-    // Return early if possible: the scan calls this at every colon and sign, and most words are not
-    // names of secrets.
+    // Return early if possible, because this function is called at every colon and sign, and most
+    // words are not names of secrets.
     let may_be_name = match before.as_bytes() {
-        // `pass_wor_d` is also a name of a secret.
+        // `pass_wor_d` also counts as the name of a secret.
         [.., b'_' | b'-', last] if last.is_ascii() => last.is_ascii_alphabetic(),
         [.., third, second, last] if second.is_ascii() && last.is_ascii() => {
             may_end_in(*third, *second, *last)
@@ -49,7 +49,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     (!plain.contains("public")).then_some((name, found.kind))
 }
 
-/// Removes spaces, quotes and brackets from the end, and the words that join a name to a value.
+/// Removes spaces, quotes, brackets, and words that join a name to a value from the end of a text.
 fn bare(before: &str) -> &str {
     // Return early, because there is almost never anything to remove.
     if matches!(before.as_bytes().last(), Some(b) if b.is_ascii_alphanumeric() && *b != b's') {
@@ -86,14 +86,15 @@ fn is_last_word(name: &str, word: &str) -> bool {
     is_start && end.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// Returns true if a name ends with a short name, as constants in code do: `DEVICE_TYPE_PASS`.
+/// Returns true if a name ends with a short name, like the names of constants in code:
+/// `DEVICE_TYPE_PASS`.
 pub(super) fn may_be_constant(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or_default();
     RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
 }
 
-/// Returns true if a name may end at the bracket at `at`. Most words and all other
-/// characters are rejected here.
+/// Returns true if the name of a secret may end before the bracket at `at`. This quick check
+/// rejects most other words.
 pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
     match bytes[..at] {
         [.., third, second, last] if last.is_ascii_alphabetic() && second.is_ascii_alphabetic() => {
@@ -116,8 +117,8 @@ fn may_end_in_char(letter: char) -> bool {
     letter.to_lowercase().any(|letter| LAST.contains(&letter))
 }
 
-/// Returns true if a name may end with these letters. The third from the end may be any character
-/// that is not a letter.
+/// Returns true if a name may end with these bytes, the last two of which are letters. If `third`
+/// is not a letter, it is ignored.
 fn may_end_in(third: u8, second: u8, last: u8) -> bool {
     /// For each pair of last letters, the bits of the letters that may precede them.
     static THIRDS: LazyLock<[[u32; 26]; 26]> = LazyLock::new(|| {
@@ -142,7 +143,7 @@ fn may_end_in(third: u8, second: u8, last: u8) -> bool {
     })
 }
 
-/// Returns the number of a letter; 26 or more for other bytes.
+/// Returns the position of a letter in the alphabet, counted from 0; 26 or more for other bytes.
 fn letter(byte: u8) -> usize {
     usize::from((byte | 0x20).wrapping_sub(b'a'))
 }

@@ -1,5 +1,5 @@
-//! Values after the name of a secret: `password=…`, `"api_key": "…"`, a block of YAML, and values
-//! that markup or code separates from the name.
+//! Values after the name of a secret: `password=…`, `"api_key": "…"`, YAML blocks, and values that
+//! are separated from the name by markup or code.
 
 use std::ops::Range;
 
@@ -48,8 +48,8 @@ fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
     }
     let is_one = !value.contains(&b' ');
     match kind {
-        // A quoted password may be any text, even with spaces. In `"PASSWORD=" + value`, a space
-        // follows the closing quote.
+        // A quoted password may be any text that does not begin with a space. In `"PASSWORD=" +
+        // value`, the closing quote is followed by a space.
         SecretKind::Password => value.len() >= 4 && value[0] != b' ' && !is_prose(value),
         SecretKind::Secret => {
             value.len() >= 8 && is_one && looks_random(value) && !is_constant(value)
@@ -73,12 +73,13 @@ impl Assignment<'_> {
         let Self { cursor, name, kind, .. } = *self;
         let bytes = value.bytes;
         let next = cursor.bytes().get(value.range.end);
-        // In `token = get_token(…)` or `password=user.password[0]` the secret is elsewhere.
+        // Code such as `token = get_token(…)` or `password=user.password[0]` only refers to a
+        // secret.
         let is_code = is_path(bytes) || matches!(next, Some(b'(' | b'[' | b'{'));
         if is_code || is_no_value(bytes) || is_constant(bytes) && !self.is_joined(value) {
             return false;
         }
-        // After a space, the value is prose: `the password is …`.
+        // If the cursor is at a space, the value is part of a sentence: `the password is …`.
         let is_said = cursor.bytes()[cursor.at] == b' ';
         let looks_random = || looks_random(bytes) && !(is_said && is_term(bytes));
         match kind {
@@ -127,7 +128,7 @@ impl Assignment<'_> {
 /// A block with more words than this is prose.
 const BLOCK_WORDS: usize = 8;
 
-/// Finds the lines of a YAML block, `password: >-`; `at` is after the colon.
+/// Finds the lines of a YAML block such as `password: >-`; `at` is after the colon.
 fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut start = at + run(&bytes[at..], |b| b == b' ');
@@ -135,7 +136,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     if !is_joined || !matches!(bytes.get(start), Some(b'>' | b'|')) {
         return None;
     }
-    // Skip the indicators for the end of the block and for its indentation.
+    // Skip the indicators for chomping and for the indentation of the block.
     start += 1 + run(&bytes[start + 1..], |b| b"+-123456789 ".contains(&b));
     start += line_end(&bytes[start..])?;
     start += margin(&bytes[start..]);
@@ -191,7 +192,7 @@ fn is_password_or_secret(kind: SecretKind) -> bool {
     matches!(kind, SecretKind::Password | SecretKind::Secret)
 }
 
-/// Finds the password of `setPassword("hunter2")`; the cursor is at the bracket.
+/// Finds the password in `setPassword("hunter2")`; the cursor is at the opening parenthesis.
 pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
@@ -203,11 +204,11 @@ pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Finds the value of a pair whose name precedes the word `value`, as in environments:
-/// `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
+/// Finds the value of a pair whose name precedes the word `value`, as in lists of environment
+/// variables: `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
 pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // Return early if possible: the scan calls this at every colon and sign, and most words end
-    // with another letter.
+    // Return early if possible, because this function is called at every colon and sign, and most
+    // words end with another letter.
     let before = &cursor.text[cursor.from..cursor.at];
     if !before.ends_with(['e', ' ', '"', '\'', '\\']) {
         return None;
@@ -237,7 +238,8 @@ pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| value.whole(cursor.text))
 }
 
-/// Removes quotes, commas, line ends (even if they are `\n`) and line numbers from the end.
+/// Removes quotes, commas, line ends (even if they are `\n`) and line numbers from the end of a
+/// text.
 fn without_separators(text: &str) -> &str {
     let mut end = text.len();
     loop {
@@ -270,17 +272,17 @@ pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// The number of bytes before the cursor in which the beginning of a table row is searched for.
+/// The number of bytes before the cursor that are searched for the beginning of a table row.
 const ROW_MAX: usize = 200;
 
-/// Finds the table cell after a cell with the name of a secret, `| password | hunter2 |`; the
-/// cursor is at the bar between the two cells.
+/// Finds the table cell that follows a cell with the name of a secret, as in `| password | hunter2
+/// |`; the cursor is at the bar between the two cells.
 pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let before = cursor.before();
     let part = &before[before.len().saturating_sub(ROW_MAX)..];
     let start = part.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-    // A table row begins with a bar; in a shell, the bar is a pipe.
+    // A table row begins with a bar; otherwise the bar is a pipe in a shell command.
     let is_row = part[start..].trim_ascii_start().first() == Some(&b'|');
     let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + 1)?;
     let is_secret = is_row

@@ -1,4 +1,4 @@
-//! Secrets that a sentence announces: `my password is …`, `set the password to …`.
+//! Secrets that are announced by a sentence: `my password is …`, `set the password to …`.
 //!
 //! An ordinary word does not look like a secret. A word counts as a secret only if a short sentence
 //! announces it so clearly that it must be a password (`the password is swordfish`), if the word
@@ -12,15 +12,15 @@ use crate::rules::{SecretKind, is_in, words};
 use crate::value::{Value, is_no_value, is_phrase, is_prose, is_term, looks_random};
 use crate::{Cursor, ends_with_ignoring_case, is_word, run};
 
-/// The last four bytes of names that announce a value, in lower case. The bit for lower case is
-/// also set in `_`, which makes it `\x7f`.
+/// The last four bytes of names that announce a value, in lower case. Setting the bit for lower
+/// case turns `_` into `\x7f`.
 const ENDS: [&[u8; 4]; 8] =
     [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
 /// The bit that makes an ASCII letter lower case, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
-/// Whether a pair of letters, by five bits of each, is the last pair of an entry of `ENDS`. Most
-/// words end with another pair.
+/// For each pair of letters, indexed by five bits of each letter, whether an entry of `ENDS` ends
+/// with the pair. Most words do not end with any of these pairs.
 static LAST_LETTERS: [bool; 1 << 10] = {
     let mut table = [false; 1 << 10];
     let mut at = 0;
@@ -47,7 +47,8 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
         return false;
     }
     let letters = u32::from_le_bytes(*end);
-    // If no byte has the bit, all four are capitals or `_`, as in the name of a variable.
+    // If the bit for lower case is not set in any byte, all four bytes are capitals or `_`, as in
+    // the name of a variable.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
     is_variable || ENDS.iter().any(is_end)
@@ -80,7 +81,7 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
             is_netrc(cursor, bytes)
                 || bytes.len() >= 6 && is_plain(bytes) && (looks_random(bytes) || is_phrase(bytes))
         }
-        // Only the name of a variable announces such a value.
+        // A generated value counts as a secret only after the name of a variable.
         SecretKind::Secret | SecretKind::Key => {
             name.contains('_') && bytes.len() >= 12 && is_plain(bytes) && looks_random(bytes)
         }
@@ -89,8 +90,8 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// Returns true if a word is not a path, an identifier or a call: `password utils/hash2.ts`,
-/// `password field_2`.
+/// Returns true if a word is not a path, an identifier or a call, as in `password utils/hash2.ts`
+/// or `password field_2`.
 fn is_plain(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
 }
@@ -140,8 +141,8 @@ pub(super) fn is_mine(cursor: Cursor<'_>) -> bool {
     words.any(|word| word.eq_ignore_ascii_case(b"my") || word.eq_ignore_ascii_case(b"our"))
 }
 
-/// Returns true if the value after `my password is` is the password: one word that ends the
-/// sentence and does not describe its state.
+/// Returns true if the value after `my password is` is the password: a single word that ends the
+/// sentence and does not describe the state of the password.
 pub(super) fn may_be_own(text: &str, value: &Value<'_>) -> bool {
     let bytes = value.bytes;
     if bytes.len() < 4 || is_term(bytes) {
@@ -163,7 +164,7 @@ fn has_end(list: &str, word: &[u8]) -> bool {
     words(list).iter().any(|end| word.ends_with(end.as_bytes()))
 }
 
-/// Finds the seed phrase of a wallet at `at`: at least twelve words in small letters.
+/// Finds the seed phrase of a wallet at `at`: at least twelve lower-case words.
 pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
@@ -179,17 +180,19 @@ pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
     (count >= 12).then_some(start..end)
 }
 
-/// The shortest word that can be a password. Most words about passwords, like `wrong`, are shorter.
+/// The minimum length of a word that can be a password. Most words that describe passwords, such as
+/// `wrong`, are shorter.
 const SHORTEST: usize = 6;
-/// The number of words in a passphrase, and its maximum length in bytes.
+/// The possible numbers of words in a passphrase.
 const PHRASE: RangeInclusive<usize> = 4..=12;
+/// The maximum length of a passphrase in bytes.
 const PHRASE_MAX: usize = 120;
-/// The most words of a sentence that may precede a password: `so the password of the test account
-/// is`.
+/// The maximum number of words that may precede a password in a sentence: `so the password of the
+/// test account is`.
 const MOST_BEFORE: usize = 8;
 
-/// Returns true if people choose the value for this name. `pwd` is not included, because it may
-/// also mean the working directory.
+/// Returns true if the value with this name is usually chosen by a person. `pwd` is not included,
+/// because it may also mean the working directory.
 pub(super) fn is_chosen(name: &str, kind: SecretKind) -> bool {
     kind == SecretKind::Password && name.to_ascii_lowercase().contains("pass")
 }
@@ -252,7 +255,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
         is_changed |= is_in("changes", word);
         (end, last) = (start + length, word);
     }
-    // `the password to the second server` is not a change.
+    // A phrase such as `the password to the second server` does not announce a new password.
     let is_announced = match last {
         b"to" => is_changed || sentence_words(cursor).0.any(|word| is_in("changes", &word)),
         _ => matches!(last, b"was" | b"now"),
@@ -272,16 +275,16 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (is_one && is_secret).then_some(range)
 }
 
-/// Returns the words of the sentence before the cursor in small letters, and whether they include
-/// the beginning of the sentence.
+/// Returns the words of the sentence before the cursor in lower case, and whether they include the
+/// beginning of the sentence.
 fn sentence_words(cursor: Cursor<'_>) -> (impl Iterator<Item = Vec<u8>>, bool) {
     let (sentence, is_whole) = sentence(cursor, 80, b".!?;,:\n");
     let words = sentence.split(|b| !is_word(*b) && *b < 0x80).filter(|word| !word.is_empty());
     (words.map(<[u8]>::to_ascii_lowercase), is_whole)
 }
 
-/// Returns true if the sentence before the cursor is short and contains no word of a question or a
-/// doubt.
+/// Returns true if the sentence before the cursor is short and contains no word that expresses a
+/// question or a doubt.
 fn announces(cursor: Cursor<'_>) -> bool {
     let (mut words, is_whole) = sentence_words(cursor);
     let has_doubt = words.by_ref().take(MOST_BEFORE).any(|word| is_in("doubts", &word));
@@ -297,8 +300,8 @@ fn may_be_word(word: &[u8]) -> bool {
     (SHORTEST..=24).contains(&word.len()) && is_word && !is_about_passwords()
 }
 
-/// Returns true if a word may be part of a passphrase. A word like `correct` is not a password
-/// alone, but it may be part of a passphrase.
+/// Returns true if a word may be part of a passphrase. A word such as `correct` is not a password
+/// by itself, but it may be part of a passphrase.
 fn may_be_part(word: &[u8]) -> bool {
     let is_inflected = word.ends_with(b"ed") || word.ends_with(b"ing") || word.ends_with(b"ly");
     word.len() >= 3 && !is_in("prose", word) && !is_in("doubts", word) && !is_inflected

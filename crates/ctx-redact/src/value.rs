@@ -82,8 +82,8 @@ pub(super) fn is_value(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"'`,;)(}{[]&<>|\\".contains(&byte)
 }
 
-/// Returns the length of the line end at the beginning of a text, even if it is an escape in quoted
-/// text.
+/// Returns the length of the line end at the beginning of a text. In quoted text, the line end may
+/// be an escape.
 pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     let ends: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
     ends.iter().find(|end| bytes.starts_with(end)).map(|end| end.len())
@@ -121,8 +121,8 @@ pub(super) fn is_constant(value: &[u8]) -> bool {
     is_name || value.starts_with(b"0x") && value.len() <= 10
 }
 
-/// Returns true for `correct-horse-battery`: three or more words with dashes, but without small
-/// words (`up-to-date`).
+/// Returns true for `correct-horse-battery`: three or more words joined by dashes, none of which is
+/// very short (as in `up-to-date`).
 pub(super) fn is_phrase(value: &[u8]) -> bool {
     let joins = |part: &[u8]| {
         words("joining").iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
@@ -237,8 +237,8 @@ fn without_type(value: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns true if the text before a string shows that it is public: `SHA256:` of a fingerprint,
-/// `h1:` of a Go module, or the word `public`.
+/// Returns true if the text before a string shows that the string is public: `SHA256:` of a
+/// fingerprint, `h1:` of a Go module, or the word `public`.
 fn is_public(before: &[u8]) -> bool {
     let tail = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
     let is_sum = [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix));
@@ -251,7 +251,7 @@ struct Classes {
     capitals: usize,
     small: usize,
     digits: usize,
-    /// The changes from one class to another, ignoring all other characters.
+    /// The number of changes from one class to another, ignoring characters that are in no class.
     jumps: usize,
 }
 
@@ -274,8 +274,8 @@ impl Classes {
     }
 }
 
-/// Returns the Shannon entropy of a string in bits per character, with the frequencies in the
-/// string itself.
+/// Returns the Shannon entropy of a string in bits per character, computed from the frequencies of
+/// the characters in the string itself.
 #[allow(clippy::cast_precision_loss)]
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -316,8 +316,8 @@ pub(super) fn begins_private_key(value: &[u8]) -> bool {
     text.windows(11).any(|part| part == b"PRIVATE KEY")
 }
 
-/// Returns true if a value is a long number in base64. A Discord token begins with the number of
-/// its user in this form.
+/// Returns true if a value is a long number in base64. A Discord token begins with its user's
+/// number in this form.
 pub(super) fn is_long_number(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();
     text.len() >= 17 && text.iter().all(u8::is_ascii_digit)

@@ -1,6 +1,6 @@
-//! Opens and checks the index in its folder, and rebuilds it if it is damaged. The folder is
-//! private, and a writer locks it. The numbers of the sources are stored in the engine's commit, so
-//! they match the documents even after a crash.
+//! Opens and checks the search index in its folder, and rebuilds it if it is damaged. The folder is
+//! private, and only the run that holds a lock may write to it. The numbers of the sources are
+//! stored in the engine's commit, so they match the documents even after a crash.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -22,14 +22,14 @@ pub struct SearchIndex {
     pub(crate) folder: PathBuf,
     /// The writer's lock; `None` if another run holds it.
     lock: Option<File>,
-    /// Whether the index was damaged or had another version, and was therefore emptied.
+    /// Whether the index was emptied because it was damaged or from another version.
     pub was_damaged: bool,
 }
 
 impl SearchIndex {
-    /// Opens the index in `folder`, and creates it if it is missing. While another run writes to
-    /// the index, this run can read but not update it. If the other run is still creating the
-    /// index, waits for at most `patience`.
+    /// Opens the index in `folder`, or creates it if it is missing. While another run writes to the
+    /// index, this run can read but not update it. If another run is still creating the index,
+    /// waits for at most `patience`.
     pub fn open(folder: &Path, patience: Duration) -> Result<Self, SearchError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(SearchError::io("create", folder))?;
@@ -59,17 +59,17 @@ impl SearchIndex {
         self.lock.is_none()
     }
 
-    /// Makes all files of the index private. The engine creates them with the mode of the process's
-    /// umask.
+    /// Makes all files of the index private. The engine creates its files with a mode that depends
+    /// on the process's umask.
     pub(crate) fn make_private(&self) -> Result<(), SearchError> {
         let private = |file: &Path| fs::set_permissions(file, Permissions::from_mode(0o600));
         each_file(&self.folder, "change the mode of", private)
     }
 }
 
-/// Loads the index in the folder; `None` if it is missing, damaged or of another version. Checks
-/// all files against their checksums, because a damaged index may return wrong hits. Checking takes
-/// about a millisecond for each 5 MB.
+/// Loads the index in the folder; `None` if the index is missing, damaged or from another version.
+/// Checks all files against their checksums, because a damaged index may return wrong hits.
+/// Checking takes about a millisecond per 5 MB.
 fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
     let index = Index::open_in_dir(folder).ok()?;
     let known: IndexedSources = match index.load_metas().ok()?.payload {
@@ -87,7 +87,7 @@ fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
 const POLL: Duration = Duration::from_millis(20);
 
 /// Takes the writers' lock; `None` if another run still holds it after `patience`. The lock file is
-/// next to the folder, so that it stays when the folder is emptied.
+/// next to the folder, so that emptying the folder does not remove it.
 fn take_lock(folder: &Path, patience: Duration) -> Result<Option<File>, SearchError> {
     let path = folder.with_extension("lock");
     let mut options = OpenOptions::new();
@@ -123,15 +123,15 @@ fn each_file(
     Ok(())
 }
 
-/// The version of the index. The version must be raised whenever the same text would get other
-/// words or fields.
+/// The version of the index format. Increase the version whenever the same text would be indexed
+/// with different words or fields.
 const VERSION: u32 = 2;
 
-/// The sources in the index, which are stored with each commit.
+/// The list of the sources in the index, which is stored with each commit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IndexedSources {
     version: u32,
-    /// The last number that a source was given.
+    /// The number that was last assigned to a source.
     pub(crate) next: u64,
     pub(crate) sources: Vec<KnownSource>,
 }
@@ -157,13 +157,13 @@ impl IndexedSources {
     }
 }
 
-/// Why the index cannot be searched or updated.
+/// The reason why the index cannot be searched or updated.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// A file operation failed.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// The verb in the message: "read", "create".
+        /// The verb in the message, such as "read" or "create".
         action: &'static str,
         /// The file or folder on which the operation failed.
         path: PathBuf,
@@ -173,7 +173,7 @@ pub enum SearchError {
     /// The search engine failed.
     #[error("the search index failed: {0}")]
     Engine(#[from] TantivyError),
-    /// Another run is building the index, and there is no finished one yet.
+    /// Another run is building the first index, so there is no finished index to search yet.
     #[error("another run is building the search index")]
     Busy,
 }

@@ -2,11 +2,11 @@
 //!
 //! [`SearchIndex::open`] opens the index in a folder and rebuilds a damaged one.
 //! [`SearchIndex::update`] adds new sources and removes deleted ones. [`SearchIndex::search`] ranks
-//! by BM25 and puts literal matches first. The index stores words and numbers but no text: a hit
-//! names its source and line, and [`snippet`] makes an excerpt of the text there. [`each_word`]
-//! defines words for documents and queries.
+//! documents by BM25 and places literal matches first. The index stores words and numbers but no
+//! text: a hit refers to a line of a source, and [`snippet`] makes an excerpt from the text there.
+//! [`each_word`] splits documents and queries into words.
 //!
-//! No other crate of this project uses the search engine, tantivy, directly.
+//! This is the only crate of the project that uses the search engine, tantivy, directly.
 
 mod index;
 mod query;

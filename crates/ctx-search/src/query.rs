@@ -15,23 +15,24 @@ use crate::index::SearchIndex;
 use crate::schema::{Fields, Source, SourceKind, number_of};
 use crate::words::{each_word, fold, is_unspaced, names_first, plain};
 
-/// The most words of a query that are looked up. Further words are ignored.
+/// The maximum number of words of a query that are looked up. Further words are ignored.
 const MOST_WORDS: usize = 1024;
 
-/// The weight of a part of a name relative to the whole name: a query for `readConfig` means that
-/// name and not two words.
+/// The weight of a part of a name relative to the whole name. A query for `readConfig` means the
+/// name rather than two words.
 const OF_A_PART: f32 = 0.5;
 
-/// Restricts a search to some documents. An empty list, or `None`, does not restrict it.
+/// Restricts a search to some of the documents. A field that is empty or `None` imposes no
+/// restriction.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Finds only documents of this session.
     pub session: Option<String>,
     /// Finds only documents in sources of these kinds.
     pub kinds: Vec<SourceKind>,
-    /// Finds only messages of these roles.
+    /// Finds only messages with these roles.
     pub roles: Vec<&'static str>,
-    /// Finds only documents of this time or later, in milliseconds since 1970.
+    /// Finds only documents from this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
     /// Finds only documents before this time, in milliseconds since 1970.
     pub before: Option<i64>,
@@ -56,7 +57,7 @@ pub struct Hit {
     pub score: f64,
 }
 
-/// How much of a query a document contains, in increasing order.
+/// How much of a query a document contains. The variants are in increasing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
@@ -64,7 +65,8 @@ pub enum Holds {
     Words,
     /// The whole query, literally.
     Whole,
-    /// The whole query, in the earliest message that contains it, which is therefore its origin.
+    /// The whole query, in the earliest message that contains it. This message counts as the origin
+    /// of the query.
     First,
 }
 
@@ -153,14 +155,14 @@ impl SearchIndex {
         known.map(|known| self.source_term(known.number)).collect()
     }
 
-    /// The term that all documents of a source have.
+    /// The term that all documents of a source contain.
     pub(crate) fn source_term(&self, number: u64) -> Term {
         Term::from_field_u64(self.fields.source, number)
     }
 }
 
-/// A query that is compared literally, by its characters in order instead of its words in any
-/// order. All runs of white space are equal. Case is ignored only if the query has no capitals, so
+/// A query that is matched literally: its characters in order, rather than its words in any order.
+/// All runs of white space count as equal. Case is ignored only if the query has no capitals, so
 /// `baseCommit` does not match `BaseCommit`.
 pub(crate) struct Written {
     text: String,
@@ -175,7 +177,8 @@ impl Written {
         Self { text: compared(query.trim(), keeps_case), keeps_case, words: certain_words(query) }
     }
 
-    /// Whether the query is one word, so that every document with this word contains it.
+    /// Whether the query is a single word, so that every document with this word contains the
+    /// query.
     pub(crate) fn is_word(&self) -> bool {
         matches!(self.words.as_slice(), [word] if *word == self.text)
     }
@@ -185,8 +188,9 @@ impl Written {
     }
 }
 
-/// The words of a query that are words in every context. In `src/pre_check.rs`, the query
-/// `check.rs` is not a word, but its parts `check` and `rs` are.
+/// The words of a query that are words in every text that contains the query. In
+/// `src/pre_check.rs`, for example, the query `check.rs` is not a word, but its parts `check` and
+/// `rs` are.
 fn certain_words(query: &str) -> Vec<String> {
     let all = names_first(query);
     let mut seen = HashSet::new();
@@ -203,7 +207,7 @@ fn certain_words(query: &str) -> Vec<String> {
     found
 }
 
-/// A text in the form used for comparison.
+/// Converts a text to the form used for comparison.
 fn compared(text: &str, keeps_case: bool) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut was_blank = false;
@@ -222,9 +226,9 @@ fn compared(text: &str, keeps_case: bool) -> String {
     compared
 }
 
-/// About `length` characters of `text` around the words of `query`, from the place with the most
-/// different words of the query, in which long words count more. `…` marks omissions; each run of
-/// white space becomes a single space.
+/// Returns about `length` characters of `text`, from the place that contains the most different
+/// words of `query`. Long words count more. Omissions are marked with `…`, and each run of white
+/// space becomes a single space.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {
@@ -245,7 +249,8 @@ pub fn snippet(text: &str, query: &str, length: usize) -> String {
     format!("{before}{}{after}", shown.join(" "))
 }
 
-/// The range of at most `length` bytes whose different words have the greatest total length.
+/// Returns the range of at most `length` bytes whose different words have the greatest total
+/// length.
 fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     let mut best = (0, 0..0);
     let mut inside: HashMap<&str, usize> = HashMap::new();
@@ -272,7 +277,7 @@ fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
     best.1
 }
 
-/// A position up to `count` characters before `at`, at the start of a word.
+/// Returns the start of a word that is up to `count` characters before `at`.
 fn back(text: &str, at: usize, count: usize) -> usize {
     let before = text[..at].char_indices().rev();
     let Some((start, _)) = before.take(count).last() else { return at };

@@ -2,7 +2,7 @@
 //!
 //! A user who searches for a name, a path or a line of code wants messages that contain it
 //! literally before messages that contain only its words, and the earliest such message first. The
-//! index only knows which words a document contains, so the texts of the few candidates are read
+//! index only records which words a document contains, so the texts of the few candidates are read
 //! again.
 
 use std::collections::HashSet;
@@ -16,11 +16,11 @@ use crate::index::{IndexedSources, SearchError, SearchIndex};
 use crate::query::{Filter, Hit, Holds, Lookup, Written};
 use crate::schema::{SourceKind, role_of};
 
-/// The number of hits that are ranked in addition to the requested ones. The additional hits give a
-/// stable order to hits with equal scores, and let a literal match move up.
+/// The number of hits that are ranked in addition to the requested ones. The additional hits make
+/// the order of hits with equal scores stable, and allow literal matches to move up.
 const SPARE: usize = 64;
 
-/// The largest number of texts that are read to find the earliest literal match.
+/// The maximum number of texts that are read to find the earliest literal match.
 const MOST_READ: usize = 256;
 
 /// The number of texts that are read at a time, in the order of their sources.
@@ -36,9 +36,9 @@ impl SearchIndex {
     /// Returns the `limit` best documents for `query`, best first.
     ///
     /// The score is BM25 over the words of the query. The highest of these scores is added to the
-    /// score of each document that contains the query literally, and added twice for the earliest
-    /// such message in a snapshot. Among equal scores, the newer document comes first. `read`
-    /// returns the text of a document; `None` if it cannot be read.
+    /// score of each document that contains the query literally, and is added twice for the
+    /// earliest such message in a snapshot. If two scores are equal, the newer document comes
+    /// first. `read` returns the text of a document; `None` if it cannot be read.
     pub fn search(
         &self,
         query: &str,
@@ -73,7 +73,7 @@ struct Ranking<'a> {
     known: &'a IndexedSources,
     searcher: Searcher,
     written: Written,
-    /// The documents that have every word in `written.words`. Only these can contain the query
+    /// The documents that contain every word in `written.words`. Only these can contain the query
     /// literally.
     holders: HashSet<DocAddress>,
     read: &'a mut dyn FnMut(&Hit) -> Option<String>,

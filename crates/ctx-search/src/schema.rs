@@ -12,11 +12,12 @@ use crate::words::each_word;
 /// The name of our tokenizer in the index.
 const WORDS: &str = "words";
 
-/// The fields of a document. Text is not stored; it is read from the source.
+/// The fields of a document in the index. The text is not stored, because it can be read from the
+/// source.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
     /// The words, with their frequencies. Positions are not stored, because there are no phrase
-    /// queries, and they would double the size of the index.
+    /// queries, and because positions would double the size of the index.
     pub(crate) words: Field,
     /// The number of the source that contains the document.
     pub(crate) source: Field,
@@ -65,7 +66,7 @@ struct Words;
 
 /// The words of a text in order.
 struct WordStream {
-    /// All words, concatenated; `ends` has the end of each word.
+    /// All words, concatenated; `ends` contains the end of each word.
     words: String,
     ends: std::vec::IntoIter<usize>,
     /// The end of the word that was returned last.
@@ -112,9 +113,9 @@ impl TokenStream for WordStream {
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// A memory file written by extraction, which has one file per kind of memory.
+    /// A memory file that extraction writes, one for each kind of item.
     Extracted,
-    /// The log of a day.
+    /// A daily log.
     Daily,
     /// The memory file for all sessions, `master.md`.
     Master,
@@ -132,7 +133,7 @@ impl SourceKind {
     /// All kinds, in the order of their declaration.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// The word for the kind, as it is written in JSON.
+    /// The name of the kind in JSON.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -145,7 +146,7 @@ pub struct Source {
     pub name: String,
     /// The kind of the source.
     pub kind: SourceKind,
-    /// The session to which the whole source belongs, if there is one.
+    /// The session to which the whole source belongs, if it belongs to a single session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// A value that changes whenever the content of the source changes.
@@ -185,7 +186,7 @@ pub struct Document {
 pub const ROLES: [&str; 7] =
     ["system", "developer", "user", "assistant", "tool", "function", "other"];
 
-/// The number of a role in the index; 0 means none.
+/// The number of a role in the index; 0 for a document without a role.
 pub(crate) fn number_of(role: Option<&str>) -> u64 {
     let place = role.and_then(|role| ROLES.iter().position(|known| *known == role));
     place.map_or(0, |place| place as u64 + 1)

@@ -14,10 +14,11 @@ use crate::schema::{Document, Source, number_of};
 /// The memory in bytes that each thread of the engine may use before it writes to disk.
 const MEMORY: usize = 24 << 20;
 
-/// The largest number of threads. Four threads index as fast as the sources can be read.
+/// The maximum number of threads. Four threads index as fast as the sources can be read.
 const MOST_THREADS: usize = 4;
 
-/// More segments than this would make queries slow, so they are merged into one.
+/// The maximum number of segments in the index. More segments would make queries slow, so they are
+/// merged into one.
 const MOST_SEGMENTS: usize = 12;
 
 /// The result of an update.
@@ -32,17 +33,17 @@ pub struct Changes<E> {
     pub failed: Vec<(Source, E)>,
 }
 
-/// What an update has to remove and to read.
+/// The sources that an update has to remove and to read.
 #[derive(Debug, Default)]
 struct Plan {
     /// The numbers of sources to remove.
     gone: HashSet<u64>,
-    /// The sources to read, by group. Each group also has the numbers of those of its sources that
-    /// stay in the index.
+    /// The sources to read, by group. The first list of a group contains the numbers of its sources
+    /// that stay in the index.
     groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
 }
 
-/// A source, and whether it was read.
+/// A source, and the error if it could not be read.
 type ReadSource<E> = (KnownSource, Result<(), E>);
 
 impl SearchIndex {
@@ -91,9 +92,9 @@ impl SearchIndex {
         Ok(changes)
     }
 
-    /// Decides which sources are removed and which are read. If sources were added to a group, only
-    /// these are read. If any was removed or changed, the whole group is read again, because its
-    /// other sources may contain the same documents.
+    /// Decides which sources are removed and which are read. If sources were only added to a group,
+    /// only the new sources are read. If any source was removed or changed, the whole group is read
+    /// again, because its other sources may contain the same documents.
     fn plan(&mut self, sources: &[Source]) -> Plan {
         let mut order: Vec<&str> = Vec::new();
         let mut groups: HashMap<&str, Vec<&Source>> = HashMap::new();
@@ -135,7 +136,7 @@ impl SearchIndex {
         plan
     }
 
-    /// For each source that stays in a growing group, the hashes of its indexed documents.
+    /// Returns the hashes of the indexed documents of each source that stays in a growing group.
     fn hashes(&self, plan: &Plan) -> Result<HashMap<u64, HashSet<u64>>, SearchError> {
         let stay = plan.groups.iter().flat_map(|(stay, _)| stay);
         let mut hashes: HashMap<u64, HashSet<u64>> =
@@ -193,8 +194,8 @@ impl SearchIndex {
             Ok(results)
         };
         thread::scope(|scope| {
-            // The current thread works as well. If no other thread can be started, it does all the
-            // work.
+            // The current thread takes part as well, and does all the work if no other thread can
+            // be started.
             let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
             let running: Vec<_> = (1..threads).map_while(start).collect();
             let mut results = vec![worker()];

@@ -1,20 +1,20 @@
 //! Splits a text into the words by which it is found.
 //!
-//! A session has code and prose, in Chinese and in English. A name is found as a whole and by its
-//! parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`, `check`
-//! and `rs`; those of `parseHttpHeader` are the whole name, `parse`, `http` and `header`. The usual
-//! abbreviations of a long hash are also words. Text in scripts without spaces (Chinese, Japanese,
-//! Korean) is found by single characters and by pairs of adjacent ones. Traditional and simplified
-//! characters count as equal.
+//! Sessions contain code and prose, in Chinese and in English. A name is found as a whole and by
+//! its parts: the words of `src/tools/check.rs` are the whole path, `check.rs`, `src`, `tools`,
+//! `check` and `rs`; the words of `parseHttpHeader` are the whole name, `parse`, `http` and
+//! `header`. The usual abbreviations of a long hash are also words. Text in scripts without spaces
+//! (Chinese, Japanese, Korean) is found by single characters and by pairs of adjacent characters.
+//! Traditional and simplified characters count as equal.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The longest word of the index, in bytes. Longer runs are packed data, not words.
+/// The maximum length of a word in the index, in bytes. Longer runs are packed data, not words.
 const LONGEST: usize = 128;
 
-/// A word with this many hexadecimal digits or more is a hash.
+/// A word with at least this many hexadecimal digits is a hash.
 const HASH: usize = 16;
 
 /// The lengths to which people abbreviate a hash.
@@ -57,8 +57,8 @@ pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     }
 }
 
-/// The end of the name that starts at `start`, and whether it has joints. A joint is a single
-/// character between two letters; two joints in a row end the name.
+/// Returns the end of the name that starts at `start`, and whether the name contains joints. A
+/// joint is a single character between two letters; two joints in a row end the name.
 fn name_end(text: &str, start: usize) -> (usize, bool) {
     let mut end = after(text, start, |class| class == Class::Letter);
     let mut is_joined = false;
@@ -72,7 +72,7 @@ fn name_end(text: &str, start: usize) -> (usize, bool) {
     (end, is_joined)
 }
 
-/// The words of a text with their positions, each name before its parts.
+/// Returns the words of a text with their positions, each name before its parts.
 pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     let mut all = Vec::new();
     each_word(text, |range, word| all.push((range, word.to_owned())));
@@ -80,7 +80,7 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     all
 }
 
-/// The position after the run of characters at `at` whose class `is_one` accepts.
+/// Returns the position after the run of characters at `at` whose class `is_one` accepts.
 #[inline]
 fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     while let Some((class, length)) = class_at(text, at) {
@@ -103,7 +103,7 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     Some((Class::of(c), c.len_utf8()))
 }
 
-/// The classes of ASCII characters, which are nearly all of a text.
+/// The classes of the ASCII characters, which make up nearly all of a text.
 const OF_ASCII: [Class; 128] = {
     let mut classes = [Class::Other; 128];
     let mut byte = 0_u8;
@@ -158,7 +158,8 @@ impl Class {
     }
 }
 
-/// Appends a character in the form used for comparison: [`plain`] and lower case.
+/// Appends a character in the form used for comparison: in the form that [`plain`] returns, and in
+/// lower case.
 pub(crate) fn fold(c: char, text: &mut String) {
     if c.is_ascii() {
         text.push(c.to_ascii_lowercase());
@@ -167,7 +168,7 @@ pub(crate) fn fold(c: char, text: &mut String) {
     }
 }
 
-/// The character in ordinary width and in simplified script.
+/// Converts a character to ordinary width and to simplified script.
 pub(crate) fn plain(c: char) -> char {
     match c {
         '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' => {
@@ -273,7 +274,8 @@ fn each_part(
 /// script.
 const HAN: std::ops::RangeInclusive<char> = '\u{3400}'..='\u{9fff}';
 
-/// The character in simplified script. Words that differ as a whole (滑鼠, 鼠标) stay different.
+/// Converts a character to simplified script. Words that differ in more than their script (滑鼠, 鼠标)
+/// remain different.
 pub(crate) fn simplified(c: char) -> char {
     static TABLE: LazyLock<Vec<char>> = LazyLock::new(|| {
         // The library converts adjacent characters together, so separate them with spaces.

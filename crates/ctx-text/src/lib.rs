@@ -1,6 +1,6 @@
-//! Functions for plain text, which know nothing about sessions: the script of a character, the
-//! words of a text, shortening to one line, hashes for comparison, and regular expressions that are
-//! compiled on first use.
+//! Functions for plain text, independent of sessions. They identify the script of a character,
+//! split a text into words, shorten it to one line, compute hashes for comparison, and compile
+//! regular expressions on first use.
 
 mod line;
 mod pattern;

@@ -1,10 +1,10 @@
-//! Puts texts on one line, shortens them, and computes the key by which two texts count as the same
-//! entry.
+//! Puts texts on one line, shortens them, and computes the key by which texts are recognized as the
+//! same entry.
 
 use std::borrow::Cow;
 
-/// Returns a text without white space around it. Does the same as [`str::trim`], but avoids
-/// decoding characters if the text begins and ends with ASCII.
+/// Returns a text without leading and trailing white space. Does the same as [`str::trim`], but
+/// avoids decoding characters if the text begins and ends with ASCII.
 pub fn trim(text: &str) -> &str {
     let bare = text.trim_ascii();
     let is_plain = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_graphic);
@@ -12,14 +12,14 @@ pub fn trim(text: &str) -> &str {
     if is_plain(bytes.first()) && is_plain(bytes.last()) { bare } else { bare.trim() }
 }
 
-/// Replaces each run of white space with a single space. Control characters stay, so that the line
-/// can be found in a text whose white space was replaced in the same way.
+/// Replaces each run of white space with a single space. Control characters are kept, so that the
+/// line can be found in a text whose white space was replaced in the same way.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Makes a line that can be shown to people: runs of white space and control characters become one
-/// space.
+/// Makes a line that can be shown to people: each run of white space and control characters becomes
+/// a single space.
 pub fn plain_line(text: &str) -> String {
     let text = trim(text);
     if is_plain_line(text) {
@@ -31,8 +31,8 @@ pub fn plain_line(text: &str) -> String {
 }
 
 /// Returns true if a trimmed text is already a line of printable ASCII with single spaces, as most
-/// texts are. There is no branch for each byte, so that the compiler can compare several bytes at
-/// once.
+/// texts are. The check has no branch for each byte, so that the compiler can compare several bytes
+/// at once.
 fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_shown = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
@@ -53,7 +53,7 @@ pub fn edited<'t>(
 
 /// Returns the first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
-    // In the usual cases, no counting is necessary: a character has at least one byte, and in ASCII
+    // Usually, no counting is necessary: a character has at least one byte, and an ASCII character
     // exactly one.
     if text.len() <= count {
         return text;
@@ -81,7 +81,7 @@ pub fn shorten(mut text: String, most: usize) -> String {
     text
 }
 
-/// Finds how much of something fits into a limit, by bisection. Returns two neighbouring numbers
+/// Finds by bisection how much of something fits within a limit. Returns two neighbouring numbers
 /// between 0 and `all`, of which only the second is above the limit. `all` must be above the limit,
 /// and 0 must not.
 pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
@@ -97,9 +97,9 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
     (below, above)
 }
 
-/// The length of the longest text that is read whole, in bytes. Longer texts fit into no context
-/// window; they are pasted files, and an item for each of their lines would take a hundred times
-/// their memory.
+/// The maximum length of a text that is read whole, in bytes. Longer texts do not fit into any
+/// context window. They are pasted files, and items for all their lines would take up a hundred
+/// times as much memory as the texts.
 const READ_WHOLE: usize = 1 << 19;
 
 /// Returns a text, or its first and last lines if it is too long to be read whole.
@@ -115,8 +115,8 @@ pub fn head_and_tail(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned([head, tail].concat())
 }
 
-/// Returns the key by which two texts count as the same entry: the text in lower case, with single
-/// spaces, and without emphasis around it or punctuation at its end.
+/// Returns the key by which texts are recognized as the same entry: the text in lower case, with
+/// single spaces, and without emphasis around it or punctuation at its end.
 pub fn comparison_key(text: &str) -> String {
     const EMPHASIS: [char; 4] = ['*', '_', '~', ' '];
     const STOPS: [char; 14] =

@@ -1,5 +1,5 @@
-//! Regular expressions that are part of the program. A test compiles each of them, so that none
-//! fails when it is used.
+//! Regular expressions that are built into the program. Tests compile each of them, so that none
+//! can fail at run time.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -20,32 +20,33 @@ pub fn regex(pattern: &str) -> Regex {
 }
 
 /// Returns a pattern in which `\w`, `\d` and `\s` match only ASCII. A compiled Unicode class takes
-/// a third of a megabyte, and patterns for Chinese do not need it.
+/// up a third of a megabyte, and even patterns for Chinese do not need one.
 fn with_ascii_classes(pattern: &str) -> String {
     let pattern = pattern.replace(r"\w", "[0-9A-Za-z_]").replace(r"\d", "[0-9]");
     with_ascii_boundaries(&pattern.replace(r"\s", r"[ \t\r\n]"))
 }
 
-/// Returns a pattern in which `\b` is an ASCII word boundary. In Chinese text, an English word
-/// follows a Chinese one without a space, where Unicode has no boundary, and Unicode word
-/// boundaries make a search several times slower.
+/// Returns a pattern in which `\b` is an ASCII word boundary. In Chinese text, an English word may
+/// follow a Chinese word without a space, where Unicode defines no word boundary. Unicode word
+/// boundaries also make a search several times slower.
 pub fn with_ascii_boundaries(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-/// A set of words with a fast hash, because most words of a session are looked up in it.
+/// A set of words. Its hash function is fast, because most words of a session are looked up in such
+/// sets.
 pub type WordSet = HashSet<String, RandomState>;
 
-/// Lists of words and patterns, in a text file that is part of the program. `[NAME]` begins a list,
-/// and each line after it is an entry. A line that begins with `#` is a comment. `␣` is a space and
-/// `\#` is `#`.
+/// Lists of words and patterns, in a text file that is built into the program. `[NAME]` begins a
+/// list, and each line after it is an entry. A line that begins with `#` is a comment. `␣` denotes
+/// a space, and `\#` denotes `#`.
 pub struct Lists {
     file: &'static str,
     lists: OnceLock<HashMap<&'static str, Vec<&'static str>>>,
 }
 
 impl Lists {
-    /// Takes the text of a file. The lists in the text are read on first use.
+    /// Creates the lists from the text of a file, which is parsed on first use.
     pub const fn new(file: &'static str) -> Self {
         Self { file, lists: OnceLock::new() }
     }
@@ -67,12 +68,12 @@ impl Lists {
         Phrases::new(self.entries(name).iter().map(String::as_str))
     }
 
-    /// Returns the pattern of a list, with the hints in the list `NAME, hints`.
+    /// Returns the pattern of a list, with the hints from the list `NAME, hints`.
     pub fn hinted(&self, name: &str) -> LazyRegex {
         LazyRegex::hinted(self.pattern(name), self.phrases(&format!("{name}, hints")))
     }
 
-    /// Returns the words of a list, in which spaces separate them.
+    /// Returns the words of a list, which are separated by spaces.
     pub fn words(&self, name: &str) -> WordSet {
         let entries = self.entries(name);
         entries.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect()
@@ -91,12 +92,12 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
     lists
 }
 
-/// Returns a pattern over bytes that matches the same ASCII texts. The automaton for this pattern
-/// is built in a fraction of the time that a Unicode automaton takes. Characters outside ASCII
-/// become `0xFF`, a byte that is in no text.
+/// Converts a pattern to a pattern over bytes that matches the same ASCII texts. The automaton for
+/// the new pattern is built in a fraction of the time that a Unicode automaton takes. Characters
+/// outside ASCII become `0xFF`, a byte that no text contains.
 ///
-/// A pattern that ignores case becomes one for texts in lower case, because a single letter is
-/// compiled faster than a class of two.
+/// A pattern that ignores case becomes a pattern for texts in lower case, because a single letter
+/// is compiled faster than a class of two letters.
 fn for_ascii_texts(pattern: &str) -> String {
     assert!(!pattern.contains("(?-i"), "a pattern must ignore case either everywhere or nowhere");
     let in_lower_case = pattern.strip_prefix(IGNORES_CASE);
@@ -116,17 +117,17 @@ fn for_ascii_texts(pattern: &str) -> String {
 /// The beginning of a pattern that ignores case.
 const IGNORES_CASE: &str = "(?i)";
 
-/// Returns an ASCII text in the form for a pattern of [`for_ascii_texts`]: in lower case if the
-/// pattern ignores case.
+/// Returns an ASCII text in the form that a pattern from [`for_ascii_texts`] expects: in lower case
+/// if the pattern ignores case.
 fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
     if pattern.starts_with(IGNORES_CASE) { text.to_ascii_lowercase().into() } else { text.into() }
 }
 
-/// Regexes that ignore case accept these characters for `s` and `k`.
+/// Regexes that ignore case accept these characters in place of `s` and `k`.
 const FOLDED_TO_S_AND_K: [char; 2] = ['\u{17f}', '\u{212a}'];
 
 /// Returns the bytes of a text, with a single byte for each character outside ASCII. A pattern that
-/// names no such character cannot distinguish them.
+/// contains no such character cannot tell these characters apart.
 fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
     let byte = |c| match FOLDED_TO_S_AND_K.iter().position(|letter| *letter == c) {
         Some(at) if ignores_case => b"sk"[at],
@@ -137,10 +138,10 @@ fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
 
 /// A pattern that reports whether it matches, but not where.
 ///
-/// Building a [`Regex`] takes several times as long, because that also reports where it matches: it
-/// has captures, an automaton that searches backwards, and literals to search for first. In a short
-/// run, building would be most of the work. The pattern is compiled on first use: once for ASCII
-/// texts, which most texts are, and once for all other texts if there are any.
+/// Building a [`Regex`] takes several times as long, because a `Regex` also reports where it
+/// matches: it has captures, an automaton that searches backwards, and literals to search for
+/// first. In a short run, building a `Regex` would be most of the work. The pattern is compiled on
+/// first use: once for ASCII texts, and a second time if there are any other texts.
 #[derive(Default)]
 pub struct Matcher {
     pattern: String,
@@ -150,13 +151,13 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Makes a matcher of a constant pattern, in which `\w`, `\d` and `\s` match only ASCII.
+    /// Creates a matcher for a constant pattern in which `\w`, `\d` and `\s` match only ASCII.
     pub fn new(pattern: &str) -> Self {
         Self { pattern: pattern.to_owned(), ..Self::default() }
     }
 
-    /// Makes a matcher of a constant pattern with hints. Each text that matches must contain one of
-    /// these strings.
+    /// Creates a matcher for a constant pattern with hints. Each text that the pattern matches must
+    /// contain one of the hints.
     pub fn hinted(pattern: &str, hints: Phrases) -> Self {
         Self { hints: Some(hints), ..Self::new(pattern) }
     }
@@ -166,7 +167,7 @@ impl Matcher {
         &self.pattern
     }
 
-    /// Appends to the pattern, which must not have been used yet.
+    /// Extends the pattern of this matcher, which must not have been used yet.
     pub fn append(&mut self, pattern: &str) {
         self.pattern.push_str(pattern);
     }
@@ -199,7 +200,7 @@ impl Matcher {
         automaton.is_match(&as_ascii(&searched, self.pattern.starts_with(IGNORES_CASE)))
     }
 
-    /// Returns true if a text has one of the hints, or if the matcher has no hints.
+    /// Returns true if a text contains one of the hints, or if the matcher has no hints.
     pub fn has_hint(&self, text: &str) -> bool {
         self.hints.as_ref().is_none_or(|hints| hints.occur_in(text))
     }
@@ -208,7 +209,7 @@ impl Matcher {
 /// An automaton whose states are built while it searches.
 struct Automaton {
     dfa: DFA,
-    /// The states so far, which all threads share unless they search at the same time.
+    /// The states built so far, which threads share unless they search at the same time.
     #[expect(clippy::vec_box, reason = "each search takes a cache, which is large")]
     caches: Mutex<Vec<Box<Cache>>>,
 }
@@ -236,7 +237,8 @@ impl Automaton {
         let mut cache = caches().pop().unwrap_or_else(|| Box::new(self.dfa.create_cache()));
         let found = self.dfa.try_search_fwd(&mut cache, &Input::new(text).earliest(true));
         caches().push(cache);
-        // The automaton gives up only on request, or at a byte that needs a Unicode word boundary.
+        // The automaton gives up only on request, or at a byte where it would have to check a
+        // Unicode word boundary.
         found.expect("no limits").is_some()
     }
 }
@@ -263,7 +265,8 @@ impl LazyRegex {
         Self::new(with_ascii_classes(pattern))
     }
 
-    /// Stores a pattern with hints. Each text that matches must contain one of these strings.
+    /// Stores a pattern with hints. Each text that the pattern matches must contain one of the
+    /// hints.
     pub fn hinted(pattern: impl Into<String>, hints: Phrases) -> Self {
         Self { hints: Some(hints), ..Self::new(pattern) }
     }
@@ -303,7 +306,7 @@ impl LazyRegex {
     }
 
     /// Returns the regex for a text, and the text in the form in which it is searched. `None` if
-    /// the text has none of the hints.
+    /// the text contains none of the hints.
     fn search<'t>(&self, text: &'t str) -> Option<(&meta::Regex, Cow<'t, str>)> {
         if !self.hints.as_ref().is_none_or(|hints| hints.occur_in(text)) {
             return None;
@@ -323,7 +326,7 @@ impl LazyRegex {
 }
 
 /// Words and phrases that are searched for in a text all at once, ignoring the case of ASCII
-/// letters. Unlike an automaton, they take almost no time to build.
+/// letters. Unlike an automaton, this structure takes almost no time to build.
 pub struct Phrases {
     /// The phrases, sorted by their first two bytes.
     entries: Vec<Phrase>,
@@ -337,15 +340,15 @@ pub struct Phrases {
 struct Phrase {
     /// The first two bytes of the phrase: see [`pair`].
     pair: usize,
-    /// The bits of the bytes that may come third, by the lower five bits of a byte.
+    /// A bit for each byte that may come third, indexed by the lower five bits of the byte.
     thirds: u32,
     number: usize,
     text: String,
 }
 
 impl Phrases {
-    /// Takes the entries of a list, in which `|` separates phrases. The phrases are numbered in
-    /// their order, and none may be empty.
+    /// Creates the phrases from the entries of a list, in which `|` separates phrases. The phrases
+    /// are numbered in order, and none may be empty.
     pub fn new<'e>(entries: impl IntoIterator<Item = &'e str>) -> Self {
         let texts = entries.into_iter().flat_map(|entry| entry.split('|'));
         let mut phrases = Vec::new();
@@ -384,7 +387,7 @@ impl Phrases {
         };
         for (at, three) in bytes.windows(3).enumerate() {
             let (pair, third) = (pair(three[0], three[1]), three[2] & 31);
-            // Few bytes of a text are the beginning of a phrase.
+            // A phrase begins at only a few bytes of a text.
             if self.thirds[pair] >> third & 1 == 1 && is_at(at, pair, third) {
                 return true;
             }
@@ -395,13 +398,14 @@ impl Phrases {
     }
 
     /// Returns true if a text contains one of the phrases, even as part of a word. Also returns
-    /// true for a text with a character that a regex which ignores case accepts for `s` or `k`.
+    /// true if the text contains a character that a regex which ignores case accepts in place of
+    /// `s` or `k`.
     pub fn occur_in(&self, text: &str) -> bool {
         self.any(text, |_, _| true) || !text.is_ascii() && text.contains(FOLDED_TO_S_AND_K)
     }
 
     /// Returns true if a text contains one of the phrases as whole words. Phrases in scripts
-    /// without spaces may be anywhere.
+    /// without spaces may occur anywhere.
     pub fn are_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let is_word = |at: usize| {
@@ -410,7 +414,7 @@ impl Phrases {
         let follows_word = |at: usize| at.checked_sub(1).is_some_and(is_word);
         let is_inside = |at: usize| is_word(at) && follows_word(at);
         self.any(text, |_, phrase| {
-            // A phrase that is the end of a word, such as `'s`, must follow a word.
+            // A phrase that is a word ending, such as `'s`, must directly follow a word.
             let is_torn = bytes[phrase.start] == b'\'' && !follows_word(phrase.start);
             !is_torn && !is_inside(phrase.start) && !is_inside(phrase.end)
         })
@@ -420,9 +424,10 @@ impl Phrases {
 /// The number of values of [`pair`].
 const PAIRS: usize = 0x60 << 5;
 
-/// A number for the first two bytes of a text. The capital and the small form of a letter have the
-/// same number. Signs and letters have different numbers: `.` is frequent in lists of phrases, and
-/// if it had the number of `n`, most places in a text would need a closer look.
+/// Returns a number for the first two bytes of a text. The upper-case and lower-case forms of a
+/// letter have the same number. Punctuation and letters have different numbers, because `.` is
+/// frequent in lists of phrases: if `.` and `n` had the same number, most places in a text would
+/// need a closer look.
 #[inline]
 fn pair(first: u8, second: u8) -> usize {
     usize::from(first & 0x5F) << 5 | usize::from(second & 31)

@@ -19,7 +19,7 @@ pub fn is_joining(word: &str) -> bool {
     has_word(&JOINING, word.as_bytes())
 }
 
-/// The longest word of a list, in bytes.
+/// The maximum length of a word in a list, in bytes.
 const LONGEST: usize = 6;
 
 /// The number of slots of a list of words, which is a hash table. Most slots are empty.
@@ -45,7 +45,7 @@ pub fn has_word(list: &[u64; SLOTS], word: &[u8]) -> bool {
 }
 
 /// Returns the slot of a word: the first slot that contains the word or is empty, starting from the
-/// slot that the hash of the word gives.
+/// slot that the hash of the word determines.
 const fn slot(list: &[u64; SLOTS], number: u64) -> usize {
     let mut slot = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize;
     while list[slot] != 0 && list[slot] != number {
@@ -64,8 +64,8 @@ const fn number(word: &[u8]) -> u64 {
     number
 }
 
-/// Returns true if a text is prose: at least a quarter of its words of two or more bytes only join
-/// other words.
+/// Returns true if a text is prose, that is, if at least a quarter of its words of two or more
+/// bytes only join other words.
 pub fn is_prose(text: &str) -> bool {
     let (mut words, mut joining) = (0, 0);
     let mut at = 0;
@@ -77,8 +77,9 @@ pub fn is_prose(text: &str) -> bool {
         }
         words += 1;
         joining += usize::from(is_joining(&text[start..at]));
-        // The text left has at most this many words, because each takes two bytes and a separator.
-        // So most texts are decided long before their end.
+        // The rest of the text contains at most this many words, because each word takes up at
+        // least two bytes and a separator. With this bound, most texts are decided long before
+        // their end.
         let most_left = (text.len() - at) / 3;
         if (joining + most_left) * 4 < words + most_left {
             return false;
@@ -90,7 +91,8 @@ pub fn is_prose(text: &str) -> bool {
     words >= LEAST_WORDS && joining * 4 >= words
 }
 
-/// Returns the end of the run of letters at `at`, or of the run of other characters.
+/// Returns the end of the run of letters at `at`, or of the run of other characters if `letters` is
+/// false.
 #[inline]
 fn run_end(text: &str, mut at: usize, letters: bool) -> usize {
     let bytes = text.as_bytes();

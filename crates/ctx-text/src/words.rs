@@ -1,6 +1,6 @@
-//! The words of a text: runs of letters, digits and underscores. Scripts without spaces have no
-//! such runs; there, each character or each pair of adjacent characters is a word. This module also
-//! identifies the script of a character, as far as words depend on it, and hashes words.
+//! The words of a text: runs of letters, digits and underscores. In scripts without spaces, each
+//! character or each pair of adjacent characters is a word instead. This module also identifies the
+//! script of a character, as far as words depend on it, and hashes words.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub fn words(text: &str, is_alone: impl Fn(char) -> bool) -> impl Iterator<Item 
 }
 
 /// Returns the words of a text in order. Adjacent characters for which `is_alone` returns true form
-/// words in pairs; a single one is not a word.
+/// words in pairs; a single such character is not a word.
 pub fn words_and_pairs(
     text: &str,
     is_alone: impl Fn(char) -> bool,
@@ -67,20 +67,21 @@ fn char_at(text: &str, at: usize) -> Option<char> {
     }
 }
 
-/// Returns true if a character is Chinese, even if Japanese uses it too.
+/// Returns true if a character is Chinese, even if it is also used in Japanese.
 pub fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Returns true if a character is Chinese or Japanese, which have no spaces between words.
+/// Returns true if a character is Chinese or Japanese. Both languages are written without spaces
+/// between words.
 pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}')
         || is_han(c)
 }
 
 /// All threads share one state, so a text has the same hash in each of them. The state differs in
-/// every run, so that nobody can make a session whose hashes collide. So the order of results must
-/// never depend on these hashes.
+/// every run, so that nobody can craft a session whose hashes collide. Therefore the order of
+/// results must never depend on these hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// Returns a 64-bit hash, which is the same in all threads but differs in every run.
@@ -94,12 +95,13 @@ pub fn hash_lowercase(text: &str) -> u64 {
     for c in text.chars().flat_map(char::to_lowercase) {
         hasher.write_u32(u32::from(c));
     }
-    // The hasher pads with zeros, which a text may also end with.
+    // Mark the end of the text, because the hasher pads its input with zeros, and a text may also
+    // end with zeros.
     hasher.write_u32(u32::MAX);
     hasher.finish()
 }
 
-/// Returns one hash for two hashes, which depends on their order.
+/// Combines two hashes into one hash, which depends on their order.
 pub fn hash_pair(first: u64, second: u64) -> u64 {
     STATE.hash_one((first, second))
 }
