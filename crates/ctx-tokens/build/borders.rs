@@ -1,5 +1,6 @@
-//! Filters of the bytes on both sides of the border at which two tokens are merged. The filters are
-//! much smaller than the tables of tokens and pairs, so they stay in the processor's cache.
+//! Filters that tell, from the bytes on both sides of a border between tokens, whether a merge may
+//! cross the border. The filters are much smaller than the tables of tokens and pairs, so they stay
+//! in the processor's cache.
 
 use crate::layout::{border_bit, byte_bit, one_byte, two_bytes};
 use crate::vocabulary::Vocabulary;
@@ -34,7 +35,7 @@ pub(crate) fn filter(vocabulary: &Vocabulary) -> Vec<u8> {
     filter
 }
 
-/// For each merge, the bytes of the two tokens that are merged.
+/// Returns, for each merge, the bytes of the two tokens that are merged.
 fn merged(vocabulary: &Vocabulary) -> impl Iterator<Item = (&[u8], &[u8])> {
     let bytes = |rank: u32| vocabulary.tokens[rank as usize].as_slice();
     let merges = vocabulary.merges.iter();

@@ -1,4 +1,4 @@
-//! The table in which the engine looks up the token that two adjacent tokens merge into.
+//! The table in which the engine looks up the token into which two adjacent tokens are merged.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use crate::vocabulary::Merge;
 /// with fewer pairs, there are more seeds to store.
 const PAIRS_OF_A_BUCKET: usize = 5;
 
-/// Returns the table of pairs, one entry in 25 of which stays empty, and the seed of each bucket.
+/// Returns the table of pairs, in which one entry in 25 is empty, and the seed of each bucket.
 pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
     let mut table = vec![0; merges.len() + merges.len() / 24];
     let mut seeds = vec![0; merges.len() / PAIRS_OF_A_BUCKET];
@@ -18,7 +18,7 @@ pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
         let pair = Pair::new(merge.left, merge.right);
         buckets[pair.bucket(seeds.len())].push((pair, merge.token));
     }
-    // The fullest buckets come first, while most places in the table are free.
+    // Place the fullest buckets first, while most places in the table are still free.
     let mut order: Vec<usize> = (0..buckets.len()).collect();
     order.sort_by_key(|bucket| Reverse(buckets[*bucket].len()));
     for bucket in order {
@@ -35,7 +35,8 @@ pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
     (table, seeds)
 }
 
-/// The places of the pairs with this seed; `None` if a place is taken or two places are the same.
+/// Returns the places of the pairs with this seed; `None` if a place is already taken or two pairs
+/// would get the same place.
 fn free_places(pairs: &[(Pair, u32)], seed: u16, table: &[u32]) -> Option<Vec<usize>> {
     let mut places = Vec::new();
     for (pair, _) in pairs {

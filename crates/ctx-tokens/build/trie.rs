@@ -1,9 +1,9 @@
 //! The trie of all tokens, stored as a double array.
 //!
-//! The child that a node has for byte `b` is stored at the node's base + `b`, and it repeats the
-//! byte `b`. No two nodes have the same base, so the byte alone shows whether a child belongs to
-//! the node. A leaf has, in place of a base, a value made from its rank. No node has the value of a
-//! leaf as its base, so a search never finds a child of a leaf.
+//! The child of a node for byte `b` is stored at the node's base plus `b`, and its entry repeats
+//! the byte `b`. No two nodes have the same base, so the byte alone shows whether a child belongs
+//! to the node. Instead of a base, a leaf has a value that is derived from its rank. No node has a
+//! base that equals the value of a leaf, so a search never finds a child of a leaf.
 
 use crate::layout::{Node, RANK};
 
@@ -44,7 +44,7 @@ struct Branch {
     token: Option<u32>,
     /// The bytes that lead to the children, in order.
     bytes: Vec<u8>,
-    /// The index of the first child, which the other children follow.
+    /// The index of the first child, which is followed by the other children.
     first_child: usize,
 }
 
@@ -68,7 +68,7 @@ impl Branch {
     }
 }
 
-/// All nodes in an order in which every node precedes its children. The first node is the root.
+/// Returns all nodes, each before its children. The first node is the root.
 fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     sorted.retain(|(token, _)| !token.is_empty());
@@ -78,7 +78,7 @@ fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     let mut queue = vec![(0_usize, sorted.as_slice())];
     let mut branches: Vec<Branch> = Vec::new();
     while let Some(&(depth, range)) = queue.get(branches.len()) {
-        // The tokens are sorted, so the shortest one of the range comes first.
+        // The tokens are sorted, so the shortest token of the range comes first.
         let token = range.first().filter(|(token, _)| token.len() == depth);
         let below = &range[usize::from(token.is_some())..];
         let first_child = queue.len();
@@ -108,8 +108,8 @@ fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
             ref offsets => bases[at] = array.find_room(offsets),
         }
     }
-    // A single place can be found anywhere. Each free place is given to a node whose offset is the
-    // most frequent among the remaining nodes.
+    // A node that needs a single place fits anywhere. Each free place is given to a node whose
+    // offset is the most frequent among the remaining nodes.
     let mut left: usize = singles.iter().map(Vec::len).sum();
     let mut place = 0;
     while left > 0 {
@@ -138,8 +138,8 @@ struct DoubleArray {
 }
 
 impl DoubleArray {
-    /// Extends the array so that `place` exists, and all places that a node with this base can
-    /// have.
+    /// Extends the array so that it contains `place` and all places that a node with the base
+    /// `place` can use.
     fn grow(&mut self, place: usize) {
         let length = self.taken.len().max(place + RANK + 1);
         self.taken.resize(length, false);
@@ -154,7 +154,7 @@ impl DoubleArray {
     /// Finds a base for which all places at `offsets` are free, takes these places, and returns the
     /// base.
     fn find_room(&mut self, offsets: &[usize]) -> usize {
-        // If a base were 0, the root could be found as a child.
+        // A base must not be 0, because the root could then be found as a child.
         let start = self.cursor.max(1 + offsets[0]);
         let mut base = start - offsets[0];
         while !self.has_room(base, offsets) {

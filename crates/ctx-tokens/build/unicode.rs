@@ -4,9 +4,9 @@ use std::path::Path;
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// The members of each class except the last one, which contains all other characters. The order is
-/// that of the bits in `src/native/class.rs`. `\r` and `\n` are not in the class of whitespace, but
-/// in a class of their own.
+/// The members of each class except the last one, which contains all other characters. The classes
+/// are in the order of the bits in `src/native/class.rs`. `\r` and `\n` are not in the class of
+/// whitespace, but in a class of their own.
 const CLASSES: [&str; 7] = [
     r"[\p{Lu}\p{Lt}]",
     r"\p{Ll}",
@@ -23,8 +23,8 @@ const OTHER: u8 = 1 << 7;
 /// The number of characters that share an entry in `class.blocks`.
 const BLOCK: usize = 256;
 
-/// Writes two tables: `class.blocks` has the number of a block for every 256 characters, and
-/// `class.bits` has the classes of the 256 characters in each block.
+/// Writes two tables: `class.blocks` contains the number of a block for every 256 characters, and
+/// `class.bits` contains the classes of the 256 characters in each block.
 pub(crate) fn write(out: &Path) {
     let mut bits = vec![OTHER; 0x11_0000];
     for (number, class) in CLASSES.iter().enumerate() {

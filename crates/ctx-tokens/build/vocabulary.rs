@@ -13,7 +13,7 @@ pub(crate) struct Vocabulary {
     pub(crate) merges: Vec<Merge>,
 }
 
-/// The last step in which the encoding produces a token: two tokens are merged into it.
+/// The last step by which the encoding produces a token: the merge of two other tokens.
 #[derive(Clone, Copy)]
 pub(crate) struct Merge {
     pub(crate) left: u32,
@@ -40,7 +40,7 @@ impl Vocabulary {
         Self { tokens, merges }
     }
 
-    /// What the engine needs to know about each token to undo its last merge.
+    /// Returns what the engine needs to know about each token in order to undo its last merge.
     pub(crate) fn parts(&self) -> Vec<u64> {
         let ranks = ranks(&self.tokens);
         let single = |token: &Vec<u8>| {
@@ -65,9 +65,9 @@ fn ranks(tokens: &[Vec<u8>]) -> HashMap<&[u8], u32> {
 
 /// Finds, for each token of several bytes, the two tokens that are merged into it.
 ///
-/// The search fails unless each token has two such tokens. The success of the search also proves
-/// that the bytes of every token are encoded as that token, on which the merge of the engine
-/// relies.
+/// The search fails unless two such tokens exist for each token. Its success also proves that the
+/// bytes of every token are encoded as that token, which the engine relies on when it merges
+/// tokens.
 fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
     let ranks = ranks(tokens);
     (0..)
@@ -80,8 +80,8 @@ fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
         .collect()
 }
 
-/// Merges the bytes of a token as the encoding does, always the pair with the lowest rank, and
-/// returns the position between the last two parts.
+/// Merges the bytes of a token as the encoding does, always choosing the pair with the lowest rank,
+/// and returns the position between the last two parts.
 fn last_cut(token: &[u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> usize {
     let mut borders: Vec<usize> = (0..=token.len()).collect();
     while borders.len() > 3 {

@@ -1,4 +1,4 @@
-//! The encodings by name, and the interface with which tokens are counted.
+//! The encodings and their names, and the interface for counting tokens.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,12 +14,12 @@ pub enum Encoding {
     /// The encoding of GPT-4o, GPT-4.1, GPT-5 and the o series.
     #[default]
     O200kBase,
-    /// The encoding of gpt-oss, with the tokens of `o200k_base` but other control tokens, so plain
-    /// text has the same number of tokens in both.
+    /// The encoding of gpt-oss. It has the tokens of `o200k_base` but different control tokens, so
+    /// plain text has the same number of tokens in both encodings.
     O200kHarmony,
     /// The encoding of GPT-4 and GPT-3.5.
     Cl100kBase,
-    /// The encoding of text-davinci-002 and -003, and of the code models from the same time.
+    /// The encoding of text-davinci-002 and -003, and of the code models of the same period.
     P50kBase,
     /// The encoding of GPT-3 and GPT-2.
     R50kBase,
@@ -27,7 +27,7 @@ pub enum Encoding {
     Chars4,
 }
 
-/// The error for a name that is not the name of an encoding.
+/// The error for an unknown encoding name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown encoding {0:?}; use one of {list}", list = Encoding::list())]
 pub struct UnknownEncoding(pub String);
@@ -43,7 +43,8 @@ impl Encoding {
         Self::Chars4,
     ];
 
-    /// The name that OpenAI uses for the encoding, or our name if it is not from OpenAI.
+    /// The name that OpenAI uses for the encoding, or our own name if the encoding is not from
+    /// OpenAI.
     pub const fn name(self) -> &'static str {
         match self {
             Self::O200kBase => "o200k_base",
@@ -55,7 +56,7 @@ impl Encoding {
         }
     }
 
-    /// The counter for this encoding. Calling this method costs nothing.
+    /// The counter for this encoding. Calling this method does not create anything.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::O200kBase | Self::O200kHarmony => const { &Tokenizer::o200k_base() },
@@ -100,7 +101,8 @@ pub trait TokenCounter: Send + Sync {
 
     /// The number of tokens in `text`; `None` if there are more than `limit`.
     ///
-    /// Use this to check a budget: the counter may stop as soon as the limit is exceeded.
+    /// Use this method to check a budget, because the counter may stop as soon as the limit is
+    /// exceeded.
     fn count_up_to(&self, text: &str, limit: u64) -> Option<u64> {
         let tokens = self.count(text);
         (tokens <= limit).then_some(tokens)

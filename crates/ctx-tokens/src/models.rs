@@ -1,4 +1,4 @@
-//! Models with their encodings and context windows, as data.
+//! A table of models with their encodings and context windows.
 
 use std::sync::LazyLock;
 
@@ -12,21 +12,21 @@ pub struct Model {
     pub prefix: &'static str,
     /// The encoding to use for these models.
     pub encoding: Encoding,
-    /// The size of the context window in tokens. Output is included if the vendor counts input and
-    /// output together.
+    /// The size of the context window in tokens. The window includes the output if the vendor
+    /// counts input and output together.
     pub window: u64,
-    /// Whether the encoding is that of the models. For other models, whose encoding is not
+    /// Whether `encoding` is the actual encoding of the models. If their actual encoding is not
     /// published or not built in, token counts are estimates.
     pub exact: bool,
     /// Whether the weights of the models are public, so that a server may run them with a smaller
-    /// window.
+    /// context window.
     pub open: bool,
 }
 
 impl Model {
-    /// All entries of the table, sorted by vendor. If a name begins with several prefixes, the
-    /// longest one counts. `models.txt` in the source of this crate names the sources of the
-    /// numbers.
+    /// All entries of the table, sorted by vendor. If a name begins with several of the prefixes,
+    /// the longest prefix counts. The sources of the numbers are listed in `models.txt` in the
+    /// source of this crate.
     pub fn all() -> &'static [Self] {
         &TABLE.models
     }
@@ -42,7 +42,7 @@ impl Model {
     }
 }
 
-/// The content of `models.txt`, parsed.
+/// The parsed content of `models.txt`.
 struct Table {
     models: Vec<Model>,
     short_names: Vec<(&'static str, &'static str)>,
@@ -75,10 +75,10 @@ fn entry(line: &'static str) -> Option<Model> {
     })
 }
 
-/// The entry for a model; `None` if the table has no prefix of its name.
+/// Returns the entry for a model; `None` if the table contains no prefix of its name.
 ///
-/// Upper and lower case are not distinguished. A vendor in front (`openai/gpt-4o`,
-/// `us.anthropic.claude-opus-5`) and the mark of a fine-tuned model (`ft:gpt-4o:acme`) are ignored.
+/// Case is ignored, and so are a vendor before the name (`openai/gpt-4o`,
+/// `us.anthropic.claude-opus-5`) and the parts that identify a fine-tuned model (`ft:gpt-4o:acme`).
 ///
 /// ```
 /// let model = ctx_tokens::model("us.anthropic.claude-opus-5-v1:0").expect("in the table");
@@ -103,10 +103,11 @@ pub fn model(name: &str) -> Option<&'static Model> {
     }
 }
 
-/// The full name for a short name: that of the newest model of the family in the table.
+/// Returns the full name for a short name, which is the name of the newest model of that family in
+/// the table.
 ///
-/// Use this function only for names that a person types. Servers and files use full names; there,
-/// `mistral` is the name of one old model.
+/// Use this function only for names typed by a person. Servers and files use full names: there,
+/// `mistral` is the name of one particular old model.
 ///
 /// ```
 /// assert_eq!(ctx_tokens::full_name("Sonnet"), Some("claude-sonnet-5"));

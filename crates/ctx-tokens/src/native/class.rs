@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class(u8);
 
-// The order of the bits is that of the classes in the build script.
+// The bits are in the order of the classes in the build script.
 impl Class {
     /// `\p{Lu}` and `\p{Lt}`: letters in upper or title case.
     pub(crate) const UPPER: Self = Self(1);

@@ -1,6 +1,6 @@
 //! The layout of the tables of a vocabulary.
 //!
-//! This file is shared: the build script uses it to write the tables, and the engine to read them.
+//! The build script uses this file to write the tables, and the engine uses it to read them.
 
 /// All tokens with a rank below this number are single bytes.
 pub(crate) const SINGLE_BYTES: u32 = 256;
@@ -32,18 +32,18 @@ const VALUE_SHIFT: u32 = 11;
 pub(crate) const RANK: usize = 256;
 
 impl Node {
-    /// A node with children, whose places are counted from `children`.
+    /// Creates a node with children, whose places are counted from `children`.
     pub(crate) const fn inner(byte: u8, ends_token: bool, children: u32) -> Self {
         let token = if ends_token { ENDS_TOKEN } else { 0 };
         Self(Self::only(children).0 | token | IS_NODE | byte as u32)
     }
 
-    /// A node without children, at which the token with this rank ends.
+    /// Creates a node without children, at which the token with this rank ends.
     pub(crate) const fn leaf(byte: u8, rank: u32) -> Self {
         Self(Self::only(2 * rank).0 | IS_LEAF | ENDS_TOKEN | IS_NODE | byte as u32)
     }
 
-    /// An entry that contains only a value and is not a node.
+    /// Creates an entry that contains only a value and is not a node.
     pub(crate) const fn only(value: u32) -> Self {
         assert!(value < 1 << (32 - VALUE_SHIFT));
         Self(value << VALUE_SHIFT)
@@ -67,7 +67,7 @@ impl Node {
     }
 }
 
-/// What the merge needs to know about a token, packed into one number.
+/// What the engine needs to know about a token in order to merge tokens, packed into one number.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts(pub(crate) u64);
 
@@ -107,19 +107,20 @@ pub(crate) const fn byte_bit(before: u8, after: u8) -> usize {
     (before as usize) << 8 | after as usize
 }
 
-/// The index of the bit for a border in the filter of borders. The filter has `bytes` bytes, which
-/// is a power of two. `before` and `after` come from [`one_byte`] or [`two_bytes`].
+/// The index of the bit for a border in the filter of borders. `bytes` is the size of the filter in
+/// bytes, which must be a power of two. `before` and `after` come from [`one_byte`] or
+/// [`two_bytes`].
 pub(crate) const fn border_bit(before: u32, after: u32, bytes: usize) -> usize {
     let key = (before as u64) << 17 | after as u64;
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as usize & (8 * bytes - 1)
 }
 
-/// The key for the only byte of a token that is next to a border.
+/// The key for a token of one byte that is next to a border.
 pub(crate) const fn one_byte(byte: u8) -> u32 {
     byte as u32
 }
 
-/// The key for the two bytes of a token that are next to a border.
+/// The key for the two bytes of a longer token that are next to a border.
 pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
     1 << 16 | u16::from_be_bytes(bytes) as u32
 }
@@ -154,14 +155,14 @@ impl Pair {
         ((mixed as u64 * places as u64) >> 32) as usize
     }
 
-    /// The entry of three bytes for this pair. `rank` is the rank of the merged token.
+    /// The three-byte entry for this pair. `rank` is the rank of the merged token.
     pub(crate) const fn entry(self, rank: u32) -> u32 {
         (self.0 as u32) << RANK_BITS & 0xff_ffff | rank
     }
 }
 
-/// The rank in an entry of the table of pairs. The rank is 0 in an empty entry, because no merged
-/// token has this rank.
+/// The rank in an entry of the table of pairs. The rank is 0 in an empty entry, which is possible
+/// because no merged token has the rank 0.
 pub(crate) const fn entry_rank(entry: u32) -> u32 {
     entry & NO_TOKEN
 }

@@ -1,29 +1,29 @@
 //! A cache of the token counts of recent pieces.
 //!
 //! The same words occur again and again in a text, so nearly every piece is found in the cache. All
-//! bytes of a piece are compared, so a count is never wrong. The cache is needed because the tables
-//! of a vocabulary are larger than the processor's cache. Each thread has its own memo, which is
-//! allocated when the thread counts its first text, and grows when needed.
+//! bytes of a piece are compared, so the cache never returns a wrong count. The cache is needed
+//! because the tables of a vocabulary are larger than the processor's cache. Each thread has its
+//! own memo, which is allocated when the thread counts its first text, and grows when needed.
 
 use std::cell::RefCell;
 
 /// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The initial number of sets, which take up 16 KiB: little memory, because a text may be short.
+/// The initial number of sets. They take up only 16 KiB, because a text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
-/// The maximum number of sets, which take up 2 MiB. With half as many sets, prose was counted 10 %
-/// more slowly.
+/// The maximum number of sets, which take up 2 MiB. With half as many sets, counting prose was 10 %
+/// slower.
 const MOST_SETS: usize = 1 << 16;
 
 /// The factor by which the number of sets grows: two steps lead from the initial number to the
 /// maximum.
 const GROWTH: usize = 1 << 4;
 
-/// A piece and its number of tokens. The entry has the bytes of the piece, padded with zeros. The
-/// highest byte of the entry has the length of the piece in the low half and the number of tokens
-/// in the high half; a piece never has more tokens than bytes. An empty entry is 0.
+/// A piece and its number of tokens. The entry contains the bytes of the piece, padded with zeros.
+/// The highest byte of the entry contains the length of the piece in its low half and the number of
+/// tokens in its high half, because a piece never has more tokens than bytes. An empty entry is 0.
 type Entry = [u64; 2];
 
 /// The number of encodings that can have different token counts for the same text.
@@ -32,8 +32,8 @@ const ENCODINGS: usize = 4;
 const LENGTH: u32 = 56;
 const TOKENS: u32 = 60;
 
-/// The token counts in one encoding. A piece may be in either place of its set; the first place has
-/// the piece that was used most recently.
+/// The token counts in one encoding. A piece may be in either place of its set; the first place
+/// holds the piece that was used most recently.
 #[derive(Default)]
 pub(crate) struct Memo {
     /// The sets of the cache, whose number is a power of two.
@@ -52,7 +52,7 @@ impl Memo {
         Self { sets: Vec::new(), missed: 0 }
     }
 
-    /// Calls `use_it` with the memo that this thread has for the encoding `number`.
+    /// Calls `use_it` with this thread's memo for the encoding `number`.
     pub(crate) fn with<T>(number: usize, use_it: impl FnOnce(&mut Self) -> T) -> T {
         MEMOS.with_borrow_mut(|memos| {
             let memo = &mut memos[number];
@@ -146,7 +146,7 @@ fn set_of(piece: Entry, sets: usize) -> usize {
     (mixed >> 32) as usize & (sets - 1)
 }
 
-/// Returns true if the entry is that of `piece`. The number of tokens is ignored.
+/// Returns true if `entry` is the entry of `piece`. The number of tokens is ignored.
 #[inline(always)]
 fn is_of(entry: Entry, piece: Entry) -> bool {
     (entry[0] ^ piece[0]) | (entry[1] ^ piece[1]) << (64 - TOKENS) == 0

@@ -1,15 +1,17 @@
 //! Encodes the bytes of a piece as tokens.
 //!
-//! The encoding is defined by merges: of all adjacent tokens that form another token, the pair that
-//! forms the token with the lowest rank is merged, and of several such pairs the leftmost. Merging
-//! is repeated until no pair is left. The result can be found without merging (Hendrik van
-//! Antwerpen and Alexander Neubeck, "So many tokens, so little time", github.blog, 2024):
+//! The encoding is defined by merges: of all pairs of adjacent tokens that form another token, the
+//! pair that forms the token with the lowest rank is merged. If there are several such pairs, the
+//! leftmost pair is merged. Merging is repeated until no pair is left. The result can be found
+//! without merging (Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time",
+//! github.blog, 2024):
 //!
 //! - A sequence of tokens is the encoding of its bytes if and only if any two adjacent tokens are
 //!   the encoding of their own bytes.
 //! - The tokens are therefore found from left to right. At each position, the longest token that
-//!   fits is tried first, then shorter ones. If none of them is compatible with the token before,
-//!   the position cannot be a border, and a shorter token replaces the one before.
+//!   fits is tried first, then shorter ones. If none of these tokens is compatible with the
+//!   previous token, the position cannot be a border, and the previous token is replaced by a
+//!   shorter one.
 //! - A position that failed is remembered and not tried again, so the time is linear in the length
 //!   of the piece.
 
@@ -83,10 +85,10 @@ impl Merger {
 /// case if no merge crosses the border between them.
 ///
 /// The merges that formed the two tokens are undone, the latest first, which yields the tokens that
-/// were next to the border at an earlier time. If the tokens next to the border form a token whose
+/// were next to the border at earlier times. If the tokens next to the border form a token whose
 /// rank is lower than that of the merge undone last, the encoding would have merged them.
 fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> bool {
-    // Only merges with a rank below the limit came early enough to cross the border.
+    // Only a merge with a rank below the limit came early enough to cross the border.
     let mut limit = vocabulary.ranks;
     loop {
         if vocabulary.merge_below(limit, left, right) {

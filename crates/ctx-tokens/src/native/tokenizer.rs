@@ -7,8 +7,8 @@ use super::pieces::{cl100k, gpt2, o200k};
 use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
-/// A tokenizer that counts exactly. Creating a tokenizer costs nothing, because its tables are part
-/// of the program. A tokenizer can be copied, and several threads can use it at the same time.
+/// An exact tokenizer for one encoding. Creating a tokenizer costs nothing, because its tables are
+/// part of the program. A tokenizer can be copied, and several threads can use it at the same time.
 ///
 /// Text that looks like a control token (`<|endoftext|>`) is treated as plain text.
 ///
@@ -33,14 +33,14 @@ enum Which {
     R50k,
 }
 
-/// The error for a number that is not a token of the encoding. The number of a control token is
-/// also unknown, because such a token has no text.
+/// The error for a number that is not a token of the encoding. The number of a control token also
+/// counts as unknown, because such a token has no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no token has the number {0}")]
 pub struct UnknownToken(pub u32);
 
 impl Tokenizer {
-    /// The tokenizer of GPT-4o and later models. `o200k_harmony` has the same tokens, but other
+    /// The tokenizer of GPT-4o and later models. `o200k_harmony` has the same tokens, but different
     /// control tokens.
     pub const fn o200k_base() -> Self {
         Self::new(&vocabulary::O200K, Which::O200k)
@@ -51,7 +51,7 @@ impl Tokenizer {
         Self::new(&vocabulary::CL100K, Which::Cl100k)
     }
 
-    /// The tokenizer of text-davinci-002 and -003, and of the code models from the same time.
+    /// The tokenizer of text-davinci-002 and -003, and of the code models of the same period.
     pub const fn p50k_base() -> Self {
         Self::new(&vocabulary::P50K, Which::P50k)
     }
@@ -67,9 +67,9 @@ impl Tokenizer {
         Self { vocabulary, encoding }
     }
 
-    /// The number of tokens in bytes that should be UTF-8. Invalid bytes are replaced as in
-    /// `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and each byte that
-    /// cannot begin a character.
+    /// The number of tokens in a text that is given as bytes, which should be UTF-8. Invalid bytes
+    /// are replaced as in `String::from_utf8_lossy`: U+FFFD replaces each incomplete character, and
+    /// each byte that cannot begin a character.
     pub fn count_bytes(&self, bytes: &[u8]) -> u64 {
         self.count(&String::from_utf8_lossy(bytes))
     }
@@ -79,8 +79,8 @@ impl Tokenizer {
         self.tokens(text, usize::MAX)
     }
 
-    /// The bytes of these tokens, which may not be valid UTF-8, because a token may end inside a
-    /// character.
+    /// The bytes of the given tokens, which may not be valid UTF-8, because a token may end inside
+    /// a character.
     pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
         let mut text = Vec::new();
         for &rank in tokens {
@@ -92,7 +92,7 @@ impl Tokenizer {
         Ok(text)
     }
 
-    /// The beginning of `text` that has at most `limit` tokens: all characters that are complete
+    /// The beginning of `text` that has at most `limit` tokens: all characters that lie entirely
     /// within its first `limit` tokens. (If this beginning has more tokens than `limit` when it is
     /// encoded alone, it is cut again.)
     pub fn truncate<'t>(&self, text: &'t str, limit: u64) -> &'t str {
@@ -106,7 +106,7 @@ impl Tokenizer {
         rest
     }
 
-    /// The position after the first `limit` tokens of `text`; `None` if it does not have more
+    /// The position after the first `limit` tokens of `text`; `None` if `text` does not have more
     /// tokens.
     fn cut(&self, text: &str, limit: u64) -> Option<usize> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -115,8 +115,8 @@ impl Tokenizer {
         (tokens.len() > limit).then(|| tokens[..limit].iter().map(length).sum())
     }
 
-    /// The number of tokens in `text`. If there are more than `limit`, any number above `limit` is
-    /// returned.
+    /// The number of tokens in `text`. If there are more than `limit` tokens, any number above
+    /// `limit` may be returned.
     #[allow(clippy::redundant_closure, reason = "measured: a closure becomes part of the loop")]
     fn count_within(&self, text: &str, limit: u64) -> u64 {
         let text = text.as_bytes();
@@ -152,8 +152,8 @@ impl Tokenizer {
         tokens
     }
 
-    /// The tokens of `text`. If there are more than `limit`, the encoding stops soon after that
-    /// number.
+    /// The tokens of `text`. If there are more than `limit` tokens, encoding stops soon after that
+    /// number is reached.
     fn tokens(&self, text: &str, limit: usize) -> Vec<u32> {
         match self.encoding {
             Which::O200k => self.tokens_of(o200k, text.as_bytes(), limit),

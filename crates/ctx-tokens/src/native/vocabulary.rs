@@ -1,5 +1,6 @@
-//! The tables of the vocabularies: read-only data in the program, which the build script wrote. No
-//! table is built when the program starts, and the system loads only those pages that a text needs.
+//! The tables of the vocabularies, which the build script wrote and which are read-only data in the
+//! program. No table is built when the program starts, and the operating system loads only those
+//! pages of the tables that are needed for a text.
 
 use std::hint::select_unpredictable;
 
@@ -113,11 +114,11 @@ impl Vocabulary {
     }
 
     /// Returns false if it is certain that no merge crosses the border between the tokens `before`
-    /// and `after`, and true if one probably does. Only the two bytes on each side of the border
-    /// matter.
+    /// and `after`, and true if a merge probably does. Only the two bytes on each side of the
+    /// border matter.
     ///
-    /// A merge across the border joins a token that ends there with a token that begins there. The
-    /// two tokens have the same bytes next to the border as the text.
+    /// A merge across the border joins a token that ends there with a token that begins there. Next
+    /// to the border, these two tokens have the same bytes as the text.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
         let ([.., left], [right, ..]) = (before, after) else { return false };

@@ -1,7 +1,7 @@
 //! Finds the end of runs of ASCII letters or spaces, eight bytes at a time.
 //!
-//! Eight bytes are treated as one number. A test of each byte yields another number, in which the
-//! highest bit of the same byte is the result.
+//! Eight bytes are treated as one number. Testing each byte yields another number, in which the
+//! highest bit of each byte is the result for that byte.
 
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 const HIGH: u64 = EACH << 7;
@@ -28,14 +28,14 @@ const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     from_first & !above_last & !bytes & HIGH
 }
 
-/// The number of marked bytes at the beginning.
+/// The number of marked bytes before the first unmarked byte.
 #[inline(always)]
 const fn leading(marks: u64) -> usize {
     (!marks & HIGH).trailing_zeros() as usize / 8
 }
 
-/// The letters from a position on: all uppercase letters that follow, then all lowercase letters
-/// after them.
+/// A run of letters: all uppercase letters from a position on, and all lowercase letters that
+/// follow them.
 #[derive(Clone, Copy)]
 pub(super) struct Letters {
     /// The position after the uppercase letters.
@@ -63,8 +63,8 @@ impl Letters {
         Self { upper, end: start + end, next: (bytes >> (8 * end)) as u8 }
     }
 
-    /// The letters from `start` on, if there are at least eight. `not_upper` marks those of the
-    /// first eight that are not in upper case.
+    /// The letters from `start` on, if there are at least eight. `not_upper` marks the letters
+    /// among the first eight that are not in upper case.
     fn of_long_word(text: &[u8], start: usize, not_upper: u64) -> Self {
         let upper = match not_upper {
             0 => run_end(text, start + 8, |bytes| leading(between(bytes, b'A', b'Z'))),

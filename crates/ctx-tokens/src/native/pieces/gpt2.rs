@@ -30,7 +30,7 @@ pub(crate) fn gpt2(text: &[u8], start: usize) -> usize {
         }
     }
     let white = White {
-        // In this expression, line endings are like any other whitespace.
+        // This expression treats line endings like any other whitespace.
         newline: None,
         ..White::at(text, start)
     };

@@ -18,7 +18,8 @@ pub(crate) use o200k::o200k;
 
 use super::class::{Class, class_at, run_end};
 
-/// The end of a match of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`; `None` if it does not match there.
+/// The end of a match of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`; `None` if the expression does not
+/// match there.
 ///
 /// Case is folded as in Unicode, so `ſ` (U+017F) counts as an `s`.
 #[inline(always)]
@@ -73,7 +74,7 @@ struct White {
     end: usize,
     /// The position of the last character in the run.
     last: usize,
-    /// The position after the last `\r` or `\n` in the run; `None` if it has no line ending.
+    /// The position after the last `\r` or `\n` in the run; `None` if the run has no line ending.
     newline: Option<usize>,
 }
 
@@ -100,8 +101,9 @@ impl White {
 
     /// The end of a match of `\s*[\r\n]+|\s+(?!\S)|\s+` from `start` on.
     ///
-    /// If the run has a line ending, the match goes up to the last one. Otherwise, if other text
-    /// follows, the last character of the run belongs to the next piece, unless it is the only one.
+    /// If the run contains a line ending, the match extends to the last line ending. Otherwise, if
+    /// other text follows, the last character of the run belongs to the next piece, unless the run
+    /// has only one character.
     #[inline(always)]
     fn piece_end(&self, text: &[u8], start: usize) -> usize {
         match self.newline {

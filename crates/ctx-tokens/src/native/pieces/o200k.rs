@@ -30,7 +30,7 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
         if class.is(Class::MARK) {
             return marked(text, start, Word::at(text, after));
         }
-        // Any other character may precede a word, and a space may precede punctuation.
+        // In a piece, any other character may precede a word, and a space may precede punctuation.
         let (next, _) = class_at(text, after);
         if next.is(WORDLIKE) {
             return Word::at(text, after).piece_end(text);
@@ -42,7 +42,7 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
     White::at(text, start).piece_end(text, start)
 }
 
-/// The end of a piece that begins with a mark, which `word` follows.
+/// The end of a piece that begins with a mark followed by `word`.
 ///
 /// A mark may precede a word, but it may also be a part of the word, because marks are in U and in
 /// L. The first alternative is tried first with the mark before the word, and then with the mark as
@@ -96,11 +96,11 @@ impl Word {
         Self { end, kind }
     }
 
-    /// U takes as many characters as it can. If a lowercase letter follows, L+ takes it and all
-    /// characters after it that it can. If no lowercase letter follows, U has to give back
-    /// characters until one of them is in L. The character in L ends the word, because only
-    /// uppercase letters follow it. If no character in U is also in L, the whole word is in upper
-    /// case.
+    /// U matches as many characters as possible. If a lowercase letter follows, L+ matches this
+    /// letter and as many characters after it as possible. If no lowercase letter follows, U has to
+    /// give back characters until one of them is in L. The character in L ends the word, because
+    /// only uppercase letters follow it. If no character in U is also in L, the whole word is in
+    /// upper case.
     fn of_any_letters(text: &[u8], start: usize) -> Self {
         let mut end = start;
         let mut last_of_both = None;
