@@ -47,7 +47,7 @@ pub struct Endpoint {
     pub(crate) is_encrypted: bool,
 }
 
-/// Why a URL cannot be the address of a model.
+/// The reason why a URL cannot be used as the address of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The URL is not an absolute `http` or `https` URL.
@@ -182,7 +182,7 @@ fn is_version(part: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric())
 }
 
-/// The environment variable that holds the user's own key. This key may be sent to any server.
+/// The environment variable that holds the user's own key, which may be sent to any server.
 const OWN_KEY: &str = "CTX_LLM_KEY";
 /// The environment variable that holds the path of a file whose first line is the user's own key.
 const OWN_KEY_FILE: &str = "CTX_LLM_KEY_FILE";
@@ -239,7 +239,7 @@ pub enum ChosenKey {
     Withheld(&'static str),
 }
 
-/// Why a key file cannot be used.
+/// The reason why a key file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
 pub struct KeyFileError {

@@ -15,7 +15,7 @@ pub enum LlmError {
     /// The answer was not complete within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     Timeout(Duration),
-    /// The connection could not be made, or it broke.
+    /// The connection could not be established, or it was lost.
     #[error("connection failed: {0}")]
     Connection(String),
     /// The name of the host cannot be resolved.
@@ -60,8 +60,8 @@ pub enum LlmError {
     /// The answer is not JSON. The variant holds the error of the parser.
     #[error("the answer is not JSON: {0}")]
     NotJson(String),
-    /// The response is JSON, but not in the format of the selected API. The variant holds the
-    /// reason.
+    /// The response is JSON, but not in the format of the selected API. The variant holds a
+    /// description of the difference.
     #[error("the response is not in the format of the selected API: {0}")]
     WrongShape(&'static str),
     /// The answer does not contain any text.

@@ -221,7 +221,7 @@ pub(crate) enum ListedWindow {
     /// The context window with which the server runs the model.
     Running(u64),
     /// The context window that the model was trained with. The server may run the model with a
-    /// smaller one.
+    /// smaller window.
     Trained(u64),
 }
 

@@ -18,8 +18,8 @@ use crate::write_text;
 /// Adds new entries of STORE/memory/daily to STORE/memory/extracted, and from there to
 /// STORE/memory/summary/master.md, which `inject` reads. master.md lists rules and preferences,
 /// decisions, facts, and statements that no longer hold. Each topic appears once, with its sources.
-/// If a later decision replaces an earlier one ("tabs instead of blanks"), the earlier one is
-/// marked in extracted, and master.md mentions it only together with the later one.
+/// If a later decision replaces an earlier one ("tabs instead of blanks"), the earlier decision is
+/// marked as superseded, and master.md mentions it only together with the later one.
 ///
 /// You may edit all of these files. Text that you add to master.md is kept. If you change or delete
 /// a line in the generated part of master.md, the old line is not written again. Text that you
@@ -29,8 +29,8 @@ use crate::write_text;
 /// Rules get 30 % of --max-tokens, decisions 40 %, facts 20 % and superseded entries 10 %. Unused
 /// tokens go to the other sections, in this order. Each section lists your own lines first, then
 /// statements of users, then all others. Within these groups, statements from more sessions come
-/// first, then newer ones. Entries that do not fit into master.md remain in extracted. Your own
-/// text counts towards the limit, but it is never omitted.
+/// first, then newer ones. Entries that do not fit into master.md remain in STORE/memory/extracted.
+/// Your own text counts towards the limit, but it is never omitted.
 ///
 /// A second run right after the first changes nothing. -n shows the changes as a diff.
 #[derive(Debug, clap::Args)]

@@ -182,7 +182,7 @@ struct SystemMessage<'a> {
 /// Copies a session and inserts the context message. A context message from an earlier run is left
 /// out.
 struct Placing<'a> {
-    /// The context message; `None` once it has been written.
+    /// The context message; `None` once the message has been written.
     message: Option<Vec<u8>>,
     dialect: Option<&'a dyn Dialect>,
     output: Output<'a>,

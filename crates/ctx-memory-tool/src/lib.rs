@@ -1,4 +1,4 @@
-//! `ctx-memory`: searches the memory of all sessions, consolidates it, and starts sessions with it.
+//! `ctx-memory` searches the memory of all sessions, consolidates it, and starts sessions with it.
 //!
 //! The tool is a package of its own because no other tool needs the search engine. Each command is
 //! a module with its flags and its code.
@@ -18,9 +18,9 @@ use ctx_cli::{Io, Outcome, Result, Tool, printable};
 /// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
 /// `search` ranks the content of the store by the words of a query and prints one JSON object per
-/// result; `get` prints the text of a result. `consolidate` merges the memory of all sessions into
-/// one file. `inject` assembles the context for the start of a session: base prompt, soul, memory,
-/// runtime, summary.
+/// result; `get` prints the text of a search result. `consolidate` merges the memory of all
+/// sessions into one file. `inject` assembles the context for the start of a session: base prompt,
+/// soul, memory, runtime, summary.
 #[derive(Debug, Parser)]
 #[command(
     subcommand_required = true,

@@ -116,7 +116,8 @@ fn begins(line: &str) -> bool {
     is_numbered || marks.iter().any(|mark| line.starts_with(mark))
 }
 
-/// Parses a paragraph as an entry of a memory file; `None` if our tools did not write it.
+/// Parses a paragraph as an entry of a memory file; `None` if the paragraph was not written by our
+/// tools.
 pub(crate) fn entry_of(paragraph: &str) -> Option<Entry<'_>> {
     let entry = paragraph.strip_prefix("- ")?;
     Entry::parse(entry.trim_end())

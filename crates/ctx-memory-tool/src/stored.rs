@@ -203,7 +203,7 @@ impl<'a> Stored<'a> {
         }))
     }
 
-    /// Opens a snapshot; `None` if it cannot be opened or its dialect is unknown.
+    /// Opens a snapshot; `None` if the snapshot cannot be opened or its dialect is unknown.
     pub(crate) fn open_snapshot(
         &self,
         name: &str,

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub struct MemoryItem {
     /// The kind, which determines the memory file that the item is added to.
     pub kind: MemoryKind,
-    /// The sentence verbatim, on one line, or a digest of a call or an error.
+    /// The verbatim sentence on one line, or a digest of a call or an error.
     pub text: String,
     /// The role of the author.
     pub role: Role,

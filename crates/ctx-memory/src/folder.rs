@@ -39,7 +39,7 @@ pub struct MergeCounts {
     pub session: Option<String>,
 }
 
-/// The error of a merge.
+/// The error returned if a merge fails.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
 pub struct MergeError {
@@ -92,7 +92,7 @@ impl<'a> MemoryFolder<'a> {
         }
     }
 
-    /// Adds each item to the file of its kind.
+    /// Adds each item to the memory file for its kind.
     pub fn merge(&self, items: &[MemoryItem]) -> Result<MergeCounts, MergeError> {
         let mut sessions = items.iter().map(|item| &item.session);
         let first = sessions.next();

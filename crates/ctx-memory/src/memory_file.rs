@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(merge(entry.as_bytes(), &[item]).0, 0);
     }
 
-    /// The session of the entry does not add it again, nor does an earlier line of the superseding
-    /// session.
+    /// Neither the entry's own session nor an earlier line of the superseding session adds the
+    /// entry again.
     #[test]
     fn a_new_decision_for_what_was_taken_back_is_added() {
         let old = "- Use A. (user, a:1, 2026-11-01, taken back in b:9)\n";

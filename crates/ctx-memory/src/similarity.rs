@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// One different word on each side makes a different statement.
+    /// Two statements are different if each contains a word that the other lacks.
     #[test]
     fn another_value_name_or_negation_is_not_similar() {
         for (one, other) in [

@@ -237,13 +237,13 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     let entry = &before[before.len().saturating_sub(ENTRY_MAX)..];
     // In quoted text, line ends are `\n`.
     let entry = String::from_utf8_lossy(entry).replace("\\n", " ");
-    // Signs at the margin of a diff or a listing are not words of the entry.
+    // Characters in the margin of a diff or a listing are not words of the entry.
     let is_margin = |word: &str| matches!(word, "+" | "-") || word.ends_with('→');
     let words = entry.split_ascii_whitespace().filter(|word| !is_margin(word));
     let words: Vec<&str> = words.collect();
     let is_login = |word: &str| matches!(word, "login" | "user" | "account");
     let is_entry = match words.as_slice() {
-        // A quote or the sign of a diff may precede the first word.
+        // A quote or a diff marker may precede the first word.
         [.., machine, _, login, _, _] if machine.ends_with("machine") => is_login(login),
         [.., default, login, _, _] if default.ends_with("default") => is_login(login),
         _ => false,

@@ -88,8 +88,8 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
                 word(cursor, end)
             }
             Step::Blank => {
-                // The scan may have returned to a position before these dashes, because a secret
-                // ended there.
+                // The dashes may be after `start`, because the scan returns to the end of each
+                // secret that it finds.
                 let length = dashes.and_then(|dashes| start.checked_sub(dashes));
                 blank(cursor, length.is_some_and(|length| length <= name::NAME_MAX))
             }
@@ -140,7 +140,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// What the scan does at a byte.
+/// The action that the scan takes at a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// The byte neither begins nor announces a secret.
@@ -198,7 +198,8 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
 }
 
 /// Returns true if a word starts at `at`. A dash is part of a word here, so that each run of
-/// `sk-sk-…` is read only once, but the letter of an escape (`\n` in quoted text) is not.
+/// `sk-sk-…` is read only once. The letter of an escape (`\n` in quoted text) is not part of a
+/// word.
 fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
     if at == from {
         return true;

@@ -109,8 +109,8 @@ fn names() -> impl Iterator<Item = &'static Name> {
     RULES.names.iter().chain(&RULES.short_names)
 }
 
-/// Returns true if a name may end with this character, which is not ASCII or follows a character
-/// that is not.
+/// Returns true if a name may end with this character. This character or the one before it is not
+/// ASCII.
 fn may_end_in_char(letter: char) -> bool {
     static LAST: LazyLock<Vec<char>> =
         LazyLock::new(|| names().filter_map(|name| name.end.chars().next_back()).collect());

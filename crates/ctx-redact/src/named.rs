@@ -11,7 +11,8 @@ use crate::value::{
 };
 use crate::{Cursor, ends_with_ignoring_case, forms, prose, run, run_back};
 
-/// Finds the value after a sign or a word (`width` bytes at the cursor) that joins it to its name.
+/// Finds the value that a sign or a word joins to its name; the sign or word takes up `width` bytes
+/// at the cursor.
 pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let (name, kind) = name_before(cursor)?;
     let text = cursor.text;

@@ -22,8 +22,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use crate::rules::words;
 use crate::{Cursor, is_word, run};
 
-/// How many bytes of an unquoted value are examined. Without a limit, `token=token=…` would take
-/// quadratic time.
+/// The maximum number of bytes of an unquoted value that are examined. Without a limit,
+/// `token=token=…` would take quadratic time.
 pub(super) const VALUE_MAX: usize = 256;
 
 /// A value in a text.
@@ -214,7 +214,7 @@ pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
 /// Returns true for hashes, paths, checksums and public ids, which are never secrets.
 fn is_plain(value: &[u8]) -> bool {
     let is_hex = value.iter().all(|b| b.is_ascii_hexdigit() || matches!(b, b'-' | b':'));
-    // A path has a word between slashes.
+    // A path contains a word between slashes.
     let is_word =
         |part: &[u8]| part.len() >= 3 && part.iter().all(|b| b.is_ascii_lowercase() || *b == b'_');
     let is_path = value.contains(&b'/') && value.split(|b| *b == b'/').any(is_word);

@@ -34,7 +34,7 @@ pub struct Filter {
     pub roles: Vec<&'static str>,
     /// Finds only documents from this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Finds only documents before this time, in milliseconds since 1970.
+    /// Finds only documents from before this time, in milliseconds since 1970.
     pub before: Option<i64>,
 }
 
@@ -298,7 +298,7 @@ mod tests {
     use super::Written;
     use crate::words::each_word;
 
-    /// The literal form counts, not just the words.
+    /// A literal match requires the query's characters in order, not just its words.
     #[test]
     fn order_and_joints_count() {
         let holds = |query, text| Written::of(query).stands_in(text);

@@ -73,8 +73,8 @@ struct Ranking<'a> {
     known: &'a IndexedSources,
     searcher: Searcher,
     written: Written,
-    /// The documents that contain every word in `written.words`. Only these can contain the query
-    /// literally.
+    /// The documents that contain every word in `written.words`. Only these documents can contain
+    /// the query literally.
     holders: HashSet<DocAddress>,
     read: &'a mut dyn FnMut(&Hit) -> Option<String>,
 }

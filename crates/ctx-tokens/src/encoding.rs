@@ -56,7 +56,8 @@ impl Encoding {
         }
     }
 
-    /// The counter for this encoding. Calling this method does not create anything.
+    /// The counter for this encoding. Calling this method is cheap, because the counters are
+    /// constants.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::O200kBase | Self::O200kHarmony => const { &Tokenizer::o200k_base() },

@@ -106,7 +106,7 @@ fn a_session_without_system_records_is_refused() {
         {\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":\"x\"}]}\n";
     inject(dir, &["--transcript", "-"])
         .stdin(anthropic)
-        .stderr_has("a session of the format anthropic")
+        .stderr_has("in the anthropic format")
         .code(2)
         .run();
 }

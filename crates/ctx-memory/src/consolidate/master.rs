@@ -2,8 +2,8 @@
 //!
 //! The generated part is enclosed in two comments, the second of which contains a hash of the part.
 //! All other text in the file belongs to people. If the hash does not match, people have edited the
-//! generated part. Lines that they added or changed belong to them from then on and are moved above
-//! the part. Lines that they deleted are not written again.
+//! generated part. Lines that people added or changed belong to them from then on and are moved
+//! above the generated part. Lines that people deleted are not written again.
 
 use std::sync::LazyLock;
 
@@ -148,7 +148,7 @@ impl Master {
         end_line(&mut self.above);
     }
 
-    /// All text that people wrote.
+    /// Returns all text in the file that people wrote.
     pub(super) fn own_text(&self) -> String {
         let own = [self.above.as_slice(), b"\n", &self.below].concat();
         String::from_utf8_lossy(&own).into_owned()

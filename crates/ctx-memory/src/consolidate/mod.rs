@@ -1,13 +1,14 @@
 //! Consolidates the memory of all sessions: adds entries of the daily logs (L0) to the memory files
 //! (L1), and lists their statements in the master file (L2).
 //!
-//! The result of `consolidate` depends only on the files: the same files give the same bytes, and a
-//! second run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the files.
+//! The result of `consolidate` depends only on the files: identical files produce identical bytes,
+//! and a second run changes nothing. [`Consolidation`](run::Consolidation) reads and writes the
+//! files.
 //!
 //! - Log entries that no earlier run has seen are added to L1. The only other change to L1 is a
 //!   mark on each superseded statement (`retract`).
 //! - L2 has a generated part (`master`), which lists each topic once, the most important first
-//!   (`topic`). The part does not repeat what people wrote around it.
+//!   (`topic`). The generated part does not repeat what people wrote above and below it.
 
 mod choice;
 mod daily;
@@ -140,7 +141,7 @@ pub struct Report {
     pub left_out: usize,
     /// The number of tokens in the whole master.
     pub tokens: u64,
-    /// True if people's text in the master alone exceeds the limit.
+    /// True if people's text in the master exceeds the token limit by itself.
     #[serde(skip)]
     pub is_full: bool,
     /// True if people had edited the generated part before this run.

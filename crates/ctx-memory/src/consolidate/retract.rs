@@ -1,4 +1,4 @@
-//! Finds the statements that later statements supersede.
+//! Finds the statements that are superseded by later statements.
 //!
 //! - [`Choice::supersedes`] determines whether a decision or rule supersedes an earlier one.
 //! - A statement that is similar to a superseded statement, and that was made before the
@@ -31,7 +31,7 @@ pub(super) fn retract(all: &mut [Statement], old_marks: &BTreeSet<String>) {
             return;
         }
         // The next run will see only the marks. Therefore statements without a mark are reset, and
-        // whether they are superseded is derived again from the marks.
+        // the marks are used to determine again whether these statements are superseded.
         for (statement, was_taken_back) in all.iter_mut().zip(&was_taken_back) {
             if !was_taken_back && !gets_mark(statement) {
                 statement.taken_back = None;
@@ -111,7 +111,7 @@ impl Search<'_> {
         }
     }
 
-    /// Sets the statements that are similar to the superseded statement at `at` to superseded as
+    /// Treats the statements that are similar to the superseded statement at `at` as superseded as
     /// well, and returns their indexes.
     fn retract_similar(&mut self, at: usize) -> Vec<usize> {
         let old = &self.all[at];
@@ -146,7 +146,7 @@ impl Search<'_> {
         of_session.map(|it| it.order).max().is_none_or(|last| statement.order < last)
     }
 
-    /// Sets one statement that a later statement reversed to superseded, and returns its index.
+    /// Treats one statement that a later statement reversed as superseded, and returns its index.
     fn retract_reversed(&mut self) -> Option<usize> {
         let (at, by) = self.taken_back().into_iter().find_map(|at| self.reversal(&self.all[at]))?;
         self.all[at].taken_back = Some(by);

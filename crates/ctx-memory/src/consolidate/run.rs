@@ -107,7 +107,8 @@ impl<'a> Consolidation<'a> {
         self.store.memory().join("consolidated.json")
     }
 
-    /// Reads the state. If the file is missing or damaged, returns an empty state.
+    /// Reads the state of the last run. Returns an empty state if the state file is missing or
+    /// damaged.
     fn stored_state(&self) -> Result<State, StoreError> {
         let json = read_file(&self.state_path())?.unwrap_or_default();
         Ok(serde_json::from_slice(&json).unwrap_or_default())
@@ -382,7 +383,7 @@ mod tests {
             assert!(field.run().changes.is_empty());
             assert_eq!(all(field.store.root()), before);
         }
-        // New lines of a log that are not entries change nothing.
+        // New lines in a log change nothing unless they are entries.
         let daily = field.read("daily/2026-11-03.md");
         field.write("daily/2026-11-03.md", &format!("{daily}mine\n"));
         assert!(field.run().changes.is_empty());

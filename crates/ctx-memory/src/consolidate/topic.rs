@@ -1,10 +1,10 @@
 //! A topic is a group of statements that say the same thing. The generated part of the master lists
 //! topics.
 //!
-//! The part has four sections: rules, decisions, facts, and what no longer holds. Each section
-//! starts with the topics of editors, followed by those of users and then of agents. Within these
-//! groups, topics from more sessions come first, then newer ones. Each section has a share of the
-//! token limit; tokens that it does not need go to the other sections, in order.
+//! The part has four sections: rules, decisions, facts, and statements that no longer hold. Each
+//! section starts with the topics of editors, followed by those of users and then of agents. Within
+//! these groups, topics from more sessions come first, then newer ones. Each section has a share of
+//! the token limit; tokens that it does not need go to the other sections, in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -34,13 +34,15 @@ pub(super) struct Topic {
     date: Option<NaiveDate>,
     /// The position in time of the newest statement.
     newest: Order,
-    /// If the topic no longer holds, the reason: `taken back in b:4: TEXT`.
+    /// The reason why the topic no longer holds, such as `taken back in b:4: TEXT`; `None` if the
+    /// topic holds.
     pub(super) retraction: Option<String>,
     pub(super) fingerprint: Fingerprint,
 }
 
-/// Groups the `listed` statements into topics, except those that are similar to a struck statement.
-/// `all` also contains statements that are not listed but may supersede listed statements.
+/// Groups the `listed` statements into topics, except those that are similar to a statement that a
+/// person struck out. `all` also contains statements that are not listed but may supersede listed
+/// statements.
 pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     let mut struck: Vec<&Statement> = listed.iter().collect();
     struck.retain(|it| it.is_struck);
@@ -136,7 +138,7 @@ impl Topic {
     }
 }
 
-/// Prints `- TEXT (user, a:12, b:7 and 3 more; 2026-11-20)`.
+/// Formats the topic as `- TEXT (user, a:12, b:7 and 3 more; 2026-11-20)`.
 impl fmt::Display for Topic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let author = match self.author {

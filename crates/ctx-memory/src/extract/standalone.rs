@@ -91,8 +91,8 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The line without the sentences that ask a question, announce a step or introduce what follows.
-/// `quoted` is always kept.
+/// Returns the line without the sentences that ask a question, announce a step or introduce what
+/// follows. `quoted` is always kept.
 fn without_lead_ins(line: &str, quoted: &str) -> String {
     static LEAD_IN: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("lead-in"));
     let mut kept = sentences(line);

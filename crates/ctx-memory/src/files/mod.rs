@@ -23,7 +23,7 @@ use ctx_store::{
     Facts, Figures, SessionId, SharedFolder, Store, StoreError, file_names, open_plain,
 };
 
-/// Reads a regular file; `None` if it does not exist. Links are not followed.
+/// Reads a regular file; `None` if the file does not exist. Symbolic links are not followed.
 pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();
     match open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -177,7 +177,7 @@ pub(crate) struct DailyLog {
     pub(crate) text: String,
 }
 
-/// Reads the daily logs, oldest first. Links are not followed.
+/// Reads the daily logs, oldest first. Symbolic links are not followed.
 pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
     let dir = daily(store);
     let mut logs = Vec::new();
@@ -192,7 +192,7 @@ pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
 }
 
 /// Removes the unfinished logs that killed runs left in the store's `tmp/`. Writing an entry does
-/// not remove them, because the next entry may be for another day.
+/// not remove unfinished logs, because the next entry may be for another day.
 pub fn tidy_logs(store: &Store) -> Result<(), StoreError> {
     let dir = daily(store);
     let mut names = store.unfinished_edits()?;

@@ -161,8 +161,8 @@ impl Pair {
     }
 }
 
-/// The rank in an entry of the table of pairs. The rank is 0 in an empty entry, which is possible
-/// because no merged token has the rank 0.
+/// The rank in an entry of the table of pairs. An empty entry has the rank 0, which no merged token
+/// has.
 pub(crate) const fn entry_rank(entry: u32) -> u32 {
     entry & NO_TOKEN
 }

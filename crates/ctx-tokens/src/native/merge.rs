@@ -2,7 +2,7 @@
 //!
 //! The encoding is defined by merges: of all pairs of adjacent tokens that form another token, the
 //! pair that forms the token with the lowest rank is merged. If there are several such pairs, the
-//! leftmost pair is merged. Merging is repeated until no pair is left. The result can be found
+//! leftmost pair is merged. Merging is repeated until no such pair is left. The result can be found
 //! without merging (Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time",
 //! github.blog, 2024):
 //!

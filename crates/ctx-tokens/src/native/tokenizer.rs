@@ -33,8 +33,8 @@ enum Which {
     R50k,
 }
 
-/// The error for a number that is not a token of the encoding. The number of a control token also
-/// counts as unknown, because such a token has no text.
+/// The error for a number that does not identify a token of the encoding. The number of a control
+/// token also counts as unknown, because such a token has no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no token has the number {0}")]
 pub struct UnknownToken(pub u32);
@@ -74,7 +74,7 @@ impl Tokenizer {
         self.count(&String::from_utf8_lossy(bytes))
     }
 
-    /// The numbers of all tokens in `text`.
+    /// Returns the numbers of all tokens in `text`.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.tokens(text, usize::MAX)
     }
