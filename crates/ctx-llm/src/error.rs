@@ -10,7 +10,7 @@ pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
     /// The key contains characters that are not allowed in a header.
-    #[error("the key has characters that are not allowed in a header")]
+    #[error("the key contains characters that are not allowed in a header")]
     BadKey,
     /// The answer was not complete within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
@@ -28,7 +28,7 @@ pub enum LlmError {
         status: u16,
         /// The message from the server; empty if there is none.
         message: String,
-        /// How long the server asks the client to wait, if it says so.
+        /// The wait that the server requests, if any.
         retry_after: Option<Duration>,
     },
     /// The input is longer than the model accepts. The variant holds the message from the server.

@@ -36,10 +36,10 @@ pub struct Usage {
     /// The number of requests, including those that got no answer.
     #[serde(rename = "model_calls")]
     pub calls: u64,
-    /// The number of input tokens; `None` if no answer reported it.
+    /// The number of input tokens; `None` if no answer reported this number.
     #[serde(rename = "model_tokens_in")]
     pub tokens_in: Option<u64>,
-    /// The number of output tokens; `None` if no answer reported it.
+    /// The number of output tokens; `None` if no answer reported this number.
     #[serde(rename = "model_tokens_out")]
     pub tokens_out: Option<u64>,
     /// The time taken in milliseconds, including the waits between attempts.

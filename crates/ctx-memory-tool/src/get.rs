@@ -45,7 +45,7 @@ impl Args {
 fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     let Some((name, place)) = SourceLine::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
-            .hint("copy the `ref` of a result of ctx-memory search, NAME:LINE"));
+            .hint("copy the `ref` (NAME:LINE) of a result of ctx-memory search"));
     };
     let missing = || {
         Failure::new(format_args!("{reference}: the store has no such ref"))

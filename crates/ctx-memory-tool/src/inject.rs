@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// Add the newest summary of this session
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// Leave this part out (can be repeated)
+    /// Omit this part of the context (can be repeated)
     #[arg(
         long,
         value_name = "PART",
@@ -79,7 +79,7 @@ impl Args {
         let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
         if is_stdin(&self.base) && is_stdin(&self.transcript) {
             return Err(Failure::new("--base and --transcript both read stdin")
-                .hint("name a file for one of them"));
+                .hint("name a file for --base or --transcript"));
         }
         let context = self.context(matches, io)?;
         let Some(path) = self.transcript.as_ref().filter(|_| !self.dry_run) else {

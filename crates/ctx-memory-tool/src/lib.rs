@@ -1,7 +1,7 @@
 //! `ctx-memory` searches the memory of all sessions, consolidates it, and starts sessions with it.
 //!
 //! The tool is a package of its own because no other tool needs the search engine. Each command is
-//! a module with its flags and its code.
+//! a module that contains its flags and its code.
 
 mod consolidate;
 mod get;

@@ -87,7 +87,7 @@ impl Args {
         let filter = self.filter(&store)?;
         let mut stored = Stored::of(&store)?;
         if stored.sources.is_empty() && stored.failed.is_empty() {
-            io.note("the store has nothing to search");
+            io.note("the store contains nothing to search");
             return Ok(ExitStatus::No);
         }
         let index = open(&store, &mut stored, io)?;

@@ -109,8 +109,8 @@ fn names() -> impl Iterator<Item = &'static Name> {
     RULES.names.iter().chain(&RULES.short_names)
 }
 
-/// Returns true if a name may end with this character. This character or the one before it is not
-/// ASCII.
+/// Returns true if a name may end with this character. Either this character or the character
+/// before it is outside ASCII.
 fn may_end_in_char(letter: char) -> bool {
     static LAST: LazyLock<Vec<char>> =
         LazyLock::new(|| names().filter_map(|name| name.end.chars().next_back()).collect());

@@ -295,7 +295,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The longest login that is decoded, in bytes.
+/// The maximum length of a login that is decoded, in bytes.
 const LOGIN_MAX: usize = 256;
 
 /// Returns true if a value is `user:password` in base64, as in `"auth"` of Docker and `_auth` of

@@ -1,4 +1,4 @@
-//! Regular expressions that are built into the program. Tests compile each of them, so that none
+//! Regular expressions that are built into the program. Tests compile every pattern, so that none
 //! can fail at run time.
 
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ fn in_case_of<'t>(pattern: &str, text: &'t str) -> Cow<'t, str> {
 const FOLDED_TO_S_AND_K: [char; 2] = ['\u{17f}', '\u{212a}'];
 
 /// Returns the bytes of a text, with a single byte for each character outside ASCII. A pattern that
-/// contains no such character cannot tell these characters apart.
+/// contains only ASCII cannot tell characters outside ASCII apart.
 fn as_ascii(text: &str, ignores_case: bool) -> Vec<u8> {
     let byte = |c| match FOLDED_TO_S_AND_K.iter().position(|letter| *letter == c) {
         Some(at) if ignores_case => b"sk"[at],

@@ -78,7 +78,7 @@ pub fn is_prose(text: &str) -> bool {
         words += 1;
         joining += usize::from(is_joining(&text[start..at]));
         // The rest of the text contains at most this many words, because each word takes up at
-        // least two bytes and a separator. With this bound, most texts are decided long before
+        // least two bytes and a separator. Thanks to this bound, most texts need not be read to
         // their end.
         let most_left = (text.len() - at) / 3;
         if (joining + most_left) * 4 < words + most_left {

@@ -91,7 +91,7 @@ impl FromStr for Encoding {
     }
 }
 
-/// Counts the tokens of texts.
+/// Counts tokens in texts.
 ///
 /// Each text is counted separately, so the count of two texts joined together may differ from the
 /// sum of their counts. Text that looks like a control token (`<|endoftext|>`) is counted as plain
