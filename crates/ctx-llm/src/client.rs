@@ -18,7 +18,7 @@ use crate::retry::{Clock, RetryPolicy, retry_after};
 use crate::wire::{self, ListedWindow};
 use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usage};
 
-/// The settings of a client. The caller takes them from flags and the environment.
+/// The settings of a client, which the caller takes from flags and the environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The address of the server and its API.

@@ -225,8 +225,8 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// The memory files to read if there is no master file. In these files, unlike in the master, the
-/// first lines are no more important than the last ones.
+/// The memory files to read if there is no master file. Unlike in the master, the first lines of a
+/// memory file are no more important than the last ones.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
 /// Reads a file that the user named. Returns an error if the file does not exist.

@@ -1,8 +1,9 @@
 //! Decides whether two statements say the same thing in almost the same words.
 //!
 //! Two statements say the same thing if one contains all words of the other and only a few more. If
-//! each has words that the other lacks, such as "tabs" and "spaces", the difference may be the
-//! whole point. Names, numbers, negations and restrictions must be the same in both statements.
+//! each statement has words that the other lacks, such as "tabs" and "spaces", the difference may
+//! be the whole point. Names, numbers, negations and restrictions must be the same in both
+//! statements.
 
 use std::collections::BTreeSet;
 

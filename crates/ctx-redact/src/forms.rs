@@ -235,7 +235,7 @@ const ENTRY_MAX: usize = 200;
 pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     let before = cursor.before();
     let entry = &before[before.len().saturating_sub(ENTRY_MAX)..];
-    // In quoted text, line ends are `\n`.
+    // In quoted text, line ends are written as `\n`.
     let entry = String::from_utf8_lossy(entry).replace("\\n", " ");
     // Characters in the margin of a diff or a listing are not words of the entry.
     let is_margin = |word: &str| matches!(word, "+" | "-") || word.ends_with('→');

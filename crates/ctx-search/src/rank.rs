@@ -38,7 +38,7 @@ impl SearchIndex {
     /// The score is BM25 over the words of the query. The highest of these scores is added to the
     /// score of each document that contains the query literally, and is added twice for the
     /// earliest such message in a snapshot. If two scores are equal, the newer document comes
-    /// first. `read` returns the text of a document; `None` if it cannot be read.
+    /// first. `read` returns the text of a document; `None` if the document cannot be read.
     pub fn search(
         &self,
         query: &str,

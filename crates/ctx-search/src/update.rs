@@ -224,7 +224,7 @@ impl SearchIndex {
     }
 
     /// Merges all segments into one if there are many, or if any has deleted documents, because
-    /// those would affect the scores.
+    /// deleted documents would affect the scores.
     fn merge(&self, writer: &mut IndexWriter) -> Result<(), SearchError> {
         let segments = self.index.searchable_segment_metas()?;
         let holds_deleted = segments.iter().any(tantivy::SegmentMeta::has_deletes);

@@ -97,9 +97,9 @@ pub fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, 
     (below, above)
 }
 
-/// The maximum length of a text that is read whole, in bytes. Longer texts do not fit into any
-/// context window. They are pasted files, and items for all their lines would take up a hundred
-/// times as much memory as the texts.
+/// The maximum length of a text that is read whole, in bytes. Longer texts are pasted files, which
+/// do not fit into any context window. Items for all lines of such a file would take up a hundred
+/// times as much memory as the file.
 const READ_WHOLE: usize = 1 << 19;
 
 /// Returns a text, or its first and last lines if it is too long to be read whole.

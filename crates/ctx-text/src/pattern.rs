@@ -33,7 +33,7 @@ pub fn with_ascii_boundaries(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-/// A set of words. Its hash function is fast, because most words of a session are looked up in such
+/// A set of words with a fast hash function, because most words of a session are looked up in such
 /// sets.
 pub type WordSet = HashSet<String, RandomState>;
 

@@ -1,5 +1,5 @@
 //! Reads the entries of the daily logs (L0), finds out when each was first logged, and adds missing
-//! ones to the memory files (L1).
+//! entries to the memory files (L1).
 
 use std::collections::HashSet;
 

@@ -74,7 +74,7 @@ impl Master {
     pub(super) fn parse(bytes: &[u8], last: Option<&str>) -> Self {
         let mut master = Self::default();
         let pieces = pieces(bytes);
-        // If the file has an unchanged generated part, an edited one is a copy that a person made.
+        // If the file has an unchanged generated part, an edited part is a copy that a person made.
         let last = last.filter(|_| !pieces.iter().any(Piece::is_unchanged_part));
         for piece in pieces {
             let is_unchanged = piece.is_unchanged_part();

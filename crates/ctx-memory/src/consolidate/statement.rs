@@ -161,8 +161,8 @@ pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<
     found.into_iter().map(Statement::complete).collect()
 }
 
-/// Returns the statements that people wrote into the master, one per line. Such statements count as
-/// newer than all others.
+/// Returns the statements that people wrote into the master, one per line. Statements in the master
+/// count as newer than all others.
 pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
     let mut found = Vec::new();
     for (number, line) in (1_usize..).zip(own_text.lines()) {

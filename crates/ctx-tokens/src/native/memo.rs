@@ -10,7 +10,7 @@ use std::cell::RefCell;
 /// The maximum length of a cached piece in bytes. A longer piece is encoded each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// The initial number of sets. They take up only 16 KiB, because a text may be short.
+/// The initial number of sets, which take up only 16 KiB, because a text may be short.
 const FEWEST_SETS: usize = 1 << 9;
 
 /// The maximum number of sets, which take up 2 MiB. With half as many sets, counting prose was 10 %

@@ -18,7 +18,7 @@
 use super::layout::SINGLE_BYTES;
 use super::vocabulary::{Token, Vocabulary};
 
-/// Encodes pieces one after another, reusing its memory.
+/// Encodes pieces one after another, and reuses its buffers.
 pub(crate) struct Merger {
     vocabulary: &'static Vocabulary,
     tokens: Vec<u32>,
