@@ -425,10 +425,7 @@ mod key_tests {
     fn an_empty_key_is_none_and_a_broken_one_is_not_quoted() {
         assert!(Key::new(" \n").is_none());
         let error = Key::new("sk-a\nb").expect("a key").header("").expect_err("two lines");
-        assert_eq!(
-            error.to_string(),
-            "the key contains characters that are not allowed in a header"
-        );
+        assert_eq!(error.to_string(), "the key contains characters not allowed in a header");
     }
 
     /// Returns the header that is sent to a server if `variables` are set, as `NAME=KEY`, or the

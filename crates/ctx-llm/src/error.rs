@@ -10,7 +10,7 @@ pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
     /// The key contains characters that are not allowed in a header.
-    #[error("the key contains characters that are not allowed in a header")]
+    #[error("the key contains characters not allowed in a header")]
     BadKey,
     /// The answer was not complete within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
