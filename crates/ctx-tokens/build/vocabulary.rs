@@ -65,7 +65,7 @@ fn ranks(tokens: &[Vec<u8>]) -> HashMap<&[u8], u32> {
 
 /// Finds, for each token of several bytes, the two tokens that are merged into it.
 ///
-/// The search fails unless two such tokens exist for each token. The success of the search also
+/// The search fails unless it finds two such tokens for each token. The success of the search also
 /// proves that the bytes of every token are encoded as that token, which the engine relies on when
 /// it merges tokens.
 fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {

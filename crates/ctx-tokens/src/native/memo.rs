@@ -23,7 +23,8 @@ const GROWTH: usize = 1 << 4;
 
 /// A piece and its number of tokens. The entry contains the bytes of the piece, padded with zeros.
 /// The highest byte of the entry contains the length of the piece in its low half and the number of
-/// tokens in its high half, because a piece never has more tokens than bytes. An empty entry is 0.
+/// tokens in its high half. Both halves are large enough, because a piece never has more tokens
+/// than bytes. An empty entry is 0.
 type Entry = [u64; 2];
 
 /// The number of encodings that can have different token counts for the same text.
