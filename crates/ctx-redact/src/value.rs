@@ -122,7 +122,7 @@ pub(super) fn is_constant(value: &[u8]) -> bool {
 }
 
 /// Returns true for `correct-horse-battery`: three or more words joined by dashes, none of which is
-/// very short (as in `up-to-date`).
+/// in the list `joining` (as in `up-to-date`).
 pub(super) fn is_phrase(value: &[u8]) -> bool {
     let joins = |part: &[u8]| {
         words("joining").iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
