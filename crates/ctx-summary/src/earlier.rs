@@ -1,4 +1,4 @@
-//! The text of a summary message, and how to recognize it in a later compaction.
+//! Composes summary messages, and recognizes them in later compactions.
 
 use std::borrow::Cow;
 
@@ -10,39 +10,40 @@ use crate::language::{Language, Languages};
 /// A line in every summary, in the summary's language. The line keeps the next model from mistaking
 /// a request in the summary for a new request.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
-/// The record line in Chinese. Rule summaries and older summaries are in both languages: their
-/// record line has the Chinese text and then the English text.
+/// The record line in Chinese. In rule summaries and older summaries, the record line consists of
+/// this text and then the English text.
 const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的请求。";
 
-/// The heading of the extractive summary, which says the same as the record line in fewer tokens.
+/// The heading of an extractive summary. It says the same as the record line in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The beginning of the rule summary's heading. The heading stays when a summary is read back,
+/// The beginning of the rule summary's heading. This heading is kept when a summary is read back,
 /// because it says how to read the text.
 pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
-/// Composes summary messages, and recognizes those of earlier compactions by their beginning.
+/// Composes summary messages, and recognizes the summary messages of earlier compactions by their
+/// beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Recognizer {
     header: Option<String>,
-    /// The first lines of the presets' summaries, without their colons.
+    /// The summary headers of the presets, without their colons.
     presets: Vec<String>,
 }
 
 impl Recognizer {
-    /// Returns a recognizer that composes summaries with `header`, and recognizes these summaries
-    /// and those of the presets.
+    /// Returns a recognizer that composes summaries with `header`. It also recognizes summaries
+    /// with the headers in `presets`.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
         let presets = presets.iter().map(|header| without_colon(header).to_owned()).collect();
         Self { header: header.map(str::to_owned), presets }
     }
 
-    /// Composes a summary message from the header (if there is one), a line that says what the
-    /// message is, and the summary.
+    /// Composes a summary message. It consists of the header, if any, the record line, and the
+    /// summary.
     ///
-    /// If the summary begins with a heading of its own, the heading comes before the line that says
-    /// what the message is. If a header ends with a space, the text continues on its line.
+    /// If the summary begins with a heading, the record line comes after this heading. If the
+    /// header ends with a space, the text continues on the same line.
     pub fn compose(&self, summary: &str) -> String {
         let mut text = match &self.header {
             Some(header) if header.ends_with(' ') => format!("{} ", header.trim()),
@@ -64,11 +65,12 @@ impl Recognizer {
         text
     }
 
-    /// Returns the text of the summary in a message, without its header and record line; `None` if
-    /// the message is not a summary.
+    /// Returns the summary in `message`, without its header and record line, or `None` if the
+    /// message is not a summary.
     ///
-    /// Other tools mark their summaries only by a header. A summary with a header is a single text,
-    /// but never a text by the model or a tool, because both can be made to begin with any line.
+    /// Other tools mark a summary only by its header. A message by the model or a tool is never
+    /// recognized by a header, because an attacker can make it begin with any line. A message with
+    /// several texts is not either.
     pub fn summary_in(
         &self,
         dialect: &dyn Dialect,
@@ -84,9 +86,9 @@ impl Recognizer {
         marked.then(|| self.bare(text))
     }
 
-    /// Returns a message that is not a summary, with the role in which it should be read. If a line
-    /// of a model's message begins with one of our headers, the message counts as the output of a
-    /// tool, because the model only repeats something.
+    /// Returns a message that is not a summary with the role by which it should be read. If a line
+    /// of a model's message begins with one of our headers, the model is repeating a summary, so
+    /// the message is read as the output of a tool.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {
@@ -117,7 +119,7 @@ impl Recognizer {
         presets.chain([RECORD_HEADING, RULE_HEADING])
     }
 
-    /// Returns a summary without its header and record line. The rule summary's heading stays,
+    /// Returns a summary without its header and record line. The heading of a rule summary is kept,
     /// because it says how to read the text below it.
     fn bare(&self, text: &str) -> String {
         let mut text = text.trim();
@@ -134,13 +136,13 @@ impl Recognizer {
     }
 }
 
-/// Returns the line that says what a summary is, in the language of the summary.
+/// Returns the record line in the language of the summary.
 fn record_line(heading: Option<&str>, body: &str) -> String {
     if heading.is_some_and(|heading| heading.starts_with(RULE_HEADING)) {
         return format!("{CHINESE_RECORD_LINE} / {RECORD_LINE}");
     }
     let mut languages = Languages::default();
-    // Code and quotes are not the writer's own words.
+    // Code and quotes do not show the language of the summary.
     let own = |line: &str| -> String { line.split(['`', '"', '“', '”']).step_by(2).collect() };
     body.lines().for_each(|line| languages.push(&own(line)));
     match languages.most() {
@@ -149,14 +151,14 @@ fn record_line(heading: Option<&str>, body: &str) -> String {
     }
 }
 
-/// Returns a header without its colon, which other tools may write differently.
+/// Returns a header without its colon, because other tools may write the colon differently.
 fn without_colon(header: &str) -> &str {
     header.trim().trim_end_matches([':', '：'])
 }
 
-/// Returns the text after `header` at the beginning of `text`. A header in brackets may be followed
-/// by anything, because it cannot begin a sentence. Any other header must end its line, or be
-/// followed by a colon or by a slash and its translation.
+/// Returns the text after `header` if `text` begins with it. A header in brackets may be followed
+/// by anything, because no sentence begins with brackets. Any other header must be alone on its
+/// line, or be followed by a colon or by a slash and its translation.
 fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     let rest = text.trim_start().strip_prefix(header)?;
     if header.ends_with(']') {

@@ -1,4 +1,5 @@
-//! The language that people write in, which the headings and the first line of a summary use.
+//! Detects the language in which people write. The headings and the first line of a summary are in
+//! this language.
 
 use std::sync::LazyLock;
 
@@ -6,10 +7,10 @@ use ctx_text::{WordSet, is_han};
 
 use crate::LISTS;
 
-/// The languages for which summaries have texts of their own.
+/// The languages for which summaries have fixed texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// English, and also text that does not show its language.
+    /// English, and also text whose language is not recognized.
     #[default]
     English,
     /// Chinese, in simplified or traditional characters.
@@ -18,18 +19,20 @@ pub enum Language {
     Other,
 }
 
-/// The number of people's messages in each language.
+/// The number of the users' messages in each language.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Languages([usize; 3]);
 
-/// Common short words of English, and of other languages with the Latin alphabet.
+/// Common short words of English, and of other languages that use the Latin alphabet.
 static ENGLISH: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("english"));
 static OTHERS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("other languages"));
-/// The minimum percentage of short words from other languages in a text that is not English.
+/// A text is not English if at least this percentage of its words are short words from other
+/// languages.
 const SMALL_WORDS: usize = 12;
 
 impl Language {
-    /// Returns the language of a text; `None` if the text is too short to show its language.
+    /// Returns the language of `text`, or `None` if the text is too short to recognize its
+    /// language.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let count = |of: fn(char) -> bool| lines().flat_map(str::chars).filter(|c| of(*c)).count();
@@ -38,8 +41,7 @@ impl Language {
         let words = lines().flat_map(|line| line.split(|c: char| !is_letter(c)));
         let words: Vec<String> =
             words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        // A Chinese word has about two characters. Latin words between Chinese words are often
-        // code.
+        // A Chinese word has about two characters. Latin words in Chinese text are often code.
         if foreign > chinese / 8 && 2 * foreign > words.len() {
             return Some(Self::Other);
         }

@@ -1,10 +1,10 @@
-//! Sentences that tell the reader to do something.
+//! Finds sentences in a summary that tell the next model to do something.
 //!
-//! The next model reads a summary as its own past, so the worst content of a summary is a command
-//! that nobody gave. "You must now …" or "Ignore earlier rules …" is removed unless people or the
-//! model wrote these words close together. The output of a tool does not support a command, because
-//! the user did not write it. "Remove the import" is a usual way to note an open task, so such a
-//! sentence is only marked if it has no support.
+//! The next model takes a summary to be its own past, so a command that nobody gave is the worst
+//! thing a summary can contain. Sentences such as "You must now …" or "Ignore earlier rules …" are
+//! removed unless the user or the model wrote these words close together. A tool's output does not
+//! count as support for a command, because the user did not write it. "Remove the import" is a
+//! common way to note an open task, so an unsupported sentence of this kind is only marked.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -17,32 +17,32 @@ use super::source::{Source, UNVERIFIED};
 use super::words::{lower, pieces, words};
 use ctx_text::regex;
 
-/// The treatment of an unsupported command.
+/// What is done with an unsupported command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandVerdict {
     Gone,
     Marked,
 }
 
-/// The effect that a command may have.
+/// The kind of a command, by what happens if the next model obeys it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Force {
-    /// Addresses the reader, or overrides what was said before.
+    /// The command addresses the reader, or overrides earlier instructions.
     Address,
-    /// Destroys, sends, installs or executes something.
+    /// The command destroys, sends, installs or executes something.
     Danger,
-    /// Names a next step of the work.
+    /// The command is a next step of the work.
     Work,
 }
 
-/// Patterns for the beginnings of commands, the strongest first.
+/// Patterns that match the beginning of a command, from the most to the least dangerous kind.
 static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
     [(Force::Address, "address"), (Force::Danger, "danger"), (Force::Work, "work")]
         .map(|(force, list)| (force, beginning(list)))
 });
 
-/// Matches a text that begins with an entry of `list` and a word boundary, or with an entry of its
-/// second list, whatever follows. `请删除` counts like `删除`, and `please delete` like `delete`.
+/// Returns a pattern for text that begins with an entry of `list` as a whole word, or with an entry
+/// of `{list}, whatever follows`. A leading `请` or `please` is ignored.
 fn beginning(list: &str) -> Regex {
     let words = LISTS.pattern(list);
     let others = LISTS.pattern(&format!("{list}, whatever follows"));
@@ -51,14 +51,15 @@ fn beginning(list: &str) -> Regex {
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 
-/// Matches the end of a clause, which is the end of a sentence or of a label before a sentence.
+/// Matches the end of a clause, which is either a sentence or a label before a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
 /// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
 /// Matches the beginning of a command that addresses the reader.
 static SAID: LazyLock<Regex> = LazyLock::new(|| regex("^(?:please|immediately|请|立即|马上|务必)"));
 
-/// Returns the commands in a line that the source does not support, as whole sentences, in order.
+/// Returns the sentences in `line` that contain a command which the source does not support, in
+/// order.
 pub(super) fn unsupported(
     line: &str,
     area: Area,
@@ -84,8 +85,8 @@ pub(super) fn unsupported(
 
 fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> {
     let force = force(clause)?;
-    // Under "Done", a sentence that begins with a verb reports what happened. In Chinese, such a
-    // report looks like a command.
+    // Under "Done", a sentence that begins with a verb reports a finished action. In Chinese, such
+    // a sentence looks like a command.
     if area == Area::Done && force != Force::Address {
         return None;
     }
@@ -98,7 +99,7 @@ fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> 
     match force {
         Force::Address => (known < 60 || close < 50).then_some(CommandVerdict::Gone),
         Force::Danger => (known < 60 || close < 25).then_some(CommandVerdict::Marked),
-        // A next step may use words that only tools printed.
+        // A next step may use words that occur only in tool output.
         Force::Work => {
             (known < 35 && source.phrases.share(clause) < 60).then_some(CommandVerdict::Marked)
         }
@@ -113,7 +114,7 @@ fn force(clause: &str) -> Option<Force> {
     command.map(|(force, _)| *force)
 }
 
-/// Splits a line without its bullet into clauses, which also end after a label or a full stop.
+/// Splits a line into clauses, without its bullet. A clause ends after a sentence or a label.
 fn clauses(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut end = line.len() - without_bullet(line).len();
     pieces(without_bullet(line), &END).map(move |piece| {

@@ -1,7 +1,7 @@
-//! Finds the identifiers that a model invented: paths, addresses, ids, hashes, numbers.
+//! Finds the identifiers that a model invented, such as paths, addresses, ids, hashes and numbers.
 //!
-//! If a range of lines follows a path, only the ends of the range must be known, because a model
-//! writes `317-318` for two lines that it read in a listing.
+//! If a range of line numbers follows a path, only the two ends of the range must occur in the
+//! session. A model writes `317-318` for two numbered lines that it read in a listing.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ pub(super) enum IdentifierKind {
     Number,
 }
 
-/// Adds the identifiers of a source text to `seen`.
+/// Adds the identifiers in `text`, which is part of the source, to `seen`.
 pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     for range in tokens(text) {
         let token = &text[range];
@@ -37,7 +37,7 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
             }
             numbers::gather(piece, seen);
         }
-        // A summary may name a file by the end of its name: `_test.go`.
+        // A summary may refer to a file by the end of its name, such as `_test.go`.
         for part in segments(token) {
             if let Some(at) = part.rfind('_') {
                 seen.insert(hash_lowercase(&part[at..]));
@@ -68,8 +68,8 @@ pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<R
     found
 }
 
-/// Returns true if the text before a number says that the number is rounded. A rounded number need
-/// not be in the source.
+/// Returns true if the text before a number marks it as rounded. A rounded number need not occur in
+/// the source.
 fn is_rounded(before: &str) -> bool {
     let before = before.trim_end().trim_end_matches(['`', '*']);
     ["about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近"]
@@ -96,7 +96,7 @@ fn is_known(token: &str, kind: IdentifierKind, seen: &HashedSet) -> bool {
     }
 }
 
-/// Returns true if adjacent parts of a path or an address are also adjacent in the source.
+/// Returns true if the adjacent parts of `path` are also adjacent in the source.
 fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     let mut steps = steps(path).peekable();
     if steps.peek().is_none() {
@@ -105,7 +105,7 @@ fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     steps.all(|(first, second)| seen.has(hash_pair(hash_lowercase(first), hash_lowercase(second))))
 }
 
-/// Splits a path from the line numbers after it: `a.rs:3-7`, `a.rs#L3`.
+/// Splits off the line numbers at the end of a path such as `a.rs:3-7` or `a.rs#L3`.
 fn split_lines(path: &str) -> (&str, &str) {
     let is_line = |c: char| c.is_ascii_digit() || ":-,#L".contains(c);
     let name = path.trim_end_matches(is_line);
@@ -131,7 +131,7 @@ fn kind(token: &str) -> Option<IdentifierKind> {
         return None;
     }
     let head = token.bytes().take_while(u8::is_ascii_digit).count();
-    // A date with a time: `2026-01-02T03:04:05Z`.
+    // The token is a date with a time, such as `2026-01-02T03:04:05Z`.
     if digits >= 8 && letters <= 2 && head >= 4 {
         return Some(IdentifierKind::Number);
     }
@@ -139,7 +139,7 @@ fn kind(token: &str) -> Option<IdentifierKind> {
     if head > 0 && head < 4 && digits == head && token[head..].starts_with('-') {
         return None;
     }
-    // `500ms`, `1.5MB` and `3rd` consist of a number and a unit or an ending.
+    // `500ms`, `1.5MB` and `3rd` consist of a number and a unit or a suffix.
     let amount = token.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let is_amount = amount.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
     if head > 0 && letters <= 3 && is_amount {
@@ -176,8 +176,7 @@ fn is_path(token: &str) -> bool {
     }
 }
 
-/// Returns the positions of all runs of characters that identifiers consist of, without the
-/// punctuation around them.
+/// Returns the ranges of all words and identifiers in `text`, without the punctuation around them.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let is_part = |c: char| c.is_alphanumeric() && !is_han(c) || "_-./:@#%+~&?$".contains(c);
     // `12,345` is one number.
@@ -231,7 +230,7 @@ fn bare(piece: &str) -> &str {
     }
 }
 
-/// Returns the short forms in which people write a long hash.
+/// Returns the usual abbreviations of a long hash.
 fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
     let is_hash = piece.len() >= 16 && piece.bytes().all(|b| b.is_ascii_hexdigit());
     (7..=12).filter(move |_| is_hash).map(|length| &piece[..length])
@@ -244,10 +243,10 @@ fn last_names(piece: &str) -> impl Iterator<Item = &str> {
     std::iter::once(piece).chain(names)
 }
 
-/// Splits a token at the signs with which a summary may join words that are separate in the record:
-/// `DEN/11:00-LAS` into `DEN`, `11:00` and `LAS`.
+/// Splits `DEN/11:00-LAS` into `DEN`, `11:00` and `LAS`, because a summary may join words that are
+/// separate in the record.
 fn joined(token: &str) -> impl Iterator<Item = &str> {
-    // A time such as `11:00` is one part.
+    // A time such as `11:00` is not split.
     static PART: LazyLock<Regex> = LazyLock::new(|| regex("(?:[0-9](?::[0-9])+|[^/:-])+"));
     PART.find_iter(token).map(|part| part.as_str())
 }

@@ -1,16 +1,17 @@
 //! Checks whether a model's answer can be used as a summary, and repairs it.
 //!
-//! The check removes wrong lines and sentences one by one. The check rejects an answer, with a
-//! reason, only if nothing remains or the remaining text is not a summary. The check reads and
-//! writes no files, and [`check`] gives the same result for the same texts.
+//! Lines and sentences that are wrong are removed one by one. An answer is only rejected, with a
+//! reason, if nothing remains or if the remaining text is not a summary. [`check`] accesses no
+//! files, and returns the same result for the same input.
 //!
-//! - Lines of the prompt, a preface, an offer at the end, and repeated lines are removed.
-//! - A command to the reader ("You must now …", "Ignore earlier rules …") stays only if people or
-//!   the model wrote these words; the output of tools does not support it.
-//! - Anything else that is not in the session is marked [`UNVERIFIED`] and stays: an inexact quote,
-//!   a name, a path, an address, an id, a hash, a number. The line may still be right, and the mark
-//!   tells the reader what to look up first. If a user wrote a quoted request in nearly the same
-//!   words, the user's words replace the quote.
+//! - Lines copied from the prompt, a preface, a final offer of help, and repeated lines are
+//!   removed.
+//! - A command to the reader ("You must now …", "Ignore earlier rules …") is kept only if the user
+//!   or the model wrote these words in the session. Tool output does not count.
+//! - Names, paths, addresses, ids, hashes, numbers and inexact quotes that are not in the session
+//!   are kept, but marked as [`UNVERIFIED`]. They may still be right, and the mark tells the reader
+//!   what to look up first. If the user wrote a quoted request in nearly the same words, the user's
+//!   words replace the quote.
 
 mod commands;
 mod identifiers;
@@ -36,45 +37,46 @@ pub use source::{Source, UNVERIFIED};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// The requirements for an answer.
+/// The requirements that a model's answer must meet to be used as a summary.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// The headings of the sections that the answer should have, without `## `; empty for free
-    /// text.
+    /// The headings of the requested sections, without `## `. Empty if the answer may be free text.
     pub headings: &'a [String],
-    /// The prompt without the record of the session.
+    /// The prompt that the model received, without the record of the session.
     pub prompt: &'a str,
-    /// True if the model reached its limit, so that the last line may be incomplete.
+    /// True if the model reached its output limit, in which case the last line may be incomplete.
     pub cut: bool,
-    /// The number of tokens that the summary replaces. `None` allows any length.
+    /// The number of tokens that the summary replaces, and so its maximum length. `None` means no
+    /// limit.
     pub largest: Option<u64>,
-    /// The counter for the tokens of the answer.
+    /// The counter that measures the length of the answer.
     pub counter: &'static dyn TokenCounter,
 }
 
-/// An answer that can be used as a summary, after the repairs.
+/// A repaired answer, which can be used as a summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// The text of the summary.
     pub text: String,
-    /// Requested headings that the answer does not have.
+    /// The requested headings that are missing from the answer.
     pub missing: Vec<String>,
-    /// What was repaired, and how often.
+    /// The number of repairs of each kind.
     pub repairs: Repairs,
 }
 
 /// The number of repairs of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Lines of the prompt that the answer repeats.
+    /// Lines that were removed because they are copied from the prompt.
     pub echoes: usize,
-    /// Lines before the first heading, offers at the end, and lines that continue the conversation.
+    /// Removed lines that are not part of the summary: text before the first heading, offers of
+    /// help, and lines that continue the conversation.
     pub talk: usize,
     /// Repeated lines that were removed.
     pub repeats: usize,
-    /// Incomplete lines at the end of an answer that was cut off.
+    /// Incomplete last lines that were removed because the answer was cut off.
     pub halves: usize,
-    /// Commands to the reader that were removed, because the session does not support them.
+    /// Commands to the reader that were removed because the session does not support them.
     pub commands: usize,
     /// Quotes that were replaced by the user's own words.
     pub quotes_repaired: usize,
@@ -84,7 +86,7 @@ pub struct Repairs {
     pub secrets: usize,
 }
 
-/// The reason why an answer is not a summary.
+/// The reason why an answer was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The answer is empty.
@@ -93,7 +95,7 @@ pub enum Reason {
     /// The model refused to write a summary.
     #[error("the answer is a refusal")]
     Refusal,
-    /// The answer continues the conversation or calls tools.
+    /// The answer continues the conversation or calls tools instead of summarizing.
     #[error("the answer continues the conversation")]
     Continuation,
     /// The answer repeats the prompt.
@@ -102,7 +104,7 @@ pub enum Reason {
     /// The answer has none of the requested headings.
     #[error("the answer has none of the requested sections")]
     NoSection,
-    /// The repairs left nothing but headings.
+    /// Only headings remain after the repairs.
     #[error("nothing in the answer could be kept")]
     NothingLeft,
     /// The answer has more tokens than the messages that it replaces.
@@ -110,7 +112,7 @@ pub enum Reason {
     Longer,
 }
 
-/// Compares an answer with its source. Returns the repaired answer, or the reason why it cannot be
+/// Checks `answer` against `source`. Returns the repaired answer, or the reason why it cannot be
 /// used as a summary.
 pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Repaired, Reason> {
     Check { source, rules, done: Repaired::default() }.run(answer)
@@ -162,7 +164,7 @@ impl Check<'_> {
         if says { Ok(kept) } else { Err(Reason::Echo) }
     }
 
-    /// Keeps only the sections, under the requested headings.
+    /// Keeps only the sections with the requested headings, and removes the text around them.
     fn without_talk(&mut self, lines: &[String]) -> Result<Vec<String>, Reason> {
         let headings = self.rules.headings;
         let end = shape::end_of_summary(lines);
@@ -193,8 +195,8 @@ impl Check<'_> {
         Ok(kept)
     }
 
-    /// Checks each line for repetitions, commands, quotes and identifiers. The lines of a section
-    /// that occurs again are added to its first occurrence.
+    /// Removes repeated lines, and repairs the others. If a section occurs twice, its lines are
+    /// added to the first occurrence.
     fn repaired(&mut self, lines: &[String]) -> Vec<String> {
         let mut times = HashMap::new();
         let mut sections: Vec<Vec<String>> = vec![Vec::new()];
@@ -226,8 +228,8 @@ impl Check<'_> {
         sections.concat()
     }
 
-    /// Removes the last line of an answer that was cut off, unless the line is complete or the only
-    /// one.
+    /// Removes the last line of an answer that was cut off, unless this line is complete or is the
+    /// only line.
     fn drop_half_line(&mut self, lines: &mut Vec<String>) {
         let Some(last) = lines.iter().rposition(|line| !line.is_empty()) else { return };
         let is_whole =
@@ -239,10 +241,10 @@ impl Check<'_> {
     }
 }
 
-/// The minimum length, in bytes, of a line that is rarely repeated by chance.
+/// The minimum length, in bytes, of a line that is unlikely to be repeated by chance.
 const LONG_LINE: usize = 24;
 
-/// Removes a code fence around the whole text.
+/// Removes the code fence if it encloses the whole text.
 fn unfenced(text: &str) -> &str {
     let inner = text
         .strip_prefix("```")
@@ -252,7 +254,7 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
-/// Returns the text without its headings; `None` if nothing is left.
+/// Returns the text without its headings, or `None` if it has no other lines.
 fn body(text: &str, rules: &Rules<'_>) -> Option<String> {
     let is_heading =
         |line: &&str| shape::is_heading(line) || shape::heading(line, rules.headings).is_some();
@@ -265,8 +267,9 @@ fn says_something(line: &str) -> bool {
     !shape::is_heading(line) && line.chars().any(char::is_alphanumeric)
 }
 
-/// Returns true for a line that repeats the line before it, or for a long line that occurs a third
-/// time, because small models tend to repeat themselves. `None.` may occur under every heading.
+/// Returns true if `line` repeats the line before it, or if it is long and occurs for the third
+/// time. Small models tend to repeat themselves. A short line such as `None.` may occur under every
+/// heading.
 fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
     let word = shape::without_bullet(line).trim_end_matches(['.', '。']).to_lowercase();
     if ["none", "无", "n/a"].contains(&word.as_str()) || !says_something(line) {
@@ -281,7 +284,7 @@ fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) ->
     *times > 2 && line.len() >= LONG_LINE
 }
 
-/// Joins lines, with at most one blank line between them.
+/// Joins lines, with one blank line before each heading and at most one between other lines.
 fn joined(lines: &[String]) -> String {
     let mut text = String::new();
     let mut after_blank = false;

@@ -1,5 +1,5 @@
-//! Finds invented names of functions, types, variables, people and products. These names need not
-//! have a digit, so the check of identifiers does not find them.
+//! Finds invented names of functions, types, variables, people and products. Most of them contain
+//! no digit, so the check for invented identifiers does not find them.
 
 use std::ops::Range;
 
@@ -14,7 +14,8 @@ pub(super) fn invented(
     phrases: &Phrases,
     headings: &[String],
 ) -> Vec<Range<usize>> {
-    // If the line is not in the record's language, any word may be capitalized.
+    // If the line is not in the record's language, a capital letter does not mean that the word is
+    // a name.
     let has_proper = phrases.share(line) >= SAME_LANGUAGE;
     let mut found: Vec<Range<usize>> = ctx_text::words(line, |_| false).collect();
     found.retain(|range| {
@@ -31,11 +32,11 @@ pub(super) fn invented(
     found
 }
 
-/// The percentage of a line's words that the record must have for both to be in the same language.
+/// A line is assumed to be in the record's language if at least this percentage of its words occurs
+/// in the record.
 const SAME_LANGUAGE: usize = 60;
 
-/// Returns true if the capital of a word shows that it is a name, because the word is not at the
-/// beginning of a sentence.
+/// Returns true if a word is a proper name: it is capitalized and does not begin a sentence.
 fn is_proper(word: &str, before: &str) -> bool {
     let has_capital = word.starts_with(|c: char| c.is_ascii_uppercase());
     let rest = word.bytes().skip(1);
@@ -45,7 +46,7 @@ fn is_proper(word: &str, before: &str) -> bool {
     is_plain && is_within && !CALENDAR.split(' ').any(|name| name == word || name[..3] == *word)
 }
 
-/// Days and months, which do not count as names because a summary may write a date in other words.
+/// Days and months. They are not checked as names, because a summary may write a date differently.
 const CALENDAR: &str = "\
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
     June July August September October November December";
@@ -68,7 +69,7 @@ fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     is_snake || humps > 2 || is_camel && (is_call || ends_with_word(word))
 }
 
-/// Counts the capitals that begin a part of a word: `ParseLine` has two.
+/// Counts the capitalized parts of a word. `ParseLine` has two.
 fn humps(word: &str) -> usize {
     let bytes = word.as_bytes();
     let begins = |at: usize| {

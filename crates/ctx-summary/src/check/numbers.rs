@@ -1,10 +1,10 @@
-//! Looks up the numbers of an answer in the record, in whatever notation they are written.
+//! Looks up the numbers of an answer in the record, regardless of their notation.
 
 use ctx_text::{hash_lowercase, hash_pair};
 
 use super::words::HashedSet;
 
-/// The minimum number of digits. Shorter numbers, such as counts, are too common to be checked.
+/// The minimum number of digits in a number that is checked. Shorter numbers are too common.
 const LEAST_DIGITS: usize = 4;
 
 /// Adds the numbers in a word: each run of digits, each pair of adjacent runs, and all digits
@@ -29,7 +29,7 @@ fn hash_of_two(runs: &[&str]) -> u64 {
     hash_pair(hash_lowercase(runs[0]), hash_lowercase(runs[1]))
 }
 
-/// Returns true if the record has a number, a date or a range, or if the number is too short.
+/// Returns true if the number, date or range occurs in the record, or is too short to be checked.
 pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     let whole = digits(word);
     if whole.len() < LEAST_DIGITS || seen.has(hash_lowercase(&whole)) {
@@ -48,7 +48,7 @@ pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     are_ends_known(word, seen)
 }
 
-/// Returns true if the record has both ends of a range, or all parts of a date.
+/// Returns true if both ends of a range, or all parts of a date, occur in the record.
 pub(super) fn are_ends_known(range: &str, seen: &HashedSet) -> bool {
     runs(range).all(|run| seen.has(hash_lowercase(plain(run))))
 }
@@ -67,11 +67,11 @@ fn digits(word: &str) -> String {
     word.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// The maximum number of preceding values that are added up.
+/// The maximum number of preceding numbers that are added up to find a sum.
 const MOST: usize = 32;
 
-/// Returns true if a number is the sum of the last few numbers before it, or the difference of two
-/// adjacent ones.
+/// Returns true if `number` is the sum of the last few numbers before it, or the difference between
+/// two adjacent numbers.
 pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     let Some(wanted) = amounts(number).next_back() else { return false };
     let mut sum = 0;

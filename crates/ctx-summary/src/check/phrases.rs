@@ -1,7 +1,7 @@
 //! The words of a record in order, so that quotes can be looked up.
 //!
-//! Only words count, so line ends, escapes, quotation marks, Markdown and comment signs between
-//! words make no difference. Each Chinese character is a word.
+//! Line ends, escapes, quotation marks, Markdown and comment markers between words are ignored.
+//! Each Chinese character is a word.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use ctx_text::{hash_lowercase, hash_pair};
 
 use super::words::{HashedSet, MOST, texts_of};
 
-/// All words of a record, and which of them follow each other.
+/// All words of a record, and the pairs and triples of words that follow each other.
 #[derive(Debug, Default)]
 pub(super) struct Phrases {
     words: Places,
@@ -17,12 +17,13 @@ pub(super) struct Phrases {
     pairs: HashedSet,
     /// Triples of adjacent words.
     threes: HashedSet,
-    /// The beginnings of names in camel case: `NodeType` for `NodeTypeSession`.
+    /// The beginnings of camel-case names, such as `NodeType` for `NodeTypeSession`.
     beginnings: HashedSet,
 }
 
 impl Phrases {
-    /// Adds a text of the record. The words of this text do not follow those of the previous text.
+    /// Adds a text of the record. Its first word does not count as following the last word of the
+    /// previous text.
     pub(super) fn gather(&mut self, text: &str) {
         let mut words = Vec::new();
         for line in text.lines() {
@@ -57,13 +58,14 @@ impl Phrases {
         known * 100 / words.len().max(1)
     }
 
-    /// Returns true if the record has these texts near one another, each as a sequence of words.
+    /// Returns true if `texts` occur near one another in the record, each without other words
+    /// between its words.
     pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
         let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
         self.words.are_near(&rows)
     }
 
-    /// Returns true if the record has the words of a text in this order, without other words
+    /// Returns true if the words of `text` occur in the record in this order, without other words
     /// between them.
     pub(super) fn has(&self, text: &str) -> bool {
         let words: Vec<u64> = words_of(text).collect();
@@ -80,8 +82,8 @@ fn hash_of_three(words: &[u64]) -> u64 {
     hash_pair(words[0], hash_pair(words[1], words[2]))
 }
 
-/// Returns the beginnings of a camel-case name that have two or more parts: `parseLine` for
-/// `parseLineEnd`.
+/// Returns the beginnings of a camel-case name that have at least two parts, such as `parseLine`
+/// for `parseLineEnd`.
 fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     let bytes = name.as_bytes();
     let begins =
@@ -90,13 +92,13 @@ fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     ends.map(|end| &name[..end])
 }
 
-/// Returns the hashes of all words in lower case.
+/// Returns the hashes of all words, converted to lower case.
 fn words_of(text: &str) -> impl Iterator<Item = u64> {
     texts_of(text).map(hash_lowercase)
 }
 
-/// Returns a line of a listing without its number, `  12→text`, so that sentences continue across
-/// lines.
+/// Removes the line number from a line of a listing, such as `12→text`, so that sentences continue
+/// across lines.
 fn without_line_number(line: &str) -> &str {
     let rest = line.trim_start();
     let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -116,12 +118,12 @@ pub(super) struct Places {
     is_full: bool,
 }
 
-/// The end of a word's list of positions. This value also fills the gap between texts.
+/// Marks the end of a word's list of positions, and fills the gaps between texts.
 const NONE: u32 = u32::MAX;
-/// The maximum number of positions, which take about 16 MB.
+/// The maximum number of positions that are stored. They take about 16 MB.
 const MOST_PLACES: usize = 4_000_000;
-/// The maximum distance of words that are near each other, as in a statement or an object of a
-/// list.
+/// The maximum distance between words that are near each other. A statement or an object in a list
+/// is about as long.
 const WINDOW: usize = 16;
 
 impl Places {
@@ -141,18 +143,18 @@ impl Places {
         }
     }
 
-    /// Ends a text, so that its words are not near those of the next text.
+    /// Ends a text, so that its words do not count as near the words of the next text.
     pub(super) fn end_text(&mut self) {
         let with_gap = self.before.len() + WINDOW;
         self.before.resize(with_gap.min(MOST_PLACES), NONE);
     }
 
-    /// Returns true if the record has a word, or if the table is full and the record may have it.
+    /// Returns true if the record contains `word`, or may contain it because the table is full.
     pub(super) fn has(&self, word: u64) -> bool {
         self.is_full || self.last.contains_key(&word)
     }
 
-    /// Returns true if sequences of words occur near one another, each as one run of words.
+    /// Returns true if the sequences of words in `rows` occur near one another in the record.
     pub(super) fn are_near(&self, rows: &[Vec<u64>]) -> bool {
         if self.is_full || self.before.len() >= MOST_PLACES {
             return true;
@@ -167,7 +169,7 @@ impl Places {
         first.iter().any(|at| others.iter().all(|places| is_near(places, *at)))
     }
 
-    /// The positions at which a sequence of words begins, the last one first.
+    /// The positions at which a sequence of words begins, from last to first.
     fn of_row(&self, row: &[u64]) -> Vec<usize> {
         let Some((first, others)) = row.split_first() else { return Vec::new() };
         let mut begins: Vec<usize> = self.of(*first).collect();
@@ -182,7 +184,7 @@ impl Places {
         begins
     }
 
-    /// The positions of a word, the last one first.
+    /// The positions of a word, from last to first.
     fn of(&self, word: u64) -> impl Iterator<Item = usize> {
         let place = |place: u32| (place != NONE).then_some(place as usize);
         let last = self.last.get(&word).copied().and_then(place);

@@ -1,5 +1,5 @@
-//! Repairs a line: removes commands, and corrects or marks what the record does not have. A quote
-//! is left alone if the record has it word for word.
+//! Repairs a line of a summary. Removes unsupported commands, and corrects or marks quotes, names
+//! and numbers that the record does not contain. Exact quotes are left unchanged.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::words::{pieces, words};
 use super::{Check, identifiers, names, says_something};
 
 impl Check<'_> {
-    /// Returns the repaired line; `None` if nothing of the line is left.
+    /// Returns the repaired line, or `None` if all of its text was removed.
     pub(super) fn repaired_line(&mut self, line: &str, area: Area) -> Option<String> {
         let mut text = self.without_commands(line, area)?;
         let line = text.clone();
@@ -32,8 +32,8 @@ impl Check<'_> {
         let names = names::invented(&line, &spans, &source.phrases, self.rules.headings);
         let identifiers = identifiers::invented(&line, &source.identifiers, &source.phrases);
         for range in names.into_iter().chain(identifiers) {
-            // The words of a quote are not checked one by one, because the whole quote is looked
-            // up.
+            // The words of a quote are not checked individually, because the quote is looked up as
+            // a whole.
             if !is_quoted(range.start, &quoted) {
                 places.insert(end_of(&range, &line, &spans));
             }
@@ -59,7 +59,7 @@ impl Check<'_> {
         Some(text)
     }
 
-    /// Removes sentences that command the reader, except exact quotes from the record.
+    /// Removes sentences that tell the reader to do something, except exact quotes from the record.
     fn without_commands(&mut self, line: &str, area: Area) -> Option<String> {
         let mut gone = commands::unsupported(line, area, self.source);
         gone.retain(|(_, verdict)| *verdict == CommandVerdict::Gone);
@@ -76,7 +76,7 @@ impl Check<'_> {
             }
         }
         let left = text.trim_end();
-        // A label without text says nothing.
+        // A label is useless once the text after it has been removed.
         let is_label = left.len() < line.len() && left.trim_end_matches('*').ends_with([':', '：']);
         (says_something(left) && !is_label).then(|| left.to_owned())
     }
@@ -94,7 +94,8 @@ fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     start..span.end - chars.next_back().map_or(0, char::len_utf8)
 }
 
-/// Returns the position of a word's mark: after the code around the word and closing punctuation.
+/// Returns the position at which a mark for `word` is inserted: after any enclosing code and
+/// closing punctuation.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
     let end = around(&spans.code, word.start).map_or(word.end, |code| code.end);
     let rest = &line[end..];
@@ -104,28 +105,28 @@ fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
 /// The result of comparing a quote with the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quoted<'s> {
-    /// The record has the quote word for word.
+    /// The record contains the quote word for word.
     Exact,
-    /// The words in which a user said almost the same.
+    /// The user wrote almost the same; these are the user's words.
     Near(&'s str),
-    /// The record does not have the quote.
+    /// The record does not contain the quote.
     Unknown,
 }
 
 /// The maximum length in bytes of a sentence that replaces a quote.
 const LONGEST: usize = 400;
-/// The minimum percentage of words that a sentence must share with the quote that it replaces. With
-/// a lower percentage, the quote may be of another sentence.
+/// The minimum percentage of words that a sentence must share with the quote that it replaces.
+/// Below this percentage, the quote may come from a different sentence.
 const CERTAIN: usize = 90;
 
 /// Matches the end of a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
-/// Matches the marks for omitted words.
+/// Matches the marks that stand in for omitted words.
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
 impl Source {
-    /// Finds the quotes in a line that are long enough to be a person's words. The ranges include
-    /// the quotation marks.
+    /// Finds the quotes in `line` that are too long to be mere terms. The ranges include the
+    /// quotation marks.
     fn quoted(&self, line: &str, spans: &Spans, area: Area) -> Vec<(Range<usize>, Quoted<'_>)> {
         let mut found = Vec::new();
         for span in &spans.quotes {
@@ -143,8 +144,7 @@ impl Source {
         found
     }
 
-    /// Returns true if the record has the words in this order. Where the quote has `…`, words may
-    /// be omitted.
+    /// Returns true if the record contains the quote. A `…` in the quote matches any omitted words.
     fn is_exact(&self, quote: &str) -> bool {
         let quote = quote.replace(UNVERIFIED, "");
         LEFT_OUT
@@ -152,8 +152,8 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// Finds the user's sentence to which a quote refers. The sentence has all or nearly all of the
-    /// quote's words that carry meaning, and hardly any others.
+    /// Finds the user's sentence that a quote was taken from. It contains nearly all of the quote's
+    /// meaningful words, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
         if wanted.len() < 3 {
@@ -177,7 +177,8 @@ impl Source {
     }
 }
 
-/// Returns true if a quote is long enough to be a person's words. Shorter quotes are terms.
+/// Returns true if a quote is long enough to be something that a person said. Shorter quotes are
+/// terms.
 fn is_long(quote: &str) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
     let chinese = quote.chars().filter(|c| is_han(*c)).count();

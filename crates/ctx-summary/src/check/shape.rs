@@ -1,4 +1,4 @@
-//! The shape of an answer: headings, echoes of the prompt, and answers that are not summaries.
+//! Recognizes headings, lines copied from the prompt, and answers that are not summaries.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,12 +21,12 @@ static OFFER: LazyLock<Regex> = LazyLock::new(|| beginning("offer"));
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
-/// Matches a text that begins with an entry of the word list `list`.
+/// Returns a pattern for text that begins with an entry of the word list `list`.
 fn beginning(list: &str) -> Regex {
     regex(&format!("^(?:{})", LISTS.pattern(list)))
 }
 
-/// Returns the headings in `wanted` that a summary does not have, in order.
+/// Returns the headings in `wanted` that are missing from a summary, in order.
 ///
 /// A heading must be the only text on its line, apart from the decoration or number that models
 /// add: `## Goal`, `**Goal**`, `1. Goal:`.
@@ -44,7 +44,7 @@ fn plain_heading(line: &str) -> String {
     marked.trim_matches(is_mark).to_lowercase()
 }
 
-/// Returns the heading in `headings` that a line consists of, in any of the forms `## X`, `**X**`,
+/// Returns the entry of `headings` that `line` consists of, in any of the forms `## X`, `**X**`,
 /// `X:` and `1. X`.
 pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str> {
     let is_marked = line.trim_start().starts_with('#')
@@ -55,7 +55,7 @@ pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str>
     (is_marked || line.trim() == found).then_some(found)
 }
 
-/// Returns true if a line is a Markdown heading, whatever its text.
+/// Returns true if `line` is a Markdown heading.
 pub(super) fn is_heading(line: &str) -> bool {
     let rest = line.trim_start_matches('#');
     rest.len() < line.len() && rest.starts_with(' ')
@@ -66,7 +66,7 @@ pub(super) fn is_heading(line: &str) -> bool {
 pub(super) enum Area {
     /// The user's requests.
     Asks,
-    /// What happened, and the current state.
+    /// Finished work, and the current state.
     Done,
     Other,
 }
@@ -82,7 +82,7 @@ pub(super) fn area(heading: &str) -> Area {
     }
 }
 
-/// The prompt, prepared so that its lines can be recognized in an answer.
+/// The lines of the prompt, normalized so that they can be recognized in an answer.
 pub(super) struct Prompt {
     lines: HashSet<String>,
     text: String,
@@ -98,8 +98,8 @@ impl Prompt {
         }
     }
 
-    /// Returns true if a line is in the prompt, is a long part of a line of the prompt, or is a tag
-    /// around a part of the prompt.
+    /// Returns true if `line` is a line of the prompt, a long part of such a line, or a tag that
+    /// encloses a part of the prompt.
     pub(super) fn has(&self, line: &str) -> bool {
         let is_frame = matches!(
             line.trim(),
@@ -111,7 +111,7 @@ impl Prompt {
     }
 }
 
-/// Returns true if a line is long enough to be recognized. A line of a few words may also be a
+/// Returns true if `line` is long enough to be attributed to the prompt. A shorter line may be a
 /// sentence of the summary.
 fn is_long(line: &str) -> bool {
     line.split_whitespace().count() >= 4 || has_chinese(line) && line.chars().count() >= 8
@@ -121,9 +121,9 @@ fn plain(line: &str) -> String {
     one_line(without_bullet(line)).to_lowercase()
 }
 
-/// Returns the line at which an answer stops summarizing and continues the conversation: a label of
-/// the record, the markup of a tool call, or turns of a chat. A single line `User: …` does not
-/// count, because it may be a remark.
+/// Returns the index of the line at which an answer begins to continue the conversation, if any.
+/// This is a label of the record, the markup of a tool call, or turns of a chat. A single line
+/// `User: …` does not count, because it may be a remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     let lines = || lines.iter().map(|line| lower(line.trim().trim_start_matches("**")));
     let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));
@@ -132,12 +132,12 @@ pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     markup.into_iter().chain(turn.map(|(at, _)| at)).min()
 }
 
-/// Returns true if the text answers the user instead of summarizing.
+/// Returns true if `text` replies to the user instead of summarizing.
 pub(super) fn answers(text: &str) -> bool {
     ANSWER.is_match(&lower(text.trim_start()))
 }
 
-/// Returns true if a line offers more help.
+/// Returns true if `line` offers the user more help.
 pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
@@ -147,8 +147,8 @@ pub(super) fn without_bullet(line: &str) -> &str {
     &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
 }
 
-/// Decodes the escapes in a text: `\n` becomes a line end, `\"` a quotation mark, `\u4e2d` a
-/// character. An escape may have several backslashes, because JSON may be within JSON.
+/// Decodes escapes such as `\n`, `\"` and `\u4e2d`. An escape may have several backslashes, because
+/// JSON may be nested in JSON.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return text.into();
@@ -174,8 +174,8 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     plain.into()
 }
 
-/// Decodes `4e2d`, or a surrogate pair, `d83d\ude00`. Returns the character, and the number of
-/// bytes of the escape from its `u` on.
+/// Decodes a code point such as `4e2d`, or a surrogate pair such as `d83d\ude00`. Returns the
+/// character and the length of the escape in bytes, from its `u` on.
 fn code_point(digits: &str) -> Option<(char, usize)> {
     let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
     let first = unit(digits)?;

@@ -12,39 +12,39 @@ use super::spans::{Spans, around};
 use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
-/// The mark after text in an answer that is not in the record.
+/// The mark that is put after text of an answer if the record does not contain this text.
 pub const UNVERIFIED: &str = "(unverified)";
 
-/// The source against which an answer is checked. The source is collected in one pass over the
-/// whole session: the part to summarize and the kept part.
+/// The source against which an answer is checked. It is collected in one pass over the whole
+/// session, including the part that is not summarized.
 ///
-/// Memory is bounded: words, their neighbours and identifiers are stored as hashes, at most two
-/// million of each kind, and the users' words up to their latest 16 MiB. Anything beyond these
-/// limits is unknown, and unknown text never counts against an answer.
+/// Memory is bounded. Words, their neighbours and identifiers are stored as at most two million
+/// hashes of each kind, and only the latest 16 MiB of the users' messages are kept. Text beyond
+/// these limits never counts against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
     /// The users' messages, each on one line and without secrets.
     pub(super) users: VecDeque<String>,
     users_bytes: usize,
-    /// Words that people and the model wrote, without the words of tools.
+    /// Words that users or the model wrote. Words that occur only in tool output are not included.
     said: HashedSet,
-    /// Pairs of words that people and the model wrote, adjacent or with one word between them.
+    /// Pairs of words that users or the model wrote next to each other or with one word in between.
     neighbours: HashedSet,
-    /// The number of Chinese characters, and of words in other languages, that people and the model
-    /// wrote.
+    /// The number of Chinese characters that users and the model wrote. `other_words` counts the
+    /// words in other languages.
     chinese: usize,
     other_words: usize,
-    /// Identifiers of all texts, whoever wrote them.
+    /// All identifiers in the session, including those in tool output.
     pub(super) identifiers: HashedSet,
     pub(super) phrases: Phrases,
 }
 
 const USERS_MOST: usize = 16 << 20;
-/// The session uses a language if at least one word in this many is in that language.
+/// A session uses a language if at least one in this many of its words is in that language.
 const LANGUAGE_PART: usize = 20;
 
 impl Source {
-    /// Adds a message of the session.
+    /// Adds a message of the session to the source.
     pub fn push(&mut self, message: &Message<'_>) {
         for part in &message.parts {
             match part {
@@ -55,13 +55,14 @@ impl Source {
                     }
                 }
                 Part::Call(call) => {
-                    // The model's actions count as well: "run the tests" may occur nowhere else.
+                    // Tool calls count as the model's words, because "run the tests" may occur
+                    // nowhere else.
                     self.add_record(&call.name);
                     self.add_record(&call.arguments);
                     self.add_said(&unescaped(&call.arguments));
                 }
-                // Anybody may have written the text that a tool found, so it is not the user's own
-                // text.
+                // Anyone may have written the text that a tool returns, so it does not count as the
+                // user's.
                 Part::Result(result) => result.parts.iter().for_each(|part| {
                     if let Part::Text(text) = part {
                         self.add_record(text);
@@ -72,8 +73,8 @@ impl Source {
         }
     }
 
-    /// Adds an earlier summary. An answer may repeat quotes of the earlier summary, and text that
-    /// the summary marks as unverified stays unverified.
+    /// Adds an earlier summary. An answer may repeat quotes from an earlier summary. Text that it
+    /// marks as unverified stays unverified.
     pub fn push_earlier(&mut self, text: &str) {
         let mark = format!(" {UNVERIFIED}");
         for line in text.lines() {
@@ -84,13 +85,13 @@ impl Source {
             }
             self.add(last);
         }
-        // Lines with a mark are not a user's words.
+        // Lines that are marked as unverified do not count as the user's words.
         let lines: Vec<&str> = text.lines().filter(|line| !line.contains(UNVERIFIED)).collect();
         self.phrases.gather(&lines.join("\n"));
         self.add_user(&lines.join("\n"));
     }
 
-    /// Adds text that people or the model wrote.
+    /// Adds text that a user or the model wrote.
     fn add(&mut self, text: &str) {
         self.add_record(text);
         self.add_said(text);
@@ -98,7 +99,7 @@ impl Source {
         self.other_words += text.split_whitespace().count();
     }
 
-    /// Adds a text to the record, both unchanged and with its escapes decoded.
+    /// Adds `text` to the record twice: unchanged, and with its escapes decoded.
     fn add_record(&mut self, text: &str) {
         identifiers::gather(text, &mut self.identifiers);
         self.phrases.gather(text);
@@ -139,8 +140,8 @@ impl Source {
         same * LANGUAGE_PART < all
     }
 
-    /// Returns the percentage of `words`, and of the pairs of adjacent `words`, that people or the
-    /// model wrote, too.
+    /// Returns the percentage of `words`, and of pairs of adjacent `words`, that users or the model
+    /// also wrote.
     pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
         let share = |known: usize, all: usize| match all {
             0 => 100,
@@ -154,8 +155,8 @@ impl Source {
     }
 }
 
-/// Returns the start of the quote, code, sentence or word to which a mark at the end of the line
-/// refers.
+/// Returns the start of the quote, code, sentence or word that is marked as unverified at the end
+/// of `line`.
 fn unverified_start(line: &str) -> usize {
     let spans = Spans::of(line);
     let last = line.char_indices().next_back().map_or(0, |(at, _)| at);

@@ -1,4 +1,4 @@
-//! Parts of a line that belong together: code between backticks, and words between quotation marks.
+//! Finds code between backticks and words between quotation marks in a line.
 
 use std::ops::Range;
 
@@ -25,13 +25,13 @@ impl Spans {
     }
 }
 
-/// Returns the span that contains a position.
+/// Returns the span that contains the position `at`.
 pub(super) fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let next = spans.partition_point(|span| span.end <= at);
     spans.get(next).filter(|span| span.contains(&at))
 }
 
-/// Finds code between runs of equally many backticks.
+/// Finds code that is enclosed in the same number of backticks on both sides.
 fn code(line: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut open: Option<(usize, usize)> = None;
@@ -56,8 +56,8 @@ fn code(line: &str) -> Vec<Range<usize>> {
 /// Pairs of quotation marks: the opening mark and the closing mark.
 const PAIRS: [(char, char); 5] = [('“', '”'), ('「', '」'), ('『', '』'), ('«', '»'), ('„', '“')];
 
-/// Finds the ranges between quotation marks. A mark without its counterpart does not count, and the
-/// inch sign in `5"` is not a mark.
+/// Finds the ranges between quotation marks. Unpaired marks are ignored, and so is the inch sign in
+/// `5"`.
 fn quotes(line: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
@@ -81,7 +81,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
         } else if let Some((_, end)) = PAIRS.iter().find(|(start, _)| *start == c) {
             open.push((at, *end));
         }
-        // Marks that are nested more deeply do not count as quotes.
+        // Ignore quotation marks that are nested more deeply than `DEEPEST`.
         if open.len() > DEEPEST {
             open.remove(0);
         }
@@ -90,7 +90,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The maximum nesting of quotes.
+/// The maximum nesting depth of quotes.
 const DEEPEST: usize = 8;
 
 fn is_word(c: char) -> bool {
@@ -105,7 +105,7 @@ fn may_close(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(|c| !c.is_whitespace()) && !after.is_some_and(is_word)
 }
 
-/// Returns true if the character before a quotation mark shows that the mark opens a quote.
+/// Returns true if a quotation mark after the character `before` opens a quote.
 fn begins(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{=:".contains(c))
 }

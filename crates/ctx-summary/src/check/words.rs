@@ -8,15 +8,15 @@ use regex::Regex;
 
 use super::LISTS;
 
-/// A set of hashes with a limit. If the set is full, a missing hash counts as unknown and not as
-/// absent.
+/// A set of hashes with a maximum size. Once it is full, it is no longer known which hashes were
+/// never added.
 #[derive(Debug, Default)]
 pub(super) struct HashedSet {
     hashes: HashSet<u64>,
     full: bool,
 }
 
-/// The maximum number of hashes in a set, which take about 40 MB.
+/// The maximum number of hashes in a set. A full set takes about 40 MB.
 pub(super) const MOST: usize = 2_000_000;
 
 impl HashedSet {
@@ -28,7 +28,7 @@ impl HashedSet {
         }
     }
 
-    /// Returns true if the hash was added, or may have been added to a full set.
+    /// Returns true if `hash` was added, or if the set is full and so may have left it out.
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
     }
@@ -44,12 +44,12 @@ pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
 
-/// Prepares a text for patterns: in lower case, with one kind of apostrophe.
+/// Normalizes text for pattern matching: lower case, and one kind of apostrophe.
 pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }
 
-/// Splits a text after each match of `end`.
+/// Splits `text` after each match of `end`.
 pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t str> {
     let mut start = 0;
     let ends = end.find_iter(text).map(|found| found.end());
@@ -60,7 +60,7 @@ pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t
     })
 }
 
-/// Returns the hashes of the words that carry meaning, in order; each Chinese character is a word.
+/// Returns the hashes of the words that carry meaning, in order. Each Chinese character is a word.
 pub(super) fn words(text: &str) -> Vec<u64> {
     let mut words = Vec::new();
     let mut lower = String::new();
@@ -79,7 +79,7 @@ pub(super) fn words(text: &str) -> Vec<u64> {
     words
 }
 
-/// Returns the stem of a word: `delet` for `deleted`, `deletes` and `deleting`.
+/// Returns the stem of a word, such as `delet` for `deleted`, `deletes` and `deleting`.
 fn stem(word: &str) -> &str {
     let one = word.strip_suffix('s').filter(|rest| rest.len() > 2).unwrap_or(word);
     if !one.is_ascii() || one.len() < 5 {
@@ -91,7 +91,7 @@ fn stem(word: &str) -> &str {
         .unwrap_or(one)
 }
 
-/// Returns the words of a text; each Chinese character is a word.
+/// Returns the words of `text`. Each Chinese character is a word.
 pub(super) fn texts_of(text: &str) -> impl Iterator<Item = &str> {
     ctx_text::words(text, is_han).map(|word| &text[word])
 }

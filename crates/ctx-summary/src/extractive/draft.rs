@@ -1,4 +1,5 @@
-//! Writes an extractive summary: the story first, then as many values as fit.
+//! Writes an extractive summary, which tells the story of the session and then quotes as many
+//! values as fit.
 
 use ctx_tokens::TokenCounter;
 use memchr::memmem;
@@ -13,21 +14,25 @@ use crate::ledger::form::left_out;
 use crate::ledger::{Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
-/// The percentage of the story in a short and in a long summary, and the lengths of the two in
-/// tokens. Files can be read again; without files, a short summary gives more space to the values.
+/// The percentage of a short and of a long summary that the story may take up, and the lengths of
+/// these two summaries in tokens. In sessions with files the story has a larger share, because
+/// values can be read from the files again.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
-/// The percentage of the story in sessions without tools, in which people's words matter most.
+/// The story's share in sessions without tools, in percent. There, the words of the user and the
+/// model matter most.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
 /// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a line that says what it left out.
 /// This closing line has at most [`CLOSING`] tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// In a summary with fewer tokens, the space that the last line does not use is filled.
+/// If a summary has fewer tokens, the space reserved for its closing line is filled as far as the
+/// line does not need it.
 const LITTLE: u64 = 1_000;
 
-/// Writes a head, the story of the session, and as many of its values as fit into `limit` tokens.
+/// Writes a summary that consists of `head`, the story of the session, and as many values as fit
+/// into `limit` tokens.
 pub(super) fn written(
     ledger: &Ledger,
     head: &str,
@@ -41,7 +46,7 @@ pub(super) fn written(
     draft.tell(100);
     if closing > 0 {
         if limit < LITTLE {
-            // Adding text to the summary does not make its last line longer.
+            // The closing line does not become longer when more text is added to the summary.
             draft.limit = limit - counter.count(&draft.closing()).min(CLOSING) - 1;
             draft.fill();
             draft.tell(100);
@@ -51,7 +56,7 @@ pub(super) fn written(
     draft.text
 }
 
-/// The share of the story, in percent of the limit.
+/// Returns the story's share of the limit, in percent.
 fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     let segments = ledger.index().segments();
     if !has_tools(segments) {
@@ -63,7 +68,7 @@ fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     (of_short * (100 - part) + of_long * part) / 100
 }
 
-/// Writes the chosen segments between the head and the current state.
+/// Renders the summary: the head, the chosen segments, and the current state.
 type Write<'l> = Box<dyn Fn(&[bool]) -> String + 'l>;
 
 struct Draft<'l> {
@@ -90,13 +95,13 @@ impl<'l> Draft<'l> {
         Self { ledger, counter, limit, write: Box::new(write), story, text }
     }
 
-    /// Adds segments to the story, up to this percentage of the limit.
+    /// Adds segments to the story until the summary reaches `percent` of the limit.
     fn tell(&mut self, percent: u64) {
         let limit = self.limit * percent / 100;
         self.story.fill(&mut self.text, limit, self.counter, &self.write);
     }
 
-    /// Fills the remaining space with values.
+    /// Fills the remaining space of the summary with values.
     fn fill(&mut self) {
         let (index, Greedy { chosen, tokens, .. }) = (self.ledger.index(), &self.story);
         let mut values =
@@ -105,7 +110,7 @@ impl<'l> Draft<'l> {
         self.story.chosen = values.chosen;
     }
 
-    /// Adds a last line that says how much did not fit.
+    /// Adds a closing line that says how many items were left out.
     fn close(&mut self) {
         let closing = self.closing();
         if !closing.is_empty() && self.counter.count(&closing) < CLOSING {
@@ -121,20 +126,20 @@ impl<'l> Draft<'l> {
     }
 }
 
-/// The slot of a sequence of eight bytes, which few other sequences share.
+/// Returns the slot of a sequence of eight bytes. Few sequences share a slot.
 fn slot(bytes: [u8; 8]) -> usize {
     let number = u64::from_le_bytes(bytes).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     usize::try_from(number >> (64 - SLOTS)).unwrap_or(0)
 }
 
-/// The logarithm of the number of slots.
+/// The binary logarithm of the number of slots.
 const SLOTS: u32 = 20;
 
-/// Counts the current items that a text does not contain, by kind.
+/// Counts the current items of each kind that `text` does not contain.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
-    // Nearly every part that the text lacks contains eight bytes that the text lacks, so no search
-    // is needed.
+    // This table avoids most searches: a part that the text does not contain almost always includes
+    // eight bytes that the text does not contain.
     let mut known = vec![false; 1 << SLOTS];
     for bytes in text.as_bytes().windows(8).filter_map(<[u8]>::first_chunk) {
         known[slot(*bytes)] = true;
@@ -143,7 +148,7 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
         part.as_bytes().as_chunks().0.iter().all(|bytes| known[slot(*bytes)])
             && memmem::find(text.as_bytes(), part.as_bytes()).is_some()
     };
-    // In `Bash: make: exit code 2`, the text has the outcome on a line below the call.
+    // For `Bash: make: exit code 2`, the text has the outcome on a separate line below the call.
     let has = |item: &Item| {
         let parts: Vec<&str> = item.text.split(": ").collect();
         let words = if parts.len() > 1 { &parts[1..] } else { &parts };
@@ -156,7 +161,7 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     ItemKind::ALL.iter().copied().map(|kind| (kind, lacks(kind))).collect()
 }
 
-/// Writes the open items and errors.
+/// Writes the sections of open items and errors.
 fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
     let is_state = |item: &&Item| match item.kind {
         ItemKind::Open => item.changed,

@@ -1,5 +1,5 @@
-//! Chooses segments greedily: each time the segment that, for its length, adds most of what is
-//! likely to be needed and is not in the summary yet. A [`Judge`] computes how much a segment adds.
+//! Chooses segments greedily. Each step takes the segment that adds the most useful new content per
+//! token, as computed by a [`Judge`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,11 +9,11 @@ use ctx_tokens::TokenCounter;
 
 use super::page::PER_LINE;
 
-/// An exponent below 1, which favours longer segments a little, because they read better than many
-/// short ones.
+/// The exponent of the length by which the worth of a segment is divided. It is below 1 to slightly
+/// favour longer segments, because they read better than many short ones.
 const LENGTH_POWER: f64 = 0.8;
 
-/// The powers of short lengths, which are computed once because each segment is judged several
+/// The powers of short lengths. They are computed only once, because each segment is judged several
 /// times.
 static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| (0..256).map(power).collect());
 
@@ -22,13 +22,14 @@ fn power(tokens: u64) -> f64 {
     (tokens as f64).powf(LENGTH_POWER)
 }
 
-/// A segment and its worth for its length. If two segments have equal worth, the earlier segment is
-/// greater.
+/// A segment that may be chosen, ordered by its worth relative to its length. Of two segments with
+/// equal worth, the earlier one is the greater.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    /// The bits of a non-negative number, which sort like the number itself.
+    /// The bits of a non-negative floating-point number, which have the same order as the number.
     gain: u64,
-    // Every segment of a long session can be a candidate, so these numbers have only 32 bits.
+    // There may be a candidate for every segment of a long session, so these fields have only 32
+    // bits.
     number: Reverse<u32>,
     tokens: u32,
 }
@@ -43,7 +44,7 @@ impl Candidate {
         }
     }
 
-    /// Creates a candidate from its total worth, which is divided by a power of its length.
+    /// Creates a candidate. Its total `worth` is divided by a power of its length.
     pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
         let known = usize::try_from(tokens).ok().and_then(|tokens| POWERS.get(tokens));
         let power = known.copied().unwrap_or_else(|| power(tokens));
@@ -51,24 +52,24 @@ impl Candidate {
     }
 }
 
-/// The maximum number of rounds in which the remaining space is filled. One round is not enough,
-/// because the tokens of a text are only known after it is written.
+/// The maximum number of rounds in which a text is filled. One round is not enough, because the
+/// number of tokens is only known after the text is written.
 const ROUNDS: usize = 4;
 
 /// Computes the worth of each segment, given the segments that are already chosen.
 pub(super) trait Judge {
-    /// The choice ends if no more than this many tokens are left.
+    /// No more segments are chosen once this many tokens or fewer are left.
     const SPARE: u64 = PER_LINE;
 
-    /// Begins with nothing chosen and `room` tokens to fill.
+    /// Called before the first choice, with `room` tokens to fill.
     fn begin(&mut self, _room: u64) {}
 
-    /// Sets `chain` to the segments that must be chosen together: this segment first, then the
-    /// segments that it needs and that are not chosen yet.
+    /// Sets `chain` to the segment `number` and then the segments that must be chosen together with
+    /// it and are not chosen yet.
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>);
 
-    /// Returns the worth of a chain, given the tokens of each segment; `None` if the chain says
-    /// nothing new.
+    /// Returns the chain as a candidate, given the length of each segment in tokens, or `None` if
+    /// the chain contains nothing new.
     fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate>;
 
     /// Records that a chain was chosen.
@@ -78,12 +79,12 @@ pub(super) trait Judge {
     fn give_back(&mut self, _number: usize) {}
 }
 
-/// The choice so far, and the remaining candidates.
+/// The segments chosen so far, and the remaining candidates.
 pub(super) struct Greedy<J> {
     judge: J,
     /// The number of tokens in each segment that may be chosen.
     pub(super) tokens: Vec<u64>,
-    /// The segments in the text, whether they were there at the start or were chosen since.
+    /// For each segment, whether it is in the text, either from the start or because it was chosen.
     pub(super) chosen: Vec<bool>,
     /// The chosen segments, in the order in which they were chosen.
     pub(super) order: Vec<usize>,
@@ -91,9 +92,9 @@ pub(super) struct Greedy<J> {
 }
 
 impl<J: Judge> Greedy<J> {
-    /// Starts a choice. `tokens` has the number of tokens in each segment that may be chosen.
-    /// `chosen` marks the segments that are already in the text, and `candidates` marks the
-    /// segments that may be chosen for their own worth.
+    /// Prepares a choice. `tokens` contains the length of each segment that may be chosen, `chosen`
+    /// marks the segments that are already in the text, and `candidates` marks the segments that
+    /// may be chosen for their own worth.
     pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
         let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
         let mut chain = Vec::new();
@@ -105,7 +106,8 @@ impl<J: Judge> Greedy<J> {
         Self { judge, tokens, chosen, order: Vec::new(), heap }
     }
 
-    /// Fills a text up to `limit` tokens; `write` renders it with the current choice.
+    /// Fills `text` up to `limit` tokens. `write` renders the text with the segments that are
+    /// chosen.
     pub(super) fn fill(
         &mut self,
         text: &mut String,
@@ -128,7 +130,8 @@ impl<J: Judge> Greedy<J> {
         }
     }
 
-    /// Chooses segments of about `room` more tokens. Returns true if a segment was chosen.
+    /// Chooses more segments, with at most `room` tokens in all. Returns true if a segment was
+    /// chosen.
     pub(super) fn more(&mut self, mut room: u64) -> bool {
         let before = self.order.len();
         if self.order.is_empty() {
@@ -146,7 +149,7 @@ impl<J: Judge> Greedy<J> {
                 too_long.push(again);
                 continue;
             }
-            // Segments that were chosen meanwhile may have said a part of this candidate.
+            // Segments that were chosen in the meantime may contain a part of this candidate.
             if self.heap.peek().is_some_and(|next| again < *next) {
                 self.heap.push(again);
                 continue;
@@ -161,8 +164,8 @@ impl<J: Judge> Greedy<J> {
         self.order.len() > before
     }
 
-    /// Removes the segments that were chosen last, with at least about `tokens` tokens in all.
-    /// Returns true if a segment was removed.
+    /// Removes the most recently chosen segments until about `tokens` tokens are freed. Returns
+    /// true if a segment was removed.
     pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
         let before = self.order.len();
         while tokens > 0 {
@@ -179,7 +182,8 @@ impl<J: Judge> Greedy<J> {
         for number in chain {
             self.chosen[*number] = true;
         }
-        // Add a needed segment before the segment that needs it, so that it is removed later.
+        // Add a segment before the segments that need it. Segments are removed from the end, so it
+        // is removed after them.
         self.order.extend(chain.iter().rev());
     }
 }
@@ -188,7 +192,8 @@ impl<J: Judge> Greedy<J> {
 mod tests {
     use super::{Candidate, Greedy, Judge};
 
-    /// Each segment needs the segment before it, and later segments are worth more.
+    /// A judge for which each segment needs the segment before it, and later segments are worth
+    /// more.
     struct Stairs;
 
     impl Judge for Stairs {

@@ -1,6 +1,6 @@
-//! The extractive summary. Within a budget of tokens, the summary has the segments of a session
-//! that are most likely to be needed, in order, and then open items and errors. A dialogue has its
-//! own rules.
+//! Writes the extractive summary. Within a token budget, it contains the segments of a session that
+//! are most likely to be needed, in order, and then the open items and errors. There are separate
+//! rules for dialogues.
 
 mod dialogue;
 mod draft;
@@ -19,8 +19,8 @@ use sections::all_sections;
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::Ledger;
 
-/// Writes the summary of `ledger` in at most `limit` tokens. The summary does not repeat texts that
-/// the compaction keeps.
+/// Writes the summary of `ledger` in at most `limit` tokens. Messages that the compaction keeps are
+/// not repeated in the summary.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let head = format!("{RECORD_HEADING}\n\n");
     let written = if is_talk(ledger) { dialogue::written } else { draft::written };
@@ -32,7 +32,7 @@ pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> Str
     all_sections(ledger.items(), limit, counter).trim_end().to_owned()
 }
 
-/// Estimates how many tokens, up to `limit`, a summary needs to say everything important. A long
+/// Estimates how many tokens a summary needs to cover everything important, up to `limit`. A long
 /// session is assumed to need the whole `limit`.
 pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
     // A token is rarely longer than 8 bytes.
@@ -109,7 +109,7 @@ mod tests {
         let needed = needed_tokens(&session, 1_000, counter());
         assert_eq!(needed, counter().count(&extractive(&session, 1_000, counter())));
         assert!(needed < 1_000);
-        // The session has clearly more text than the limit allows.
+        // The session has far more text than fits into the limit.
         let rows: Vec<String> = (0..2_000).map(|n| format!("row user_{n}\n")).collect();
         let rows = rows.concat();
         assert_eq!(needed_tokens(&ledger(&[&rows]), 100, counter()), 100);

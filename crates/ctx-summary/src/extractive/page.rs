@@ -1,5 +1,5 @@
-//! Renders the story in the order of the session, with related lines next to each other. Each line
-//! begins with its speaker.
+//! Renders the story in the order of the session, with related lines next to each other. The lines
+//! are labelled with their speaker.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,8 +9,8 @@ use ctx_tokens::TokenCounter;
 use crate::ledger::form::{Label, labelled};
 use crate::ledger::{Index, Segment, SegmentKind};
 
-/// Writes the chosen segments as lines. With `cite`, the user's lines begin with their line number
-/// in the session, where the reader finds the whole turn.
+/// Writes the chosen segments as lines. If `cite` is set, the user's lines begin with their line
+/// number in the session, so that the reader can look up the whole turn.
 pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut text = String::new();
     // The speaker, the turn and the line of the previous segment.
@@ -31,7 +31,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
         if label.goes_on() || !words.contains('\n') {
             text.push_str(&words);
         } else {
-            // In a tool's output, every line gets the label.
+            // Every line of a tool's output is labelled.
             text.push_str(&marked(&words, label));
         }
         text.push('\n');
@@ -39,7 +39,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     text
 }
 
-/// Returns the numbers of the chosen segments, each after the segment above it.
+/// Returns the indexes of the chosen segments. Each follows the heading or call that it belongs to.
 fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     let numbers = (0..segments.len()).filter(|number| chosen[*number]);
     let from_the_top = |number| {
@@ -52,13 +52,12 @@ fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     order.into_iter().map(|(_, number)| number)
 }
 
-/// The number of tokens that a line needs in addition to its text.
+/// The number of tokens that each line takes up in addition to its text.
 pub(super) const PER_LINE: u64 = 1;
-/// A summary with a limit of at least this many tokens cites the lines that it quotes.
+/// A summary cites the line numbers of its quotes if its limit is at least this many tokens.
 pub(super) const CITES: u64 = 600;
 
-/// Returns the text of a segment. A heading becomes one level lower than the headings of the
-/// summary.
+/// Returns the text of a segment. A heading is written one level below the headings of the summary.
 pub(super) fn words_of(text: &str, kind: SegmentKind) -> Cow<'_, str> {
     if kind == SegmentKind::Heading && text.starts_with('#') {
         return format!("### {}", text.trim_start_matches('#').trim_start()).into();
@@ -66,7 +65,7 @@ pub(super) fn words_of(text: &str, kind: SegmentKind) -> Cow<'_, str> {
     text.into()
 }
 
-/// Puts a label before each line of a text except the first, whose label is already written.
+/// Puts a label before each line of `words` except the first line, whose label is already written.
 pub(super) fn marked(words: &str, label: Label) -> String {
     words.replace('\n', &format!("\n{}", label.as_str()))
 }
@@ -76,14 +75,14 @@ pub(super) fn is_plain(words: &str) -> bool {
     !words.starts_with("## ") && !words.starts_with("⟦") && labelled(words).is_none()
 }
 
-/// Returns a segment, then the segment above it, and so on to the top.
+/// Returns the segment `number`, the heading or call above it, the heading above that, and so on.
 pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(number), |at| segments[*at].head)
 }
 
-/// Returns the number of tokens in each candidate and in each segment above a candidate; 0 for all
-/// other segments. `known` has the numbers of the segments that were counted before, and 0 for the
-/// segments that were not.
+/// Returns the number of tokens in each candidate and in the headings and calls above it, and 0 for
+/// all other segments. `known` contains the token counts that are already known, and 0 for other
+/// segments.
 pub(super) fn tokens_with_heads(
     index: &Index,
     candidates: &[bool],
@@ -93,7 +92,7 @@ pub(super) fn tokens_with_heads(
     known.resize(candidates.len(), 0);
     let segments = index.segments();
     let mut needed = candidates.to_vec();
-    // The head of a segment comes before it.
+    // The heading or call of a segment always precedes the segment.
     for (number, segment) in segments.iter().enumerate().rev() {
         if let (true, Some(head)) = (needed[number], segment.head) {
             needed[head] = true;

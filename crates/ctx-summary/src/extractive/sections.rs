@@ -1,8 +1,8 @@
-//! Sections of items, such as decisions or errors, under their headings. Each kind of item has a
-//! share of the text, in which it shows its most important items.
+//! Writes sections of items, such as decisions or errors. Each kind of item has a share of the
+//! text, in which its most important items are listed.
 //!
-//! An extractive summary has only sections of open items and errors, because the story covers the
-//! other kinds. The sections of all kinds contain what every summary must say.
+//! An extractive summary only has sections for open items and errors, because the story covers the
+//! other kinds. A list of everything that a summary must contain has sections for all kinds.
 
 use ctx_tokens::TokenCounter;
 
@@ -11,8 +11,8 @@ use crate::ledger::form::{heading, line_of};
 use crate::ledger::{Item, ItemKind, State};
 use ctx_text::first_chars;
 
-/// The share of a kind of item in the text, in percent. In a short summary the agent's next steps
-/// come before the requests, because the latest request stays outside the summary.
+/// Returns the share of the text for items of this kind, in percent. Requests have a smaller share
+/// in a short summary, because the latest request is kept in the session anyway.
 fn share(kind: ItemKind, limit: u64) -> u64 {
     let little = limit < LITTLE;
     match kind {
@@ -25,12 +25,11 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
     }
 }
 
-/// The maximum sum of the shares of all kinds, in percent.
+/// The sum of the shares of all kinds in a long text, in percent.
 const ALL_SHARES: u64 = 39;
-/// A text with fewer tokens has smaller shares.
+/// If the limit has fewer tokens than this, some kinds have smaller shares.
 const LITTLE: u64 = 1_000;
-/// The minimum number of tokens in a section. The content of a shorter section is not worth the
-/// heading.
+/// The minimum number of tokens in a section. A shorter section does not justify its heading.
 const LEAST: u64 = 30;
 
 /// Writes the sections of all items in at most `limit` tokens.
@@ -39,9 +38,9 @@ pub(super) fn all_sections(items: &[Item], limit: u64, counter: &dyn TokenCounte
     sections(&holding, limit * 100 / ALL_SHARES, limit, counter)
 }
 
-/// Writes the sections of some items. The text is empty or ends with a line end.
+/// Writes the sections of the given items. The text is empty or ends with a line break.
 ///
-/// The shares refer to `limit`; all sections together have at most `most` tokens.
+/// The shares are percentages of `limit`. All sections together have at most `most` tokens.
 pub(super) fn sections(
     items: &[&Item],
     limit: u64,
@@ -67,7 +66,7 @@ pub(super) fn sections(
     text
 }
 
-/// Returns the current items of a kind with their positions, the most important first. Finished
+/// Returns the current items of a kind with their positions, from most to least important. Finished
 /// tasks follow the open tasks of the same list.
 fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let items = items.iter().copied().enumerate().rev();
@@ -128,7 +127,7 @@ fn choose(
     chosen
 }
 
-/// Returns the beginning of a line, up to the end of a word, with fewer than `tokens` tokens.
+/// Shortens a line at the end of a word, so that it has fewer than `tokens` tokens.
 fn shortened(line: &str, tokens: u64, counter: &dyn TokenCounter) -> String {
     let mut chars = line.chars().count();
     loop {
@@ -306,7 +305,7 @@ mod tests {
         assert!(counter().count(&short) < 20);
         let words = short.strip_suffix(" …").expect("a mark");
         assert!(words.ends_with("word"), "{short}");
-        // If nothing fits, a few characters stay.
+        // Even if nothing fits, a few characters are kept.
         assert!(shortened("- 很长的一句话没有空格", 0, counter()).ends_with('…'));
     }
 }

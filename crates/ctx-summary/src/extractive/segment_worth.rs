@@ -1,4 +1,5 @@
-//! The worth of a segment to a reader who must continue the work, by speaker, wording and position.
+//! Estimates how useful a segment is to a reader who continues the work, by its speaker, wording
+//! and position.
 
 use std::sync::LazyLock;
 
@@ -7,20 +8,22 @@ use regex::Regex;
 
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
-/// The factor for text from an earlier summary, which is repeated unless later text says more.
+/// The factor for a model's text in an earlier summary. It is repeated unless later text is more
+/// useful.
 const EARLIER: f64 = 0.35;
 
-/// The factors for requests and statements of an earlier summary. An earlier summary had space only
-/// for the most important ones of a long past, so these come before new requests and statements.
+/// The factors for requests and statements that an earlier summary quotes. They are preferred to
+/// new ones, because the earlier summary only had space for the most important ones.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
-/// The number of a request's first statements, which say what it is about.
+/// The number of statements at the beginning of a request that say what it is about.
 const FIRST_WORDS: u32 = 3;
 
-/// The worth of polite words, which say nothing.
+/// The worth of polite words, which contain no information.
 const POLITE: f64 = 0.0;
 
-/// The worth of each segment. A segment with worth 0 is only useful for the names that it contains.
+/// Returns the worth of each segment. A segment with worth 0 is only useful for the names that it
+/// contains.
 pub(super) fn worths(index: &Index) -> Vec<f64> {
     let segments = index.segments();
     let places = Places::of(segments);
@@ -54,7 +57,8 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
     index.in_halves(|half| half.map(worth).collect::<Vec<f64>>()).concat()
 }
 
-/// For each segment, whether it belongs to a request but not to the request's first statements.
+/// Returns, for each segment, whether it belongs to a request but not to the first statements of
+/// the request.
 pub(super) fn later_words(index: &Index) -> Vec<bool> {
     let (mut turn, mut count) = (0, 0);
     let segments = index.segments().iter();
@@ -69,16 +73,16 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
     segments.map(is_later).collect()
 }
 
-/// Returns true if the session has tool calls. Without tool calls, the words of people and the
-/// model matter more.
+/// Returns true if the session has tool calls. In sessions without them, the words of the user and
+/// the model matter more.
 pub(super) fn has_tools(segments: &[Segment]) -> bool {
     let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
     segments.iter().any(is_tools)
 }
 
-/// Returns true if the session changes files or runs commands, because their content can be read
-/// again. An agent without tool calls writes its commands in its text, so a session without calls
-/// counts, too.
+/// Returns true if files are changed or commands are run in the session, so that their content can
+/// be read again. A session without tool calls counts as well, because its agent may write commands
+/// in its text.
 pub(super) fn has_files(segments: &[Segment]) -> bool {
     let is_change =
         |segment: &Segment| matches!(segment.kind, SegmentKind::Change | SegmentKind::Command);
@@ -86,11 +90,11 @@ pub(super) fn has_files(segments: &[Segment]) -> bool {
     segments.iter().any(is_change) || !segments.iter().any(is_call)
 }
 
-/// The positions of requests and of the model's last words among the segments.
+/// The positions of each turn's request and of the model's last words in the turn.
 struct Places {
-    /// For each turn, the number of the request's first segment and the count of its segments.
+    /// For each turn, the index of the request's first segment and the number of its segments.
     asks: Vec<(usize, usize)>,
-    /// For each turn, the line of the model's last words in the turn.
+    /// For each turn, the line number of the model's last words.
     closing: Vec<u64>,
     count: usize,
     last_turn: u32,
@@ -175,9 +179,9 @@ impl Places {
 
 // Words that raise or lower the worth of a statement.
 //
-// The rules of the ledger decide what is an item, so they exclude many similar phrases. The words
-// here only change the rank of a statement a little, so a false match costs little. All of these
-// words are tried on every statement.
+// The ledger's rules decide what is an item, so they exclude many similar phrases. The words listed
+// here only shift the rank of a statement slightly, so a false match does little harm. All of them
+// are tried on every statement.
 
 static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
 static WHY: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("why"));
@@ -195,7 +199,8 @@ pub(super) fn matcher(list: &str) -> Matcher {
     Matcher::new(&LISTS.pattern(list))
 }
 
-/// Compiles a list with ASCII word boundaries, so that a word ends where Chinese text begins.
+/// Compiles a word list to a pattern with ASCII word boundaries, so that a word ends where Chinese
+/// text begins.
 pub(super) fn pattern(list: &str) -> Regex {
     regex(&with_ascii_boundaries(&LISTS.pattern(list)))
 }
@@ -207,7 +212,8 @@ mod tests {
 
     use super::worths;
 
-    /// The worth of messages that alternate between the user, who begins, and the model.
+    /// Returns the worth of messages that are alternately written by the user, who begins, and the
+    /// model.
     fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(texts) {

@@ -1,5 +1,5 @@
-//! Chooses the segments that tell the story of a session. The first are the segments that are worth
-//! the most to a reader who must continue the work, and that say something new.
+//! Chooses the segments that tell the story of a session. Segments are preferred if they contain
+//! something new that is useful to a reader who continues the work.
 
 use ctx_tokens::TokenCounter;
 
@@ -10,23 +10,23 @@ use super::terms::{WordLists, Words, is_wide, says_something};
 use crate::ledger::identifier::{WORD, run};
 use crate::ledger::{Index, Origin, Segment};
 
-/// The part of a segment's worth that does not depend on its new words.
+/// The part of a segment's worth that does not depend on how many of its words are new.
 const ALONE: f64 = 0.1;
-/// The part of a request's worth that does not depend on its new words. The part is large, so that
-/// a request is shown whole if it fits.
+/// The part of a request's worth that does not depend on how many of its words are new. It is
+/// large, so that a request is quoted in full if it fits.
 const ALONE_ASKED: f64 = 0.6;
-/// If the user's words take more than [`ASKED_SHARE`] percent of the story, the later words of a
-/// request get the factor [`CROWDED`], because a long request mostly names things that have since
-/// been done.
+/// If the user's words take up more than [`ASKED_SHARE`] percent of the story, the later words of a
+/// request are multiplied by [`CROWDED`], because a long request mostly names things that have
+/// since been done.
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 
-/// Judges the segments of the story by their new words.
+/// Judges segments by those of their words that the story does not contain yet.
 pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     words: Words,
-    /// The number of tokens in the user's words that are chosen, and the allowed number.
+    /// The number of tokens in the user's words that are chosen so far, and its maximum.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,
@@ -82,9 +82,9 @@ impl Judge for Teller<'_> {
     }
 }
 
-/// The share of its worth that a word keeps if no, one, or more than one line of the story has it.
+/// The factors for a word that occurs in none, in one, or in several lines of the story.
 const AGAIN: [f64; 3] = [1.0, 0.25, 0.08];
-/// The factor for a word that occurs in a statement and not only in results.
+/// The factor for a word that occurs in a statement, not only in tool output.
 const SAID: f64 = 1.6;
 
 impl Words {
@@ -112,8 +112,8 @@ impl Words {
     }
 }
 
-/// Calls `found` for each word in lower case; each Chinese character is a word. `lower` is a buffer
-/// that is used again for each text.
+/// Calls `found` for each word in lower case. Each Chinese character counts as a word. `lower` is a
+/// buffer that is reused for each text.
 fn words(text: &str, lower: &mut String, found: &mut dyn FnMut(&str)) {
     let mut tell = |word: &str| {
         if says_something(word) {

@@ -1,15 +1,15 @@
-//! The words of statements, which measure how much of a statement no chosen statement says.
+//! Measures how much of a statement is new, by the words that no chosen statement contains.
 
 use std::collections::{HashMap, HashSet};
 
 use ctx_text::{hash, is_joining};
 use foldhash::fast::RandomState;
 
-/// The words of each statement, and the worth of each word.
+/// The words of all statements, and the worth of each word.
 pub(super) struct Words {
     lists: WordLists,
     worths: Vec<f64>,
-    /// The share of its worth that a word keeps, by the number of chosen statements that have it.
+    /// The factors for a word that occurs in none, in one, or in several of the chosen statements.
     again: [f64; 3],
     uses: Vec<u8>,
 }
@@ -25,19 +25,19 @@ impl Words {
         self.worths[at] * self.again[usize::from(self.uses[at])]
     }
 
-    /// The number of different words in a statement.
+    /// Returns the number of different words in a statement.
     pub(super) fn count(&self, statement: usize) -> usize {
         self.lists.of(statement).len()
     }
 
-    /// The worth of a statement's new words.
+    /// Returns the total worth of a statement's new words.
     pub(super) fn news(&self, statement: usize) -> f64 {
         let words = self.lists.of(statement).iter();
         words.map(|word| self.worth(*word)).sum()
     }
 
-    /// The worth of a statement's new words that are not in `others`. Adds these new words to
-    /// `others`.
+    /// Returns the total worth of a statement's new words that are not in `others`, and adds them
+    /// to `others`.
     pub(super) fn news_beside(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
         let mut news = 0.0;
         for word in self.lists.of(statement) {
@@ -48,7 +48,7 @@ impl Words {
         news
     }
 
-    /// The number of words that a statement shares with the statements `others`.
+    /// Returns the number of words of a statement that also occur in the statements `others`.
     pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
         let others: HashSet<u32> =
             others.iter().flat_map(|of| self.lists.of(*of).iter().copied()).collect();
@@ -56,7 +56,7 @@ impl Words {
         words.filter(|word| others.contains(word)).count()
     }
 
-    /// Records that the statement was chosen.
+    /// Records that a statement was chosen.
     pub(super) fn tell(&mut self, statement: usize) {
         for word in self.lists.of(statement) {
             let uses = &mut self.uses[*word as usize];
@@ -65,29 +65,29 @@ impl Words {
     }
 }
 
-/// For each statement, the numbers of its words, each once and in ascending order. All lists are in
-/// one vector, because separate lists for many statements would take too much memory.
+/// For each statement, the ids of its words, each once and in ascending order. All lists share one
+/// vector, because separate lists for many statements would take too much memory.
 #[derive(Default)]
 pub(super) struct WordLists {
     numbers: Vec<u32>,
-    /// The end of each statement's list in `numbers`.
+    /// The end of each statement's list of word ids in `numbers`.
     ends: Vec<usize>,
-    /// The numbers of all words by their hashes.
+    /// The ids of all words, by the hash of the word.
     known: HashMap<u64, u32, RandomState>,
-    /// The hash of each word.
+    /// The hash of each word, by the id of the word.
     hashes: Vec<u64>,
-    /// The numbers of the words in the statement that is being added.
+    /// The word ids of the statement that is being added.
     own: Vec<u32>,
 }
 
 impl WordLists {
-    /// Adds a statement. `each_word` calls its argument for each word.
+    /// Adds a statement. `each_word` calls the function that it is given for each word.
     pub(super) fn add(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) {
         each_word(&mut |word| self.push(hash(word)));
         self.end();
     }
 
-    /// Adds all statements of `next` after the statements of this list.
+    /// Appends all statements of `next`.
     pub(super) fn append(&mut self, next: &Self) {
         for statement in 0..next.ends.len() {
             next.of(statement).iter().for_each(|word| self.push(next.hashes[*word as usize]));
@@ -95,7 +95,7 @@ impl WordLists {
         }
     }
 
-    /// Adds a word to the current statement.
+    /// Adds a word to the statement that is being added.
     fn push(&mut self, hash: u64) {
         let number = self.known.entry(hash).or_insert_with(|| {
             self.hashes.push(hash);
@@ -104,7 +104,7 @@ impl WordLists {
         self.own.push(*number);
     }
 
-    /// Ends the current statement.
+    /// Ends the statement that is being added.
     fn end(&mut self) {
         self.own.sort_unstable();
         self.own.dedup();
@@ -112,13 +112,13 @@ impl WordLists {
         self.ends.push(self.numbers.len());
     }
 
-    /// The numbers of the words in a statement.
+    /// Returns the ids of the words in a statement.
     fn of(&self, statement: usize) -> &[u32] {
         let start = statement.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.numbers[start..self.ends[statement]]
     }
 
-    /// For each word, the number of statements that contain it and for which `counts` returns true.
+    /// Returns, for each word, in how many of the statements selected by `counts` it occurs.
     pub(super) fn counts(&self, counts: impl Fn(usize) -> bool) -> Vec<u32> {
         let mut of_words = vec![0; self.hashes.len()];
         for statement in (0..self.ends.len()).filter(|statement| counts(*statement)) {
@@ -128,12 +128,12 @@ impl WordLists {
     }
 }
 
-/// Returns true if a lower-case word carries a meaning on its own.
+/// Returns true if a lower-case word has a meaning of its own, unlike words such as "the".
 pub(super) fn says_something(word: &str) -> bool {
     word.len() > 2 && !is_joining(word)
 }
 
-/// Returns true if a character belongs to a language without spaces between words.
+/// Returns true if a character belongs to a language that is written without spaces between words.
 pub(super) fn is_wide(c: char) -> bool {
     c >= '\u{2e80}' && c.is_alphanumeric()
 }

@@ -1,5 +1,5 @@
-//! Chooses the segments that a summary quotes for the values in them. The values that are most
-//! likely to be needed come first. Lines that read well come before lines of code.
+//! Chooses the segments that a summary quotes because of the values in them. Values that are likely
+//! to be needed are preferred, and readable lines are preferred to lines of code.
 
 use std::sync::LazyLock;
 
@@ -11,20 +11,20 @@ use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{CODE_LINE, has_files, matcher};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
-/// The share of an identifier's worth that a text covers. The shares are for a text without the
-/// identifier, and for a text that has the identifier with none, one, or several of the words
+/// The share of an identifier's worth that a text covers. The first share is for a text without the
+/// identifier. The others are for a text that contains it with none, one, or several of the words
 /// around it.
 const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
-/// The minimum probability that an identifier is needed for it to be worth a line.
+/// A line is only quoted for an identifier that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.0005;
 
-/// A summary with fewer tokens has no space for the segments above most values, or for lines that
-/// say nothing without the segments above them.
+/// A summary with fewer tokens quotes most values without the heading or call above them, and omits
+/// lines that mean nothing without it.
 const LITTLE: u64 = 400;
-/// A summary with fewer tokens has no space for single lines of code that can be read again.
+/// A summary with fewer tokens omits single lines of code that can be read again.
 const SHORT: u64 = 1_300;
 
-/// Judges segments by their new identifiers.
+/// Judges segments by those of their identifiers that the summary does not contain yet.
 pub(super) struct Picker<'i> {
     index: &'i Index,
     chances: Vec<f64>,
@@ -34,9 +34,8 @@ pub(super) struct Picker<'i> {
 }
 
 impl<'i> Picker<'i> {
-    /// Starts a choice for a summary of `limit` tokens. `written` is the text of the summary so
-    /// far, which contains the `chosen` segments. `known` has the tokens of segments that were
-    /// counted.
+    /// Prepares a choice for a summary of `limit` tokens. `written` is the summary so far, which
+    /// contains the `chosen` segments. `known` contains the token counts that are already known.
     pub(super) fn greedy(
         index: &'i Index,
         written: &str,
@@ -65,7 +64,7 @@ impl<'i> Picker<'i> {
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
-    /// The worth that a segment adds to the text.
+    /// Returns how much worth a segment adds to the summary.
     fn worth(&self, number: usize) -> f64 {
         let marks = self.index.marks(&self.index.segments()[number]).iter();
         marks
@@ -82,7 +81,7 @@ impl<'i> Picker<'i> {
 impl Judge for Picker<'_> {
     fn chain(&self, number: usize, chosen: &[bool], chain: &mut Vec<usize>) {
         let segment = &self.index.segments()[number];
-        // A list item or a bare figure says nothing without the segment above it.
+        // A list item or a bare figure means nothing without the heading or call above it.
         let needs_head = || {
             segment.kind == SegmentKind::Item
                 || !self.index.text(segment).contains(char::is_alphabetic)
@@ -110,13 +109,13 @@ impl Judge for Picker<'_> {
     }
 }
 
-/// The factor for pasted text, which says less than the words of the user who pasted it.
+/// The factor for pasted text, which is less useful than the user's own words.
 const PASTED: f64 = 0.3;
 const OUTCOME: f64 = 1.3;
 /// The factor for a passed test or a stack frame, which is usually one of many.
 const PASSED: f64 = 0.3;
 const DEFINITION: f64 = 2.0;
-/// The factor for a name in a call, which says less than a name where it is defined.
+/// The factor for a name in a tool call, which is less useful than a definition of the name.
 const NAME: f64 = 0.9;
 const WRITTEN: f64 = 0.8;
 const CODE: f64 = 0.5;
@@ -125,8 +124,8 @@ const ECHO: f64 = 0.3;
 
 static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
 
-/// The readability of each candidate: 1 for a line that is clear together with the segment above
-/// it.
+/// Returns the readability of each candidate, which is 1 for a line that is clear together with the
+/// heading or call above it.
 fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result
@@ -147,7 +146,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         Origin::Pasted => return PASTED,
         Origin::Call | Origin::Result => {}
     }
-    // In a JSON member, the key says what the value is.
+    // In a JSON member, the key explains the value.
     let is_member = || text.contains("\": ");
     match (segment.kind, segment.origin) {
         (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
@@ -170,7 +169,7 @@ fn is_plain_prose(text: &str) -> bool {
     is_prose(text) && !CODE_LINE.is_match(text)
 }
 
-/// Returns true if a line looks like a line of a program.
+/// Returns true if `text` looks like a line of source code.
 fn is_code(text: &str) -> bool {
     text.ends_with(['{', '}', ';', '(', ','])
         || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
@@ -191,7 +190,7 @@ mod tests {
         Encoding::Chars4.counter()
     }
 
-    /// A session in which each message of the user has one segment.
+    /// Returns the ledger of a session in which each entry of `segments` is a message of the user.
     fn ledger(segments: &[&str]) -> Ledger {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(segments) {

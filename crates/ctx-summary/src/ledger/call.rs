@@ -1,4 +1,4 @@
-//! Tool calls in short form: what each call did, its file, command or tasks, and its error.
+//! Reads tool calls: a one-line digest of each call, its file, command or tasks, and its error.
 
 use std::sync::LazyLock;
 
@@ -15,15 +15,15 @@ use crate::ledger::json::Leaf;
 /// The maximum length of a digest, in characters.
 pub const DIGEST_MAX: usize = 160;
 
-/// Names of the arguments that say the most about a call, the most informative first.
+/// Names of the arguments that describe a call best, from most to least informative.
 static MAIN: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("main argument"));
 
-/// Returns the tool and its main argument: `Bash: cargo test`.
+/// Returns the name of the tool and its main argument, such as `Bash: cargo test`.
 pub fn digest(call: &Call<'_>) -> String {
     let object = Object::parse(&call.arguments).ok();
     let argument = object.as_ref().and_then(main_argument).unwrap_or_else(|| {
-        // Redact first, because member names and line ends show what is a secret, and are dropped
-        // below.
+        // Redact first, because secrets are recognized by member names and line ends, which are
+        // dropped below.
         let clean = redact(&call.arguments).0;
         all_arguments(&clean, Object::parse(&clean).ok().as_ref())
     });
@@ -35,11 +35,11 @@ fn line(call: &Call<'_>, argument: &str) -> String {
     if !argument.is_empty() {
         line = format!("{line}: {argument}");
     }
-    // Redact before the cut, because half a key is not recognized as a secret.
+    // Redact again before the line is shortened, because half a key is not recognized as a secret.
     shorten(redact(&line).0.into_owned(), DIGEST_MAX)
 }
 
-/// Returns the argument that says the most, redacted; `None` if no argument has a known name.
+/// Returns the most informative argument, redacted, or `None` if no argument has a known name.
 fn main_argument(object: &Object<'_>) -> Option<String> {
     let mut main = MAIN
         .iter()
@@ -48,10 +48,10 @@ fn main_argument(object: &Object<'_>) -> Option<String> {
     main.find(|text| !text.is_empty())
 }
 
-/// Returns all plain values of redacted arguments in order.
+/// Returns all plain values of the arguments in order. `clean` contains the redacted arguments.
 fn all_arguments(clean: &str, object: Option<&Object<'_>>) -> String {
     let Some(object) = object else {
-        // The arguments are free text, or JSON that the model did not finish.
+        // The arguments are free text, or incomplete JSON.
         return plain_line(clean);
     };
     let mut plain = Vec::new();
@@ -73,10 +73,10 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
     }
 }
 
-/// Returns the error that a result reports, on one line; `None` if the result reports no error.
+/// Returns the error that a tool result reports, on one line, or `None` if it reports no error.
 ///
-/// Few formats mark errors, so this reads the first lines, where a failed tool reports its error.
-/// Words like "error" further down are mostly content.
+/// Few formats mark errors, so the error is searched for in the first lines, where tools usually
+/// report it. Words such as "error" on later lines are mostly content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),
@@ -84,11 +84,11 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     });
     let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
-    // Most results are long and report no error, so only errors are searched for secrets.
+    // Most results are long and report no error, so secrets are only redacted from errors.
     if !result.is_error && !head.iter().any(|line| says_error(line.trim())) {
         return None;
     }
-    // Join the lines, because the name of a secret may be on the line before the secret.
+    // Join the lines before redacting, because the name of a secret may be on the line before it.
     let head = head.join("\n");
     let head = redact(&head).0;
     let head: Vec<&str> = head.lines().map(str::trim).collect();
@@ -96,10 +96,10 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let at = found.or(result.is_error.then_some(0))?;
     let Some(first) = head.get(at) else { return Some("error without a text".to_owned()) };
     let rest = head[at + 1..].iter().copied();
-    // "Exit code 1" says little without the next line.
+    // "Exit code 1" is of little use without the next line.
     let is_bare = || exit_code(first).is_some() || first.ends_with(':');
     let message = if first.starts_with("Traceback (") {
-        // Python names the error on the last line.
+        // Python reports the error on the last line of a traceback.
         let end = rest.chain(lines.map(str::trim)).find(|line| names_exception(line));
         end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
     } else if is_bare() {
@@ -111,7 +111,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     Some(shorten(plain_line(&redact(&message).0), DIGEST_MAX))
 }
 
-/// The number of lines of a result in which an error may be reported.
+/// The number of lines at the beginning of a result in which an error is searched for.
 const LOOKED_AT: usize = 3;
 
 fn says_error(line: &str) -> bool {
@@ -125,15 +125,16 @@ fn says_error(line: &str) -> bool {
         || exit_code(line).is_some_and(|code| code != 0)
 }
 
-/// Returns true for `ValueError: …` and `java.io.IOException`: a name that ends with `Error` or
-/// `Exception`, followed by a colon or nothing.
+/// Returns true for a name that ends with `Error` or `Exception` and is followed by a colon or
+/// nothing, as in `ValueError: …` and `java.io.IOException`.
 fn names_exception(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default();
     let is_error = name.ends_with("Exception") || name.ends_with("Error") && name != "Error";
     is_error && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
 }
 
-/// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
+/// Returns the exit code in a line such as `Exit code 1`, `exit status 1` or `Process exited with
+/// code 1`.
 fn exit_code(line: &str) -> Option<i64> {
     static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("exit code"));
     // Most lines begin with another letter, so the pattern is rarely needed.
@@ -143,19 +144,19 @@ fn exit_code(line: &str) -> Option<i64> {
 /// The maximum length of an error, in characters.
 const ERROR_CHARS: usize = 240;
 
-/// The action of a call.
+/// What a tool call does.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Action {
     /// The id of the call.
     pub(crate) id: Option<String>,
-    /// The tool and its main argument. A repeated call has the same digest.
+    /// The name of the tool and its main argument. Repeated calls have the same digest.
     pub(crate) digest: String,
     pub(crate) target: Target,
-    /// The list of tasks that the call writes.
+    /// The task list that the call writes, if any.
     pub(crate) tasks: Option<Vec<Item>>,
 }
 
-/// The file or command of a call.
+/// The file or command on which a call acts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     File { path: String, is_changed: bool },
@@ -164,8 +165,8 @@ pub(crate) enum Target {
 }
 
 impl Action {
-    /// Reads a call. `clean` has the call's arguments without secrets; `leaves` has the values in
-    /// the arguments if they are JSON.
+    /// Reads a call. `clean` contains its arguments without secrets, and `leaves` the values in the
+    /// arguments if they are JSON.
     pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
         let object = Object::parse(clean).ok();
         let file = match &object {
@@ -190,12 +191,12 @@ impl Action {
     }
 }
 
-/// The outcome of a call.
+/// The result of a call, as far as it matters for the ledger.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The id of the call.
     pub(crate) id: Option<String>,
-    /// The error that the result reports.
+    /// The error that the result reports, if any.
     pub(crate) error: Option<String>,
 }
 
@@ -209,14 +210,14 @@ impl Outcome {
     }
 }
 
-/// Returns true for tools that run a command or a script.
+/// Returns true if `tool` runs commands or scripts.
 pub(crate) fn is_shell(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     crate::is_shell(&tool) || tool.contains("run")
 }
 
-/// Returns the tasks that a call writes, recognized by the shape of its arguments: the names of
-/// tasks, each followed by its status.
+/// Returns the tasks that a call writes. A task list is recognized by its arguments, in which each
+/// name of a task is followed by a status.
 pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     let name = call.name.to_ascii_lowercase();
     if !(name.contains("todo") || name.contains("plan") || name.contains("task")) {
@@ -247,11 +248,11 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     (!tasks.is_empty()).then_some(tasks)
 }
 
-/// A call that waits for its result.
+/// A call whose result has not been read yet.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) action: Action,
-    /// The number of the segment that quotes the call.
+    /// The index of the segment that quotes the call.
     pub(crate) segment: Option<usize>,
 }
 
@@ -459,7 +460,7 @@ mod tests {
         assert_eq!(of("TodoWrite", r#"{"todos":[]}"#), None);
         assert_eq!(of("TodoWrite", r#"{"content":"alone"}"#), None);
         assert_eq!(of("TodoWrite", r#"{"status":"done"}"#), None);
-        // If two names precede the status, the last name is that of the task.
+        // If two names precede a status, the second is the name of the task.
         let list = r#"{"title":"a list","tasks":[{"task":"one","status":"open"}]}"#;
         assert_eq!(of("tasks", list), Some(expected(&[("one", State::Current)])));
     }

@@ -1,6 +1,6 @@
-//! Chooses the statements of a dialogue that say the most for their length. Each chosen statement
-//! comes with the other informative statements of its message, and with the statements without
-//! which it cannot be understood.
+//! Chooses the statements of a dialogue that contain the most information for their length. Along
+//! with each chosen statement, the other informative statements of its message are chosen, and the
+//! earlier statements that are needed to understand it.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -16,25 +16,27 @@ use super::super::terms::{Words, is_wide};
 use super::statement_worth::{LEAST, worths};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 
-/// The part of a statement's worth that does not depend on its new words.
+/// The part of a statement's worth that does not depend on how many of its words are new.
 const ALONE: f64 = 0.1;
-/// A chosen statement brings along the other statements of its message that have at least this
-/// share of the chosen statement's worth.
+/// If a statement is chosen, so are the other statements of its message that have more than this
+/// share of its worth.
 const BESIDE: f64 = 0.5;
-/// The maximum length, in tokens, of a message that is chosen as a whole.
+/// The maximum length, in tokens, of a message whose other informative statements are chosen along
+/// with one of them.
 const LONGEST: u64 = 120;
-/// The share of its worth that a statement has if it is chosen because another statement needs it.
+/// The factor for a statement from an earlier message that is only chosen to explain a later
+/// statement.
 const NEEDED: f64 = 0.6;
-/// The maximum number of statements that are chosen because others need them.
+/// The maximum number of statements that are chosen only to explain another statement.
 const MOST_NEEDED: usize = 4;
-/// The share of its worth that an offer keeps if the user chose one of its options.
+/// The factor for an offer if the user then chose one of its options.
 const OFFERED: f64 = 0.5;
-/// The minimum number of words that a choice must share with the offer.
+/// The minimum number of words that the user's choice must share with the offer.
 const LEAST_SHARED: usize = 2;
 /// The length of a message's label, in tokens.
 const PER_MESSAGE: u64 = 2;
 
-/// Judges statements by their new words.
+/// Judges statements by those of their words that no chosen statement contains.
 pub(super) struct Chooser<'t> {
     talk: &'t Talk<'t>,
     words: Words,
@@ -44,12 +46,12 @@ pub(super) struct Chooser<'t> {
     names: Vec<u64>,
     /// For each message, the number of tokens in its statements that are worth choosing.
     lengths: Vec<u64>,
-    /// For each message, its best statement.
+    /// For each message, the index of its best statement.
     best: Vec<Option<usize>>,
-    /// For each message, the number of its chosen statements.
+    /// The number of chosen statements in each message.
     open: Vec<usize>,
-    /// For each message, the statement of the next message that chooses one of its options. One
-    /// more entry follows the last message.
+    /// For each message, the statement of the next message in which the user chooses one of the
+    /// options. There is one more entry than there are messages.
     choices: Vec<Option<usize>>,
 }
 
@@ -87,9 +89,9 @@ impl<'t> Chooser<'t> {
         Greedy::new(chooser, tokens, vec![false; candidates.len()], &candidates)
     }
 
-    /// Adds the answer to each question of the chain, because a question is only half of an
-    /// exchange. The answer is the user's choice from the options of the next message, or else the
-    /// best statement of the next message.
+    /// Adds the answer to each question in the chain, because a question is useless without its
+    /// answer. If the next message offers options, the answer is the user's choice among them.
+    /// Otherwise it is the best statement of the next message.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];
@@ -103,8 +105,8 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// Finds, for each message, the statement of the next message with which the user chooses one of
-/// its options. One more entry follows the last message.
+/// Finds, for each message, the statement of the next message in which the user chooses one of the
+/// options. There is one more entry than there are messages.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
@@ -156,7 +158,7 @@ impl Judge for Chooser<'_> {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];
             }
-            // Earlier statements only help to understand the later ones.
+            // Statements of earlier messages only help to understand this one.
             let share = if said < own { NEEDED } else { 1.0 };
             worth += share * self.worths[*at] * (ALONE + self.words.news_beside(*at, &mut words));
         }
@@ -177,15 +179,15 @@ impl Judge for Chooser<'_> {
     }
 }
 
-/// An answer of at most this many words says too little without its question. The second number is
+/// An answer with at most this many words is not clear without its question. The second number is
 /// for Chinese, where pairs of characters are counted.
 const SHORT: (usize, usize) = (4, 8);
 
 static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
 static ANSWERS: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
 
-/// For each statement, the statement without which it cannot be understood, such as the statement
-/// before it or the question that it answers.
+/// Finds, for each statement, the statement that is needed to understand it, such as the preceding
+/// statement or the question that it answers.
 fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let all = talk.statements.iter().enumerate();
     all.map(|(at, statement)| {
@@ -205,7 +207,7 @@ fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// The last question in the message before this statement's message.
+/// Returns the last question in the message before the message that contains `statement`.
 fn asked_before(talk: &Talk<'_>, statement: &Statement<'_>) -> Option<usize> {
     let before = talk.said.get(statement.said.checked_sub(1)?)?;
     let mut numbers = before.statements.clone().rev();
@@ -229,7 +231,8 @@ mod tests {
         "Bo: I bought a boat. It cost 900 euros.",
     ];
 
-    /// The statements chosen for `room` tokens after `dropped` tokens were given back, in order.
+    /// Chooses statements for `room` tokens, removes `dropped` tokens again, and returns the
+    /// remaining statements in order.
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
         let talk = Talk::of(ledger.index());
@@ -327,7 +330,7 @@ mod needs_tests {
             [None, Some(0), None]
         );
         assert_eq!(of(&["我买了一条船。它是蓝色的。"]), [None, Some(0)]);
-        // No statement precedes this one.
+        // The only statement of a dialogue needs no other.
         assert_eq!(of(&["It is blue."]), [None]);
     }
 

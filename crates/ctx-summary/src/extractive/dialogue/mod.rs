@@ -1,5 +1,6 @@
-//! The summary of a dialogue: what two people said to each other, by speaker and in order. A
-//! dialogue has no calls and no files. What matters is who said what and when, in whole sentences.
+//! Writes the summary of a dialogue: what two people said to each other, by speaker and in order. A
+//! dialogue has no tool calls and no files, so the summary says in whole sentences who said what
+//! and when.
 
 mod choose;
 #[cfg(test)]
@@ -22,9 +23,9 @@ const LEAST_MESSAGES: usize = 6;
 /// The maximum average length of a dialogue's messages, in bytes.
 const LONGEST_MEAN: usize = 500;
 
-/// Returns true if the session is a dialogue: two people, or a person and an assistant, talk in
-/// short messages without tools. A compaction keeps few of the latest messages of a dialogue,
-/// because important statements may be anywhere.
+/// Returns true if the session is a dialogue, in which two people, or a person and an assistant,
+/// write short messages without using tools. A compaction keeps only a few of the latest messages
+/// of a dialogue, because an important statement may occur anywhere in it.
 pub fn is_talk(ledger: &Ledger) -> bool {
     if has_tools(ledger.index().segments()) {
         return false;
@@ -39,7 +40,7 @@ pub fn is_talk(ledger: &Ledger) -> bool {
         && (of_user.min(of_agent) > 1 || talk.names.len() > 1)
 }
 
-/// Writes the summary of a dialogue: a head and statements, up to `limit` tokens in all.
+/// Writes the summary of a dialogue, with `head` at the beginning, in at most `limit` tokens.
 pub(super) fn written(
     ledger: &Ledger,
     head: &str,

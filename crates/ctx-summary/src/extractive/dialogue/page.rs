@@ -1,5 +1,5 @@
-//! Renders a dialogue: who says what, in order, with the date whenever it changes. A date or a name
-//! that precedes every message is written only once.
+//! Renders the chosen statements of a dialogue in order, by speaker, with the date whenever it
+//! changes. A date or name that is repeated in front of every message is written only once.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use super::talk::Talk;
 use crate::ledger::SegmentKind;
 use crate::ledger::form::Label;
 
-/// The minimum number of lines of the session between two citations.
+/// The minimum distance between two citations, in lines of the session.
 const CITE_AFTER: u64 = 25;
 
-/// Writes the chosen statements. With `cite`, some messages begin with their line number in the
-/// session, so that the reader can look up what is left out.
+/// Writes the chosen statements. If `cite` is set, some messages begin with their line number in
+/// the session, so that the reader can look up omitted statements.
 pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
     let mut page = Page {
         talk,
@@ -32,7 +32,7 @@ pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
 struct Page<'t> {
     talk: &'t Talk<'t>,
     text: String,
-    /// The statement that was written last.
+    /// The index of the statement that was written last.
     before: Option<usize>,
     day: String,
     /// The lowest line number that may be cited next.
@@ -47,7 +47,7 @@ impl Page<'_> {
         let said_before = self.before.map(|before| self.talk.statements[before].said);
         let goes_on = said_before == Some(statement.said) && label.goes_on();
         if goes_on && self.is_next(number) {
-            // Separate the sentences as the original does.
+            // Separate the sentences with a space only if the original does.
             if !self.text.ends_with(|c: char| !c.is_ascii()) || !text.starts_with(is_wide) {
                 self.text.push(' ');
             }
@@ -65,7 +65,7 @@ impl Page<'_> {
         self.text.push_str(&marked(&text, label));
     }
 
-    /// Returns true if a statement is a sentence that directly follows the sentence written last.
+    /// Returns true if a statement directly follows the statement that was written last.
     fn is_next(&self, number: usize) -> bool {
         let is_sentence = |at: usize| {
             let kind = self.talk.statements[at].kind;
@@ -103,7 +103,7 @@ mod tests {
     use super::super::talk::Talk;
     use super::write;
 
-    /// The page with the statements of the talk that are not in `left_out`.
+    /// Renders all statements of a dialogue except those in `left_out`.
     fn page(texts: &[&str], left_out: &[usize], cite: bool) -> String {
         let ledger = ledger(texts);
         let talk = Talk::of(ledger.index());

@@ -1,4 +1,4 @@
-//! The date and the name that precede the text of a message.
+//! Splits off the date and the name that precede the text of a message.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::super::segment_worth::pattern;
 
-/// The maximum length of a date, in bytes. A longer statement is more than a date.
+/// The maximum length of a date, in bytes. A longer statement contains more than a date.
 const LONGEST_DATE: usize = 60;
 
 static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern("stamp"));
@@ -24,7 +24,7 @@ pub(super) struct Prefix<'t> {
 }
 
 impl<'t> Prefix<'t> {
-    /// Splits the prefix off a text. Only a name in `speakers` counts as a name.
+    /// Splits the prefix off a message. Only an entry of `speakers` counts as a name.
     pub(super) fn of(text: &'t str, speakers: &[&str]) -> Self {
         let (date, rest) = stamp(text);
         let is_known = |named: &Self| named.name.is_some_and(|name| speakers.contains(&name));
@@ -34,25 +34,25 @@ impl<'t> Prefix<'t> {
         }
     }
 
-    /// Splits off text at the beginning of a message that may be a name.
+    /// Splits the prefix off a message. Any text in the position of a name counts as a name.
     pub(super) fn named(text: &'t str) -> Option<Self> {
         let found = NAME.captures(text)?;
         let rest = &text[found[0].len()..];
-        // If the name is the whole line, the message continues on the next line.
+        // If the name is alone on its line, the text of the message begins on the next line.
         let colon = if rest.is_empty() { ": " } else { found.get(3)?.as_str() };
         let [name, date] = [1, 2].map(|group| Some(found.get(group)?.as_str()));
         name.map(|_| Self { date, name, colon, rest })
     }
 }
 
-/// Splits the date off the beginning of a text. Other text in brackets is removed only if a name
+/// Splits a date off the beginning of a message. Other text in brackets is only removed if a name
 /// follows it.
 pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let Some(found) = STAMP.captures(text) else { return (None, text) };
     let rest = &text[found[0].len()..];
     let has_name = Prefix::named(rest).is_some();
     let in_brackets = found.get(1).filter(|inside| is_when(inside.as_str()));
-    // A date without brackets may be the beginning of a sentence.
+    // A date without brackets may begin a sentence, unless a name follows it.
     let date = in_brackets.or(found.get(2).filter(|_| has_name));
     match date {
         Some(date) => (Some(date.as_str()), rest),
@@ -61,12 +61,12 @@ pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns true if a text is only a date or a time.
+/// Returns true if `text` is only a date or a time.
 pub(super) fn is_date(text: &str) -> bool {
     text.len() <= LONGEST_DATE && DATE_LEADS.is_match(text) && is_when(text)
 }
 
-/// Returns true if a text consists of the parts of a date.
+/// Returns true if `text` consists only of parts of a date.
 fn is_when(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit())
         && !DATE_PARTS.replace_all(text, "").contains(char::is_alphanumeric)

@@ -1,6 +1,6 @@
-//! The worth of a statement of a dialogue to a reader who continues the dialogue. What people say
-//! about themselves counts most, with names and dates, and politeness counts little. A word counts
-//! more if it occurs in fewer statements.
+//! Estimates how useful each statement of a dialogue is to a reader who continues it. Statements
+//! about oneself, names and dates count most, and polite remarks count little. A word counts more
+//! if it occurs in fewer statements.
 
 use std::sync::LazyLock;
 
@@ -12,42 +12,41 @@ use super::super::terms::{WordLists, Words, is_wide, says_something};
 use super::talk::{CHOICE, Statement, Talk, is_question};
 use crate::ledger::{Origin, SegmentKind};
 
-/// The minimum worth of a statement that is chosen for its own sake.
+/// The minimum worth of a statement that may be chosen for itself, not only to explain another
+/// statement.
 pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
-/// The factors for a friendly remark, without and with a name or a time in it.
+/// The factors for a friendly remark without and with a name, a number or a time.
 const KIND: (f64, f64) = (0.12, 0.5);
-/// The maximum length of a friendly remark, in bytes. A longer text says more than a friendly
-/// remark.
+/// The maximum length of a friendly remark, in bytes. A longer statement contains more than that.
 const LONGEST_KIND: usize = 90;
-/// The factors for a question, without and with information in it. The second pair is for a user
-/// who has no name and asks for help, because such questions are informative.
+/// The factors for a question without and with information in it. The second pair is for an unnamed
+/// user who asks an assistant for help, because such questions are informative.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
-/// The percentage of a question's words that its answer must repeat for the question to lose worth.
+/// A question loses worth if the next message repeats at least this percentage of its words.
 const REPEATED: usize = 40;
 const ANSWERED: f64 = 0.4;
-/// The factors for statements about oneself, and for statements about the other person without a
-/// name or a number.
+/// The factors for a statement about oneself, and for a statement about the other person.
 const SELF: f64 = 1.4;
 const OTHER: f64 = 0.45;
-/// The worth that each name or number adds, the number of names and numbers that count, and the
-/// factor for a time.
+/// The increase in worth per name or number, the maximum number of names and numbers that count,
+/// and the factor for a statement that contains a time.
 const NAMED: f64 = 0.35;
 const MOST_NAMED: usize = 3;
 const WHEN: f64 = 1.25;
-/// The factors for statements of the person who is helped: for all of them, for the first message,
-/// and for wishes, exclusions and choices.
+/// The factors for an unnamed user's statements: for all of them, for statements in the first
+/// message, and for wishes, exclusions and choices.
 const HELPED: f64 = 1.4;
 const FIRST: f64 = 1.3;
 const WANTED: f64 = 1.5;
-/// The factor for a number from the helper, because the user asked for it.
+/// The factor for a number in a statement of an unnamed assistant, because the user asked for it.
 const GIVEN: f64 = 1.6;
-/// The factors for text from a model's earlier summary, and for quoted text.
+/// The factors for a model's text in an earlier summary, and for quoted text.
 const EARLIER: f64 = 0.6;
 const QUOTED: f64 = 0.3;
 
-/// The worth of each statement of a dialogue.
+/// Returns the worth of each statement of a dialogue.
 pub(super) fn worths(talk: &Talk<'_>, words: &Words) -> Vec<f64> {
     let all = talk.statements.iter().enumerate();
     all.map(|(at, statement)| {
@@ -104,8 +103,8 @@ fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     worth * of_help(talk, statement)
 }
 
-/// The factor for a statement of a speaker without a name, in a dialogue in which one speaker helps
-/// the other.
+/// Returns the factor for a statement of an unnamed speaker, in a dialogue between a user and an
+/// assistant.
 fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     let said = &talk.said[statement.said];
     let text = statement.text;
@@ -122,14 +121,15 @@ fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     }
 }
 
-/// Returns true if a text only greets, thanks or agrees, possibly by name.
+/// Returns true if `text` is only a greeting, thanks or agreement, with or without a speaker's
+/// name.
 fn is_courtesy(text: &str, names: &[&str]) -> bool {
     if COURTESIES.is_match(text) {
         return true;
     }
     let mut bare = text.to_owned();
     for name in names {
-        // A person with a name of several words may be called by the first of them.
+        // A person whose name has several words may be addressed by the first word.
         for part in [name, name.split(' ').next().unwrap_or(name)] {
             bare = bare.replace(part, "");
         }
@@ -137,8 +137,8 @@ fn is_courtesy(text: &str, names: &[&str]) -> bool {
     bare.len() < text.len() && COURTESIES.is_match(bare.trim_start_matches([' ', ',', '，']))
 }
 
-/// Counts the words that are names of people outside the dialogue: they begin with a capital letter
-/// although they do not begin a sentence.
+/// Counts the names in `text` other than those of the speakers. A name is a word that is
+/// capitalized although it does not begin a sentence.
 fn names(text: &str, speakers: &[&str]) -> usize {
     if text.starts_with(is_wide) {
         return 0;
@@ -163,11 +163,12 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| pattern("times"));
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| pattern("numbers"));
 static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
 
-/// The share of its worth that a word keeps if none, one, or more of the chosen statements have it.
+/// The factors for a word that occurs in none, in one, or in several of the chosen statements.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
 impl Words {
-    /// Collects the words of texts. The flag of each text says whether the statement may be chosen.
+    /// Collects the words of the given statements. The flag says whether the statement may be
+    /// chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
         let (mut lists, mut open) = (WordLists::default(), Vec::new());
         for (text, is_open) in texts {
@@ -183,7 +184,8 @@ impl Words {
     }
 }
 
-/// Calls `found` for each word. Two adjacent Chinese characters are one word.
+/// Calls `found` for each word in `text`. Each pair of adjacent Chinese characters counts as a
+/// word.
 fn for_each(text: &str, found: &mut dyn FnMut(&str)) {
     let text: String = text.chars().flat_map(char::to_lowercase).collect();
     for word in words_and_pairs(&text, is_wide).map(|word| &text[word]) {
@@ -199,7 +201,7 @@ mod tests {
     use super::super::talk::Talk;
     use super::{COURTESY, Words, is_question, names, worths};
 
-    /// Statements that alternate between two speakers, each with its worth.
+    /// Returns the statements of a dialogue with alternating speakers, each with its worth.
     fn of(texts: &[&str]) -> Vec<(String, f64)> {
         let ledger = ledger(texts);
         let talk = Talk::of(ledger.index());
@@ -320,7 +322,7 @@ mod words_tests {
         let before = news(&words, 0);
         words.tell(1);
         assert!(news(&words, 0) < before);
-        // A repetition in the same chain counts once.
+        // A word that is repeated in the same chain counts once.
         let mut others = HashSet::new();
         words.news_beside(3, &mut others);
         assert!(words.news_beside(2, &mut others) < news(&words, 2));

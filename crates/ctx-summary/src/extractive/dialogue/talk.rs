@@ -1,5 +1,5 @@
-//! Speakers and times in a dialogue: its messages with their names and dates, and the statements of
-//! each message.
+//! Splits a dialogue into messages with their speakers and dates, and splits the messages into
+//! statements.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,18 +11,18 @@ use super::super::segment_worth::pattern;
 use super::prefix::{Prefix, is_date, stamp};
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
-/// The number of messages that must begin with a text before it counts as a name.
+/// The minimum number of messages that must begin with the same text for it to count as a name.
 const LEAST_NAMED: usize = 3;
 
 /// A message in a dialogue.
 pub(super) struct Utterance<'i> {
-    /// The line number of the message's record; 0 if unknown.
+    /// The line number of the message in the session, or 0 if it is unknown.
     pub(super) line: u64,
     pub(super) origin: Origin,
     /// The name before the text, and the separator after the name.
     pub(super) name: Option<&'i str>,
     pub(super) colon: &'i str,
-    /// The last date in the message or before it.
+    /// The date in front of the message, or else the date of the previous message.
     pub(super) date: Option<&'i str>,
     /// The indexes of the message's statements.
     pub(super) statements: Range<usize>,
@@ -35,8 +35,7 @@ pub(super) struct Statement<'i> {
     pub(super) text: &'i str,
     pub(super) kind: SegmentKind,
     pub(super) head: Option<usize>,
-    /// True if the statement may be chosen. Such a statement must have words that no kept message
-    /// says.
+    /// True if the statement may be chosen, because the kept messages do not already contain it.
     pub(super) is_open: bool,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct Statement<'i> {
 pub(super) struct Talk<'i> {
     pub(super) said: Vec<Utterance<'i>>,
     pub(super) statements: Vec<Statement<'i>>,
-    /// The names with which messages begin.
+    /// The speakers' names at the beginning of messages.
     pub(super) names: Vec<&'i str>,
 }
 
@@ -57,7 +56,7 @@ impl<'i> Talk<'i> {
             names,
         };
         let mut before: Option<(u64, Origin, u32)> = None;
-        // For each segment, the number of its first statement.
+        // For each segment, the index of its first statement.
         let mut numbers = Vec::with_capacity(index.segments().len());
         for segment in index.segments() {
             let text = index.text(segment);
@@ -86,9 +85,9 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// Gives a name to messages without a name. A message that repeats an earlier one may lack its
-    /// beginning. Such a message gets the name of the other messages of its role if they all have
-    /// the same name.
+    /// Adds the missing names. A message that repeats an earlier message may have lost its
+    /// beginning. If all other messages of its role have the same name, the message is given this
+    /// name.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
@@ -107,7 +106,7 @@ impl<'i> Talk<'i> {
 
     fn begin(&mut self, segment: &Segment, prefix: &Prefix<'i>) {
         let at = self.statements.len();
-        // A message that has only a date says when the next messages were written.
+        // A message that consists only of a date applies to the messages after it.
         let last = self.said.last().and_then(|last| {
             let [one] = &self.statements[last.statements.clone()] else { return None };
             is_date(one.text).then_some(one.text)
@@ -126,7 +125,7 @@ impl<'i> Talk<'i> {
     fn push(&mut self, segment: &Segment, text: &'i str, head: Option<usize>) {
         let said = self.said.len() - 1;
         self.said[said].statements.end += 1;
-        // Text after a name is never a quotation, even if it looks like one.
+        // Text after a speaker's name is never a quotation, even if it looks like one.
         let kind = match (segment.kind.is_said(), self.said[said].name) {
             (true, _) => segment.kind,
             (false, Some(_)) => SegmentKind::Sentence,
@@ -145,12 +144,12 @@ impl<'i> Talk<'i> {
 pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| pattern("choice"));
 static ASKS: LazyLock<Regex> = LazyLock::new(|| pattern("question"));
 
-/// Returns true if a statement asks something.
+/// Returns true if `text` is a question.
 pub(super) fn is_question(text: &str) -> bool {
     ASKS.is_match(text)
 }
 
-/// Splits a sentence that has a choice and then a question: `那我去一号店吧，地址在哪？`.
+/// Splits a sentence that contains a choice and then a question, such as `那我去一号店吧，地址在哪？`.
 fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     let comma = text.rfind('，').filter(|_| {
         segment.origin == Origin::User
@@ -163,7 +162,7 @@ fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     if CHOICE.is_match(choice) { (choice, Some(question)) } else { (text, None) }
 }
 
-/// Finds the names with which messages begin; empty if most messages have no name.
+/// Finds the names at the beginning of messages. Returns no names if most messages have none.
 fn names(index: &Index) -> Vec<&str> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut messages = 0;
