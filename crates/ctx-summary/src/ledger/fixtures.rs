@@ -4,28 +4,28 @@ use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
 use crate::ledger::json::{Arguments, Leaf};
 
-/// The leaves of a call's arguments, if the arguments are JSON.
+/// Returns the leaf values of a call's arguments, if they are JSON.
 pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
     Some(Arguments::parse(arguments)?.leaves)
 }
 
-/// A message with one text.
+/// Returns a message that consists of one text.
 pub(crate) fn says(role: Role, text: &str) -> Message<'_> {
     Message::new(role, vec![Part::Text(text.into())])
 }
 
-/// A call, with the id `c` unless the test sets another.
+/// Returns a call. Its id is `c` unless the test passes a different one.
 pub(crate) fn call<'m>(id: Option<&'m str>, name: &'m str, arguments: &'m str) -> Call<'m> {
     Call { id: id.map(Into::into), name: name.into(), arguments: arguments.into(), slot: None }
 }
 
-/// A reply that makes one call.
+/// Returns an assistant message with one call.
 pub(crate) fn calls<'m>(name: &'m str, arguments: &'m str) -> Message<'m> {
     let call = call(Some("c"), name, arguments);
     Message::new(Role::Assistant, vec![Part::Call(call)])
 }
 
-/// The result of the call that [`calls`] makes.
+/// Returns a result for the call in the message of [`calls`].
 pub(crate) fn result(text: &str) -> ToolResult<'_> {
     ToolResult {
         id: Some("c".into()),
@@ -37,7 +37,7 @@ pub(crate) fn result(text: &str) -> ToolResult<'_> {
     }
 }
 
-/// A message with the result that [`result`] makes.
+/// Returns a message with a result from [`result`].
 pub(crate) fn answers(text: &str) -> Message<'_> {
     Message::new(Role::Tool, vec![Part::Result(result(text))])
 }

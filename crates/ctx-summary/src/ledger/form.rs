@@ -1,4 +1,4 @@
-//! The text form of an extractive summary: writes a summary, and reads it back when the session is
+//! Defines the text form of an extractive summary, so that it can be read back when the session is
 //! summarized again.
 
 use std::borrow::Cow;
@@ -6,20 +6,20 @@ use std::fmt::Write as _;
 
 use crate::ledger::{Item, ItemKind, Origin, SegmentKind, State};
 
-/// The speaker of a line in a summary.
+/// The label of a line in a summary, which names the line's speaker or source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// The user speaks.
     User,
     /// The model speaks.
     Agent,
-    /// The model speaks, as an earlier summary quotes it.
+    /// The model speaks in text that an earlier summary quotes.
     Earlier,
     /// The model calls a tool.
     Call,
-    /// The line belongs to a long argument of the call above it.
+    /// The line is part of a long argument of the call above it.
     Part,
-    /// The line is from the output of a tool, or from a text that the user or the model quotes.
+    /// The line comes from a tool's output, or from text that the user or the model quotes.
     Quote,
 }
 
@@ -27,7 +27,7 @@ impl Label {
     const ALL: [Self; 6] =
         [Self::User, Self::Agent, Self::Earlier, Self::Call, Self::Part, Self::Quote];
 
-    /// The label of a segment.
+    /// Returns the label for a segment of the given origin and kind.
     pub fn of(origin: Origin, kind: SegmentKind) -> Self {
         match (origin, kind) {
             (_, SegmentKind::Quoted) | (Origin::Pasted | Origin::Result, _) => Self::Quote,
@@ -41,7 +41,7 @@ impl Label {
         }
     }
 
-    /// The text of the label, which is written before a line.
+    /// Returns the text of the label, which is written at the beginning of a line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user: ",
@@ -53,14 +53,14 @@ impl Label {
         }
     }
 
-    /// Returns true if the next statement of the same speaker needs no label of its own.
+    /// Returns true if only the first of several adjacent statements with this label is labelled.
     pub fn goes_on(self) -> bool {
         matches!(self, Self::User | Self::Agent | Self::Earlier)
     }
 }
 
-/// Splits a line into its label, its line number in the session if it has one, and its text: `[12]
-/// user: fix it`. Returns `None` if the line has no label.
+/// Splits a line such as `[12] user: fix it` into its label, its line number in the session, if
+/// any, and its text. Returns `None` if the line has no label.
 pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
     let number = || {
         let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
@@ -71,14 +71,14 @@ pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
     labels.find_map(|label| Some((label, number, line.strip_prefix(label.as_str())?)))
 }
 
-/// The heading of the section for a kind.
+/// Returns the heading of the section for items of this kind.
 pub fn heading(kind: ItemKind) -> String {
     let (first, rest) = kind.as_str().split_at(1);
     format!("## {}{rest}", first.to_uppercase())
 }
 
-/// Splits off the citation at the end of a text (`⟦12⟧`, or `⟦12-15⟧` in older summaries). Returns
-/// the text and the first line that the citation names.
+/// Splits off the citation at the end of a text, such as `⟦12⟧`, or `⟦12-15⟧` in older summaries.
+/// Returns the text before the citation and the first line number in it.
 pub fn cited(text: &str) -> (&str, Option<u64>) {
     let parse = || {
         let (before, lines) = text.strip_suffix('⟧')?.rsplit_once('⟦')?;
@@ -91,8 +91,8 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
     }
 }
 
-/// The marks before and after an item's text, by the item's kind, whether it is changed, and its
-/// state. Tasks have the same marks as in the agents' own lists.
+/// The marks before and after an item's text, by its kind, its `changed` flag and its state. Tasks
+/// are marked in the same way as in the agents' own task lists.
 const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::File, true, State::Current, "changed: ", ""),
     (ItemKind::File, false, State::Current, "read: ", ""),
@@ -116,11 +116,11 @@ pub fn line_of(item: &Item, cite: bool) -> String {
     line
 }
 
-/// Reads a line that [`line_of`] wrote.
+/// Parses a line that was written by [`line_of`].
 pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
     let (mut text, line) = cited(line.strip_prefix("- ")?.trim_end());
     let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
-    // For a task, `changed` means that the next list replaces it; for a command, that it succeeded.
+    // `changed` means that a task is replaced by the next task list, or that a command succeeded.
     item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
     for (_, changed, state, before, after) in MARKS.iter().filter(|mark| mark.0 == kind) {
         let inside = text.strip_prefix(before).and_then(|text| text.strip_suffix(after));
@@ -136,7 +136,7 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
 
 const LEFT_OUT: &str = "⟦left out: ";
 
-/// A line with the number of items of each kind that did not fit; empty if all fit.
+/// Returns a line that says how many items of each kind did not fit, or an empty text if all fit.
 pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
     let counts = counts.iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(kind, count)| format!("{count} {}", kind.as_str()));
@@ -157,31 +157,32 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     Some(counts.split(", ").filter_map(count).collect())
 }
 
-/// The heading of a section of quoted lines, each followed by its citation. Sessions still contain
-/// older summaries with this section. New summaries begin with quoted lines, without a heading.
+/// The heading of a section of quoted lines in summaries by older versions, which sessions may
+/// still contain. Each line is followed by its citation. Newer summaries begin with quoted lines,
+/// without a heading.
 const DETAILS: &str = "## Details (> quotes tool results)";
 
-/// A part of an earlier summary.
+/// A part of an extractive summary that is read back.
 pub enum Line<'t> {
-    /// A typed item.
+    /// An item, such as a request or an error.
     Item(Item),
-    /// A statement of one or more lines, with its speaker and its line number in the session.
+    /// A statement of one or more lines, with its label and its line number in the session.
     Block(Label, Option<u64>, Cow<'t, str>),
     /// The number of items that earlier summaries left out, by kind.
     LeftOut(Vec<(ItemKind, usize)>),
 }
 
-/// The content of a section, by its heading.
+/// What a section contains, according to its heading.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
-    /// Statements, and the output of tools.
+    /// Quoted statements and tool output.
     Quotes,
     Items(ItemKind),
-    /// Text of a model under its own headings.
+    /// Text that a model wrote under headings of its own.
     Foreign,
 }
 
-/// Reads an extractive summary; `None` if the text is not an extractive summary.
+/// Parses an extractive summary. Returns `None` if `text` is not an extractive summary.
 pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     let mut section = Section::Quotes;
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -208,7 +209,8 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     known.then_some(lines)
 }
 
-/// Adds a statement, or continues the previous one. Returns true if the line names its speaker.
+/// Adds `line` as a new statement, or to the previous statement. Returns true if the line has a
+/// label.
 fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
     let (text, cited) = cited(line);
     let (label, number, words) = match labelled(text) {
@@ -216,7 +218,7 @@ fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
         None => (None, None, text),
     };
     match (label, lines.last_mut()) {
-        // Every line of a tool's output has a label, although the lines are one text.
+        // Each line of a tool's output has a label, but together the lines form one text.
         (Some(Label::Quote), Some(Line::Block(Label::Quote, _, block)))
         | (None, Some(Line::Block(_, _, block))) => {
             let block = block.to_mut();
@@ -299,7 +301,7 @@ mod tests {
         }
         assert_eq!((item.kind, item.line), (ItemKind::Decision, 4));
         assert_eq!(left_out, &[(ItemKind::Ask, 2), (ItemKind::File, 1)]);
-        // In older summaries, quoted lines are in a section of their own.
+        // In older summaries, quoted lines have their own section.
         let old = format!("{DETAILS}\nagent: one ⟦5-8⟧\n> two ⟦9⟧");
         let old = read(&old).expect("a summary");
         assert!(matches!(&old[0], Line::Block(Label::Agent, Some(5), words) if words == "one"));

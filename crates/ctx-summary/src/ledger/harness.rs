@@ -1,9 +1,9 @@
-//! Finds out who wrote a text in a user's message, because agents add texts of their own for the
-//! model.
+//! Determines who wrote the text of a user message, because agent programs add text for the model
+//! to user messages.
 //!
-//! The forms come from recorded sessions: Claude Code 2 (commands, reminders, interruptions,
-//! skills, continued sessions), Codex 0.1xx (environment, instructions), SWE-agent 0.x
-//! (observations, demonstrations).
+//! The recognized text was taken from recorded sessions of Claude Code 2 (commands, reminders,
+//! interruptions, skills, continued sessions), Codex 0.1xx (environment, instructions) and
+//! SWE-agent 0.x (observations, demonstrations).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,16 +15,16 @@ use memchr::memmem::Finder;
 
 use crate::ledger::LISTS;
 
-/// The author of the text in a user's message.
+/// The author of a text in a user message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     /// The user.
     User,
-    /// The agent's program, which adds commands, reminders and instructions for the model.
+    /// The agent program, which adds commands, reminders and instructions for the model.
     Program,
-    /// A tool: the text is the output of a command.
+    /// A tool, if the text is the output of a command.
     Tool,
-    /// The model: the text is a summary of earlier messages.
+    /// The model, if the text is a summary of earlier messages.
     Summary,
 }
 
@@ -33,17 +33,17 @@ static EMPTY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("program, e
 static SUMMARY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("summary"));
 static ADDED: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("added"));
 
-/// Returns true if the text begins with an entry of the list.
+/// Returns true if `text` begins with an entry of `list`.
 fn begins(text: &str, list: &[String]) -> bool {
     list.iter().any(|begin| text.starts_with(begin.as_str()))
 }
 
-/// Returns true if a text that the program wrote says nothing about the work.
+/// Returns true if a text by the agent program contains nothing about the work.
 pub(crate) fn is_empty(text: &str) -> bool {
     begins(text.trim_start(), &EMPTY)
 }
 
-/// Returns the author of a text in a user's message.
+/// Returns the author of a text in a user message.
 pub(crate) fn writer(whole: &str) -> Writer {
     let own = without_reminders(whole);
     let text = own.trim();
@@ -62,14 +62,14 @@ pub(crate) fn writer(whole: &str) -> Writer {
     }
 }
 
-/// Returns the text without the reminders that the program adds for the model, each with the line
-/// end after it.
+/// Returns the text without the reminders that the agent program added for the model. The line
+/// break after each reminder is removed as well.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("<system-reminder>"));
     const END: &str = "</system-reminder>";
     let mut own = Cow::from("");
     let mut rest = text;
-    // The standard library's search takes long to prepare, and most texts have no reminder.
+    // Unlike `str::find`, this search is prepared only once. Most texts contain no reminder.
     while let Some(begin) = BEGIN.find(rest.as_bytes()) {
         let (before, reminder) = rest.split_at(begin);
         let Some((_, after)) = reminder.split_once(END) else { break };
@@ -79,7 +79,8 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     own + rest
 }
 
-/// Returns a summary without the model's draft before it, which says the same (Claude Code 2).
+/// Returns a summary by Claude Code 2 without the draft before it, which contains the same
+/// information.
 pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
     let parts = || {
         let (before, rest) = text.split_once("\nAnalysis:\n")?;
@@ -89,8 +90,8 @@ pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
     edited(parts().map_or(text.into(), Cow::Owned), without_added)
 }
 
-/// Returns the user's own text, without what the program wrote around it and without SWE-agent's
-/// shell prompt. A command becomes its name and its arguments.
+/// Returns the user's own text, without the agent program's additions and SWE-agent's shell prompt.
+/// A command is reduced to its name and its arguments.
 pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     let own = without_reminders(text);
     if let Some(command) = command(own.trim()) {
@@ -99,7 +100,7 @@ pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     edited(own, |own| without_added(before_prompt(own)))
 }
 
-/// Returns the text without the lines that the program added.
+/// Returns the text without the lines that the agent program added.
 pub(crate) fn without_added(text: &str) -> Cow<'_, str> {
     let is_added = |line: &str| begins(line.trim_start(), &ADDED);
     if !text.lines().any(is_added) {
@@ -121,8 +122,8 @@ pub(crate) fn before_prompt(text: &str) -> &str {
     }
 }
 
-/// Returns a command with the arguments that the user gave it, `/review 42`; `None` if the command
-/// has no arguments.
+/// Returns a command with the arguments that the user gave it, such as `/review 42`. Returns `None`
+/// if the user gave no arguments.
 fn command(text: &str) -> Option<String> {
     let inside = |name: &str| {
         let (_, rest) = text.split_once(&format!("<{name}>"))?;
@@ -135,7 +136,7 @@ fn command(text: &str) -> Option<String> {
     Some(format!("{} {arguments}", inside("command-name")?))
 }
 
-/// The tool of Claude Code that asks the user.
+/// The tool with which Claude Code asks the user questions.
 const QUESTION_TOOL: &str = "AskUserQuestion";
 
 /// The text that Claude Code 2 writes before and after the user's answers.
@@ -145,12 +146,12 @@ const ANSWERS: [(&str, &str); 3] = [
     ("The user answered: ", ". Read the answers carefully"),
 ];
 
-/// Returns the user's words in a result of `tool`: answers to the agent's questions, or the reason
-/// why the user denied a call (Claude Code 2).
+/// Returns the user's words in a result of `tool` in a Claude Code 2 session: answers to the
+/// agent's questions, or the reason why the user denied a call.
 ///
-/// Any web page or program can print the same words, so they count only in the result of the tool
-/// that asks, and in a denial that the record reports. Servers of the Model Context Protocol write
-/// their own errors, so for their tools the record must mark the denial.
+/// Any web page or program can print the same words. Therefore they only count in a result of the
+/// tool that asks questions, and in a denial that the record reports. MCP servers write their own
+/// error texts, so for their tools the record must mark the denial explicitly.
 pub fn users_words<'t>(
     result: &ToolResult<'_>,
     tool: Option<&str>,
@@ -177,29 +178,29 @@ pub fn users_words<'t>(
     Some(reason.trim())
 }
 
-/// Finds the tool of a result. Most results have only the id of their call.
+/// Remembers the tools of calls, because most results contain only the id of their call.
 #[derive(Debug, Default)]
 pub struct OpenCalls {
     tools: HashMap<String, String>,
 }
 
 impl OpenCalls {
-    /// Remembers the tool of a call.
+    /// Remembers which tool is called.
     pub fn open(&mut self, call: &Call<'_>) {
         if let Some(id) = &call.id {
             self.tools.insert(id.to_string(), call.name.to_string());
         }
     }
 
-    /// Returns the tool of a result: the tool of its call, or else the tool that the result or its
-    /// message names.
+    /// Returns the tool that produced a result: the tool of the call, or else the tool that is
+    /// named in the result or its message.
     pub fn close(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
         let called = result.id.as_deref().and_then(|id| self.tools.remove(id));
         let named = result.name.as_ref().or(message.name.as_ref());
         called.or_else(|| named.map(Cow::to_string))
     }
 
-    /// Returns the message with the tool's name in each result that may contain the user's words.
+    /// Adds the name of the tool to each result that may contain the user's words.
     pub fn name_tools<'m, 'a>(&mut self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let mut named = Cow::Borrowed(message);
         for (at, part) in message.parts.iter().enumerate() {
@@ -221,22 +222,22 @@ impl OpenCalls {
     }
 }
 
-/// A text in a user's message, by its speaker.
+/// The words in a text of a user message, by their speaker.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Speech<'t> {
-    /// The user's words, without what the program wrote around them.
+    /// The user's words, without the agent program's additions.
     User(Cow<'t, str>),
-    /// The model's words, in a summary of earlier messages.
+    /// The model's words in a summary of earlier messages.
     Summary(Cow<'t, str>),
-    /// Text of the program for the model, or the output of a command.
+    /// Nobody speaks: the text was written by the agent program, or is the output of a command.
     Nobody,
 }
 
-/// Returns the words in a text of a user's message, by their speaker.
+/// Returns the words in a text of a user message, by their speaker.
 pub fn speech(text: &str) -> Speech<'_> {
     match writer(text) {
         Writer::User => match demonstration(text) {
-            // A demonstration shows how others worked, so it is not the user's own text.
+            // A demonstration shows the work of others, so it is not the user's own text.
             Some(place) => {
                 let own = [&text[..place.start], &text[place.end..]].concat();
                 Speech::User(unwrapped(&own).into_owned().into())
@@ -248,16 +249,16 @@ pub fn speech(text: &str) -> Speech<'_> {
     }
 }
 
-/// Returns true if a user's message is the output of a command. SWE-agent ends such a message with
-/// the shell prompt.
+/// Returns true if the text of a user message is the output of a command. In SWE-agent, such a
+/// message ends with the shell prompt.
 pub fn is_observation(text: &str) -> bool {
     text.trim_end().ends_with("bash-$")
         && text.contains("\n(Current directory: ")
         && !text.contains("\n(Open file: n/a)")
 }
 
-/// Returns the range of a demonstration of how others worked, from a line `--- NAME ---` to
-/// `--- END OF NAME ---`.
+/// Returns the range of a demonstration, which extends from a line `--- NAME ---` to a line `---
+/// END OF NAME ---`.
 pub(crate) fn demonstration(text: &str) -> Option<std::ops::Range<usize>> {
     let (before, rest) = text.split_once("\n--- ")?;
     let name = rest.lines().next()?.strip_suffix(" ---")?;
@@ -292,7 +293,7 @@ mod tests {
                 Writer::Summary,
             ),
             ("Found 3 matches\n(Open file: a.py)\n(Current directory: /a)\nbash-$", Writer::Tool),
-            // The first shell prompt follows the task, so the text is the user's.
+            // The first shell prompt comes after the task, so this text was written by the user.
             ("Do it.\n(Open file: n/a)\n(Current directory: /a)\nbash-$", Writer::User),
             ("", Writer::User),
         ] {
@@ -424,7 +425,7 @@ mod tests {
             Part::Result(result) => result.name.as_deref(),
             _ => None,
         });
-        // A second result with the same id has no call.
+        // A second result with the same id belongs to no call.
         let tools: Vec<_> = tools.collect();
         assert_eq!(tools, [None, Some("AskUserQuestion"), None]);
     }

@@ -1,7 +1,7 @@
 //! Finds the identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, and names
-//! in code. A later tool call needs identifiers exactly as they are, and a paraphrase loses them.
+//! in code. A later tool call needs identifiers verbatim, but a paraphrase does not preserve them.
 //!
-//! The scan works on bytes by hand, because it reads everything in a session.
+//! The scanner is written by hand and works on bytes, because it reads every text in a session.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,9 +14,9 @@ pub(crate) const LOWER: u8 = 1;
 pub(crate) const UPPER: u8 = 1 << 1;
 pub(crate) const DIGIT: u8 = 1 << 2;
 pub(crate) const UNDERSCORE: u8 = 1 << 3;
-/// The class of `/` and `~`, which join the names of a path.
+/// The class of `/` and `~`, which occur between the names in a path.
 pub(crate) const SLASH: u8 = 1 << 4;
-/// The class of `.`, `@` and `+`, which join words that also count individually.
+/// The class of `.`, `@` and `+`. The words that they join are also identifiers individually.
 pub(crate) const DOT: u8 = 1 << 5;
 pub(crate) const DASH: u8 = 1 << 6;
 
@@ -44,23 +44,23 @@ const CLASSES: [u8; 256] = {
     }
 };
 
-/// Returns the class of a byte; 0 for bytes that no identifier has. The classes are in a table,
-/// because the scan looks up each byte several times.
+/// Returns the class of a byte, or 0 if no identifier contains it. The classes are stored in a
+/// table, because each byte is looked up several times.
 pub(crate) fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
 
-/// The class of the byte at `at`; 0 after the end.
+/// Returns the class of the byte at `at`, or 0 after the end of `bytes`.
 pub(crate) fn class_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).map_or(0, |byte| class(*byte))
 }
 
-/// The union of the classes of all bytes.
+/// Returns the union of the classes of all bytes.
 pub(crate) fn classes(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |all, byte| all | class(*byte))
 }
 
-/// Returns the length of the run of bytes of the `wanted` classes that begins at `at`.
+/// Returns the length of the run of bytes at `at` that are all in the `wanted` classes.
 pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
     let rest = &bytes[at..];
     let length = rest.iter().position(|byte| class(*byte) & wanted == 0);
@@ -72,42 +72,42 @@ pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
 pub(crate) enum Shape {
     /// `https://…`
     Url,
-    /// A text with a slash.
+    /// A path, which contains a slash.
     Path,
     /// A file name with a known extension.
     File,
     /// `2026-11-22`, perhaps with a time.
     Date,
-    /// Capitals and digits: `ZFA04Y`, `HAT-030`.
+    /// Capital letters and digits, such as `ZFA04Y` and `HAT-030`.
     Code,
-    /// A name with a number: `user_123`, `gift_card_7091239`.
+    /// A name with a number, such as `user_123` and `gift_card_7091239`.
     Keyed,
-    /// Other letters and digits: `gpt-4o`, `250ms`.
+    /// Any other mixture of letters and digits, such as `gpt-4o` and `250ms`.
     Mixed,
-    /// Hex digits only: a hash, a UUID.
+    /// Hexadecimal digits only, as in a hash or a UUID.
     Hash,
-    /// A name in code: `snake_case`, `camelCase`.
+    /// A name in code, such as `snake_case` or `camelCase`.
     Name,
-    /// Digits with punctuation: `1,204.50`, `10.0.0.1`, `08:30`.
+    /// Digits with punctuation, such as `1,204.50`, `10.0.0.1` and `08:30`.
     Number,
     /// A name or a figure in prose.
     Term,
-    /// The whole of a short argument of a tool call, whatever its form.
+    /// A short argument of a tool call as a whole, whatever its form.
     #[default]
     Argument,
 }
 
-/// The minimum length of an identifier. Shorter names are too common.
+/// The minimum length of an identifier, in bytes. Shorter names are too common.
 pub(crate) const SHORTEST: usize = 4;
 /// The minimum length of a hash. Git never abbreviates hashes to fewer digits.
 const SHORTEST_HASH: usize = 7;
-/// The maximum length of a code. Codes are short, because people read them aloud.
+/// The maximum length of a code. Codes are short, so that people can read them aloud.
 const LONGEST_CODE: usize = 12;
 /// The maximum length of an identifier. Longer runs are data such as base64.
 const LONGEST: usize = 300;
 
-/// Calls `found` for each identifier in `text`, in order. The parts of a path or of a dotted name
-/// come after the path or name itself.
+/// Calls `found` for each identifier in `text`, in order. A path or a dotted name is followed by
+/// its parts.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -119,7 +119,7 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
             at += length;
             continue;
         }
-        // Blanks and most punctuation have no class.
+        // Blanks and most punctuation marks have no class.
         if first == 0 && bytes[at] != b'$' || !begins(bytes, at) {
             at += 1;
             continue;
@@ -137,12 +137,12 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     }
 }
 
-/// Returns the length of the word at the beginning, if it is a whole run of letters in which only
-/// the first may be a capital. Most of a text consists of plain words.
+/// Returns the length of the plain word at the beginning of `rest`, if any. A plain word is a run
+/// of letters of which only the first may be a capital. Most of a text consists of such words.
 fn plain_word(rest: &[u8]) -> Option<usize> {
     let length = 1 + run(rest, 1, LOWER);
     let end = match rest.get(length) {
-        // A colon may continue a URL; a full stop may end a sentence.
+        // A colon may be part of a URL, and a full stop may end a sentence.
         Some(b':') => return None,
         Some(b'.') => length + 1,
         _ => length,
@@ -156,8 +156,8 @@ fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>
     }
 }
 
-/// Returns true if a run may begin at `at`. The scan never calls this function in the middle of a
-/// run, because it skips to the end of a run.
+/// Returns true if a run may begin at `at`. Never called in the middle of a run, because the
+/// scanner skips to the end of each run.
 fn begins(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         b'/' | b'~' | b'.' | b'@' => {
@@ -169,7 +169,7 @@ fn begins(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Returns the end of the URL that begins at `at`; `None` if no URL begins there.
+/// Returns the end of the URL that begins at `at`, or `None` if no URL begins there.
 fn url(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest[0] != b'h' || !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {
@@ -181,7 +181,8 @@ fn url(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Returns the end of the run of letters, digits and joining characters that begins at `at`. A
-/// colon or a comma joins only digits; a percent sign ends a number.
+/// colon or comma is only part of a run between digits, and a percent sign only at the end of a
+/// number.
 fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     loop {
@@ -196,7 +197,7 @@ fn run_end(bytes: &[u8], at: usize) -> usize {
     at + trimmed(&bytes[at..end]).max(1)
 }
 
-/// Returns the length of a run without the punctuation of the sentence around it.
+/// Returns the length of a run without the sentence's punctuation at its end.
 fn trimmed(run: &[u8]) -> usize {
     let joins = |b: &u8| matches!(b, b'.' | b',' | b';' | b':' | b'-' | b'+' | b'@' | b'~');
     let ends = run.iter().rposition(|b| !joins(b));
@@ -218,14 +219,14 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
             simple(bytes, range.start + name..range.end, classes(&run[name..]), found);
         }
     } else {
-        // `yes/no` is prose, so each side counts individually.
+        // `yes/no` is prose, so the words on both sides of the slash count individually.
         for part in parts(run, range.start, SLASH) {
             simple(bytes, part.clone(), classes(&bytes[part]), found);
         }
     }
 }
 
-/// Reports a run without a slash: as a file name, or else the words in it. `of_run` is the union of
+/// Reports a run without a slash, either as a file name or as its words. `of_run` is the union of
 /// the classes of its bytes.
 fn simple(
     bytes: &[u8],
@@ -252,7 +253,7 @@ fn simple(
             report(part, shape, found);
             continue;
         }
-        // A word without a dash has no other parts.
+        // A word without a dash has no parts to report.
         let rest = if of_word & DASH == 0 { &[] } else { word };
         for part in parts(rest, part.start, DASH) {
             let word = &bytes[part.clone()];
@@ -263,8 +264,8 @@ fn simple(
     }
 }
 
-/// The shape of a word of letters, digits, underscores and dashes. `classes` is the union of the
-/// classes of the word's bytes.
+/// Returns the shape of a word of letters, digits, underscores and dashes. `classes` is the union
+/// of the classes of the word's bytes.
 fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     if classes & DIGIT != 0 {
         return if classes & LETTER != 0 {
@@ -280,14 +281,14 @@ fn word_shape(word: &[u8], classes: u8) -> Option<Shape> {
     let is_snake =
         classes & UNDERSCORE != 0 && inner[..inner.len().saturating_sub(1)].contains(&b'_');
     let is_camel = || word.windows(2).any(|two| [class(two[0]), class(two[1])] == [LOWER, UPPER]);
-    // Capitals before a capitalized word: `HTTPServer`.
+    // Capital letters before a capitalized word, as in `HTTPServer`.
     let capitals = [UPPER, UPPER, LOWER];
     let has_capitals = || word.windows(3).any(|three| three.iter().map(|b| class(*b)).eq(capitals));
     let is_named = is_snake || classes & UPPER != 0 && (is_camel() || has_capitals());
     is_named.then_some(Shape::Name)
 }
 
-/// The shape of a word that has both letters and digits.
+/// Returns the shape of a word that contains both letters and digits.
 fn mixed_shape(word: &[u8], classes: u8) -> Shape {
     let hex = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-');
     let lower = classes & LOWER != 0;
@@ -309,7 +310,7 @@ fn is_number(run: &[u8]) -> bool {
         && digits.iter().all(|b| b.is_ascii_digit() || b".,:/-".contains(b))
 }
 
-/// Returns true if a number begins with a date. A time may follow.
+/// Returns true if `run` begins with a date. A time may follow the date.
 fn is_date(run: &[u8]) -> bool {
     let form = b"dddd-dd-dd";
     run.len() >= form.len()
@@ -319,8 +320,8 @@ fn is_date(run: &[u8]) -> bool {
         })
 }
 
-/// Returns true if a run with these `classes` is a path. `and/or` is prose, so a path must begin
-/// with a slash, or have a second slash, a dot, a digit or an underscore.
+/// Returns true if a run with these `classes` is a path. Because `and/or` is prose, a path must
+/// begin with a slash, or contain a second slash, a dot, a digit or an underscore.
 fn is_path(run: &[u8], classes: u8) -> bool {
     let mut slashes = run.iter().filter(|b| **b == b'/');
     let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());
@@ -329,7 +330,7 @@ fn is_path(run: &[u8], classes: u8) -> bool {
     classes & WORD != 0 && is_joined && (has_more || is_rooted || is_marked())
 }
 
-/// Returns true if a run is a name, a dot and a known extension.
+/// Returns true if `run` consists of a name, a dot and a known file extension.
 fn is_file(run: &[u8]) -> bool {
     let Some(dot) = run.iter().rposition(|b| *b == b'.') else { return false };
     dot > 0 && str::from_utf8(&run[dot + 1..]).is_ok_and(|end| EXTENSIONS.contains(end))
@@ -337,7 +338,7 @@ fn is_file(run: &[u8]) -> bool {
 
 static EXTENSIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("known extensions"));
 
-/// Splits a run at the separators of a class, without empty parts.
+/// Splits a run at the bytes of class `separator`. Empty parts are omitted.
 fn parts(run: &[u8], start: usize, separator: u8) -> impl Iterator<Item = Range<usize>> {
     let mut begin = start;
     let parts = run.split(move |b| class(*b) & separator != 0);

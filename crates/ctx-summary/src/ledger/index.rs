@@ -1,5 +1,5 @@
-//! The index of a session: its identifiers with the history of each, and the segments that contain
-//! them, which a summary can quote.
+//! The index of a session. It contains the identifiers of the session, the history of each
+//! identifier, and the segments that a summary can quote.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::scan::Scan;
 use crate::ledger::segment::{Origin, Segment, SegmentKind, segments};
 
-/// A name, a number or an address that a later call may need exactly as it is.
+/// A name, number or address that a later call may need verbatim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Identifier<'l> {
-    /// The text in the session.
+    /// The text of the identifier.
     pub text: &'l str,
     /// The line number of the last message that contains the identifier.
     pub line: u64,
@@ -30,39 +30,39 @@ pub struct Identifier<'l> {
 /// The identifiers and segments of a session, collected in one pass.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// The numbers of the identifiers, by the hash of their names.
+    /// The ids of the identifiers, by the hash of the name.
     pub(crate) ids: HashTable<Id>,
     pub(crate) known: Vec<Entry>,
-    /// The names of all identifiers.
+    /// The names of all identifiers in one string.
     pub(crate) names: String,
-    /// The coverage of each identifier by the kept texts: 0 if no kept text contains the
-    /// identifier, otherwise 1 plus the number of the words around it that the kept texts contain.
+    /// How well the kept messages cover each identifier: 0 if none contains the identifier, else 1
+    /// plus the number of words around it in the message that covers it best.
     pub(crate) coverage: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
-    /// The texts of all segments.
+    /// The texts of all segments in one string.
     pub(crate) arena: String,
-    /// The numbers of all segments by their hashes.
+    /// The indexes of all segments, by the hash of the text.
     pub(crate) seen: HashMap<u64, usize, RandomState>,
     turn: u32,
     now: SessionPosition,
 }
 
-/// The minimum number of segments for a second thread, which would otherwise cost more than it
-/// saves.
+/// The minimum number of segments for which starting a second thread saves time.
 const MANY_SEGMENTS: usize = 1 << 11;
 
 /// An identifier in the session.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The start of the identifier's name in [`Index::names`]. `facts` has the length of the name.
+    /// The start of the identifier's name in [`Index::names`]. The length of the name is in
+    /// `facts`.
     pub(crate) start: usize,
-    /// The line of the last message that contains the identifier; 0 if only a system message
-    /// contains it.
+    /// The line number of the last message that contains the identifier, or 0 if only a system
+    /// message contains it.
     pub(crate) line: u64,
     pub(crate) facts: Facts,
-    /// True if a system message contains the identifier, which is then never missing, because
-    /// system messages are always kept.
+    /// True if a system message contains the identifier. It cannot be lost, because system messages
+    /// are always kept.
     pub(crate) is_given: bool,
 }
 
@@ -81,8 +81,8 @@ impl Index {
         }
     }
 
-    /// Adds a message or an earlier summary, and returns the numbers of the segments of its quotes.
-    /// `first_request` says that the user has made only one request so far.
+    /// Adds a message or an earlier summary, and returns the index of the segment of each quote.
+    /// `first_request` is true if the user has made only one request so far.
     pub(crate) fn absorb(
         &mut self,
         line: u64,
@@ -95,10 +95,10 @@ impl Index {
         let mentions = &reading.mentions;
         let is_seen = |mention: &&Mention| !mention.origins.is_empty();
         let crowd = mentions.list.iter().filter(is_seen).count();
-        // For each mention in this message, the number of the identifier.
+        // For each mention in this message, the id of the identifier.
         let mut ids = Vec::with_capacity(mentions.list.len());
         for mention in &mentions.list {
-            // An identifier that only counts for the coverage has no mark.
+            // An identifier that only counts as covered has no id.
             let mut id = Id::MAX;
             if !mention.origins.is_empty() {
                 id = self.id(mention.hash, mentions.name(mention), mention.shape);
@@ -114,7 +114,8 @@ impl Index {
             let (own, others) = marks.split_at(quote.marks);
             marks = others;
             self.turn += u32::from(quote.begins_turn);
-            // A repeated text is not added again, unless a user repeats it and so means it again.
+            // A repeated text is not added again, unless the user repeats it, which makes it
+            // current again.
             let known = self.seen.get(&quote.hash);
             if let Some(number) = known.filter(|_| quote.origin != Origin::User) {
                 numbers.push(*number);
@@ -132,7 +133,8 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // If the head is a repeated quote, this is the segment that had the quote first.
+                // If the heading above is a repeated text, this is the segment in which it first
+                // occurred.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_covered: false,
@@ -144,8 +146,8 @@ impl Index {
         numbers
     }
 
-    /// Puts the segments of a result under its call. If the call reads or changes a file, the lines
-    /// of the result are content of the file and not outcomes.
+    /// Links the segments of a result to their call. If the call reads or changes a file, the lines
+    /// of the result are content of the file, not outcomes.
     pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
         for number in segments.iter().filter(|number| **number > call) {
             let says_itself = self.has_what_was_asked(*number, call);
@@ -159,8 +161,8 @@ impl Index {
         }
     }
 
-    /// Returns true if a record contains every value of its call, so that it is clear without the
-    /// call.
+    /// Returns true if a record of a result contains every value of the call, so that it is clear
+    /// without the call.
     fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
         let text = |number: usize| &self.arena[self.segments[number].text.clone()];
         let pairs = || text(call).split("; ").filter_map(|it| it.split_once(": "));
@@ -168,7 +170,7 @@ impl Index {
             && pairs().all(|(_, value)| text(number).contains(value))
     }
 
-    /// Hides these segments, so that no summary quotes them.
+    /// Marks segments as covered, so that no summary quotes them.
     pub(crate) fn hide(&mut self, segments: &[usize]) {
         for number in segments {
             self.segments[*number].is_covered = true;
@@ -191,9 +193,9 @@ impl Index {
         }
     }
 
-    /// The coverage of each identifier by the kept texts and `text`. The coverage is 0 if no text
-    /// contains the identifier, and otherwise 1 plus the number of the words around it, up to two,
-    /// that the texts contain.
+    /// Returns how well `text` and the kept messages cover each identifier. This is 0 if the
+    /// identifier does not occur in them, and otherwise 1 plus the number of words around it, up to
+    /// two.
     pub fn coverage_with(&self, text: &str) -> Vec<u8> {
         let mut coverage = self.coverage.clone();
         let mut scan = Scan::default();
@@ -229,7 +231,7 @@ impl Index {
         self.insert(hash, known)
     }
 
-    /// Adds an identifier that the index does not have yet; returns its number.
+    /// Adds an identifier that is not in the index yet, and returns its id.
     pub(crate) fn insert(&mut self, of_name: u64, known: Entry) -> Id {
         let id = Id::try_from(self.known.len()).unwrap_or(Id::MAX);
         self.known.push(known);
@@ -239,13 +241,13 @@ impl Index {
         id
     }
 
-    /// The segments, in the order of the session.
+    /// Returns the segments, in the order of the session.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// Calls `of` for the first half of the segments and for the second, on two threads if there
-    /// are many, and returns both results.
+    /// Calls `of` for each half of the segments, and returns both results. Uses two threads if
+    /// there are many segments.
     pub(crate) fn in_halves<T: Send>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> [T; 2] {
         let count = self.segments.len();
         let second = || of(count / 2..count);
@@ -261,17 +263,17 @@ impl Index {
         })
     }
 
-    /// The text of a segment.
+    /// Returns the text of a segment.
     pub fn text(&self, segment: &Segment) -> &str {
         &self.arena[segment.text.clone()]
     }
 
-    /// The identifiers in a segment.
+    /// Returns the identifiers in a segment.
     pub fn marks(&self, segment: &Segment) -> &[Mark] {
         &self.marks[segment.marks.clone()]
     }
 
-    /// The probability that each identifier is needed again.
+    /// Returns the probability with which each identifier is needed again.
     pub fn chances(&self) -> Vec<f64> {
         let chance = |known: &Entry| {
             if known.is_given { 0.0 } else { known.facts.chance(self.now) }
@@ -279,8 +281,8 @@ impl Index {
         self.known.iter().map(chance).collect()
     }
 
-    /// Returns each identifier that no system message contains, with the last line that contains it
-    /// and the probability that it is needed again; the most probable first.
+    /// Returns the identifiers that no system message contains, ordered from most to least likely
+    /// to be needed again.
     pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
         let all = self.known.iter().zip(self.chances());
         let all = all.map(|(known, chance)| Identifier {
@@ -296,7 +298,7 @@ impl Index {
         found
     }
 
-    /// Returns true if the session has the identifier.
+    /// Returns true if the session contains the identifier.
     pub fn knows(&self, identifier: &str) -> bool {
         self.find(hash(identifier), identifier).is_some()
     }
@@ -355,7 +357,7 @@ mod tests {
         assert_eq!(index.text(segment), "订单 W8123 已发货");
         assert_eq!(index.marks(segment).len(), 1);
         assert_eq!(index.arena.len(), "订单 W8123 已发货".len());
-        // The line of the identifier is that of the second message.
+        // The line number is that of the second message, which is the last one with the identifier.
         assert_eq!(index.identifiers()[0].line, 7);
     }
 
@@ -424,7 +426,7 @@ mod tests {
         let mut index = Index::default();
         index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
         index.cover(&Reading::of_stay(&says(Role::User, "the order W8123 was shipped by user_7")));
-        // The coverage is one more than the number of words around the identifier.
+        // The coverage is 1 plus the number of words around the identifier.
         assert_eq!(index.coverage, [3, 0]);
         assert!(!index.knows("user_7"));
         // A mention with fewer words does not reduce the coverage.

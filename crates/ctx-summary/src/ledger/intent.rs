@@ -1,5 +1,4 @@
-//! Finds requests, constraints and decisions of the user, and decisions and open items of the
-//! model.
+//! Finds the user's requests, constraints and decisions, and the model's decisions and open items.
 
 use std::sync::LazyLock;
 
@@ -11,12 +10,12 @@ use crate::ledger::item::ItemKind;
 use crate::ledger::patterns::{MemoryKind, Sentence};
 use crate::ledger::sentence::sentences;
 
-/// The maximum length, in characters, of a request that is one item.
+/// The maximum length, in characters, of a request that becomes an item as a whole.
 const WHOLE_ASK: usize = 320;
-/// The maximum number of sentences that represent a longer request.
+/// The maximum number of sentences in the item for a longer request.
 const ASK_SENTENCES: usize = 6;
-/// The minimum width of a request. Shorter messages, such as "ok" or "go on", are not requests of
-/// their own. The width counts an ASCII character once and any other character three times.
+/// The minimum width of a request. Shorter messages, such as "ok" or "go on", are not requests. An
+/// ASCII character has a width of 1, and any other character has a width of 3.
 const LEAST_ASK: usize = 12;
 /// The maximum length of a sentence, in characters.
 const LONGEST: usize = 400;
@@ -37,8 +36,8 @@ fn is_open(sentence: &str) -> bool {
     sentence.starts_with("[ ] ") || OPEN.are_in(sentence) || sentence.contains("TODO") && has_mark()
 }
 
-/// Returns true if a quotation would be a request, a rule, a decision or a plan if the writer of
-/// the text had said it.
+/// Returns true if a quotation would be a request, rule, decision or plan in the mouth of the
+/// person who quotes it.
 pub(crate) fn gives_orders(text: &str) -> bool {
     let is_order = |sentence: &str| {
         ORDER.is_match(sentence)
@@ -47,11 +46,12 @@ pub(crate) fn gives_orders(text: &str) -> bool {
             || is_open(sentence)
             || Sentence::new(sentence, Role::User).is_a(MemoryKind::Decision)
     };
-    // A text that is not prose, such as a heading, has no sentences.
+    // Test the text as a whole first, because text that is not prose, such as a heading, has no
+    // sentences.
     is_order(text) || sentences(text).iter().any(|sentence| sentence != text && is_order(sentence))
 }
 
-/// Calls `found` for each item in a text by a speaker with this role.
+/// Calls `found` for each item in a text. `role` is the role of its speaker.
 pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
     let sentences: Vec<String> = sentences(text)
         .into_iter()

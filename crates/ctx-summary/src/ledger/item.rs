@@ -1,4 +1,4 @@
-//! An item: something that a summary must not lose.
+//! Items, which are the facts of a session that a summary must not lose.
 
 use strum::VariantArray;
 
@@ -11,7 +11,7 @@ pub enum ItemKind {
     Constraint,
     /// A settled question.
     Decision,
-    /// Something still to do.
+    /// Something that remains to be done.
     Open,
     /// An error.
     Error,
@@ -22,10 +22,10 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
-    /// All kinds, in the order in which a summary has them.
+    /// All kinds, in the order of their sections in a summary.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// The word for the kind, in the plural.
+    /// Returns the name of the kind, in the plural.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "asks",
@@ -42,40 +42,40 @@ impl ItemKind {
 /// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The item is current.
+    /// The item applies, or is still to be done.
     Current,
-    /// A task that is being done.
+    /// The task is in progress.
     InProgress,
-    /// Done or repaired: an open item that was finished, or an error whose call succeeded later.
+    /// The open item was finished, or the error was repaired because its call succeeded later.
     Done,
-    /// A later item replaces this item.
+    /// The item was replaced by a later item.
     Superseded,
 }
 
-/// Something that a summary must not lose.
+/// A fact of a session that a summary must not lose, such as a request, a decision or an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The kind of the item.
     pub kind: ItemKind,
     /// The text of the item on one line, without secrets.
     pub text: String,
-    /// The line number of the item's record in the session; 0 if it is unknown.
+    /// The line number of the item's record in the session, or 0 if it is unknown.
     pub line: u64,
     /// The state of the item.
     pub state: State,
-    /// For a file, whether it was changed; for a command, whether it succeeded; for an open item,
-    /// whether it is in a list of tasks, which the next list replaces.
+    /// Whether a file was changed, or a command succeeded, or an open item belongs to a task list,
+    /// which the next task list replaces.
     pub changed: bool,
 }
 
 impl Item {
-    /// Creates an item that is current.
+    /// Creates an item with the state [`State::Current`].
     pub fn new(kind: ItemKind, text: String, line: u64) -> Self {
         Self { kind, text, line, state: State::Current, changed: false }
     }
 
-    /// Returns true if a summary still has to show the item. A repaired error counts, too, because
-    /// it may occur again.
+    /// Returns true if a summary must still contain the item. This includes repaired errors,
+    /// because they may occur again.
     pub fn holds(&self) -> bool {
         match self.kind {
             ItemKind::Error => self.state != State::Superseded,

@@ -1,5 +1,5 @@
-//! The items of a ledger, each once with its latest state. A later decision may supersede an
-//! earlier one.
+//! Collects the items of a ledger, each once and with its latest state. A decision may supersede an
+//! earlier decision.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -13,13 +13,13 @@ use crate::ledger::call::{Action, Outcome, Target, Waiting};
 use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::patterns::{MemoryKind, find, simplified};
 
-/// The maximum number of items of a kind. If there are more items, half of them are dropped: the
-/// oldest finished or superseded items, and if these are not enough, the oldest other items.
+/// The maximum number of items of a kind. If there are more, half of them are dropped. The oldest
+/// finished or superseded items are dropped first, then the oldest of the other items.
 const MOST: usize = 5_000;
-/// The number of preceding decisions that a decision may supersede.
+/// The number of preceding decisions that are searched for one that a decision supersedes.
 const LOOKED_BACK: usize = 200;
 
-/// The maximum number of calls that wait for their results. Further calls are not remembered.
+/// The maximum number of calls without results that are remembered. Further calls are ignored.
 const MOST_WAITING: usize = 1_000;
 
 /// The items of a session.
@@ -28,19 +28,20 @@ pub(crate) struct Items {
     /// The items, in the order of the session.
     pub(crate) list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
-    /// The last error that is not repaired, by the subject that failed.
+    /// The last unrepaired error of each file or command that failed.
     failing: HashMap<String, usize>,
     counts: [usize; ItemKind::ALL.len()],
     /// The number of dropped items of each kind.
     pub(crate) crowded_out: [usize; ItemKind::ALL.len()],
     /// The errors from earlier summaries that are not repaired yet.
     carried_errors: Vec<usize>,
-    /// Calls without a result, by their ids. If calls have no ids, only the last call is kept.
+    /// Calls without a result, by their ids. Of several calls without an id, only the last one is
+    /// kept.
     waiting: HashMap<Option<String>, Waiting>,
 }
 
 impl Items {
-    /// Adds an item that a text, perhaps an earlier summary, states. If `takes_back` is set, the
+    /// Adds an item that is stated in a message or an earlier summary. If `takes_back` is set, the
     /// item supersedes earlier decisions on the same subject.
     pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
         if takes_back {
@@ -54,7 +55,7 @@ impl Items {
         }
     }
 
-    /// Adds an item, or updates the item with the same text, which keeps its position.
+    /// Adds an item, or updates the item with the same text without moving it.
     pub(crate) fn add(&mut self, item: Item) {
         if item.text.is_empty() {
             return;
@@ -106,7 +107,7 @@ impl Items {
         }
     }
 
-    /// Records that a call failed; `subject` is its file or command.
+    /// Records that a call failed. `subject` is the file or command on which it acted.
     pub(crate) fn failed(&mut self, subject: &str, digest: &str, error: &str, line: u64) {
         let text = format!("{digest}: {error}");
         self.add(Item::new(ItemKind::Error, text.clone(), line));
@@ -119,12 +120,12 @@ impl Items {
         }
     }
 
-    /// Records that a call succeeded, which repairs the last error with this `subject`.
+    /// Records that a call succeeded. The last error with the same `subject` is then repaired.
     pub(crate) fn succeeded(&mut self, subject: &str) {
         if let Some(at) = self.failing.remove(subject) {
             self.list[at].state = State::Done;
         }
-        // An earlier summary has the failed call and the error on one line.
+        // In an earlier summary, the failed call and the error are on the same line.
         let items = &mut self.list;
         self.carried_errors.retain(|at| {
             let rest = items[*at].text.strip_prefix(subject);
@@ -136,7 +137,7 @@ impl Items {
         });
     }
 
-    /// Records a call, which `segment` quotes.
+    /// Records a call. `segment` is the index of the segment that quotes it.
     pub(crate) fn begin(&mut self, action: Action, segment: Option<usize>, line: u64) {
         if let Some(tasks) = &action.tasks {
             self.tasks(tasks, line);
@@ -150,14 +151,14 @@ impl Items {
         }
     }
 
-    /// Forgets the segments of waiting calls, because segments have new numbers.
+    /// Forgets the segments of waiting calls, because the indexes of segments have changed.
     pub(crate) fn forget_segments(&mut self) {
         for waiting in self.waiting.values_mut() {
             waiting.segment = None;
         }
     }
 
-    /// Ends a call and returns it; `None` if the call is unknown.
+    /// Records the result of a call and returns the call, or `None` if the call is unknown.
     pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Waiting> {
         let call = self.waiting.remove(&outcome.id)?;
         let action = &call.action;
@@ -165,7 +166,7 @@ impl Items {
             let item = Item::new(ItemKind::Command, action.digest.clone(), line);
             self.add(Item { changed: outcome.error.is_none(), ..item });
         }
-        // An error belongs to the file, or else to the digest of the call.
+        // An error is recorded for the file of the call, or else for its digest.
         let subject = match &action.target {
             Target::File { path, .. } => path,
             Target::Command | Target::Other => &action.digest,
@@ -194,8 +195,8 @@ impl Items {
         self.places = (self.list.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
-        // The items have new positions, so an error that is repaired later is not marked as
-        // repaired. Such a repair is rare.
+        // The positions of items have changed, so these errors can no longer be marked as repaired.
+        // This is rarely needed.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -203,7 +204,7 @@ impl Items {
 
 static TAKES_BACK: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("takes back"));
 
-/// A decision, parsed once to compare it with many others.
+/// A decision, parsed once so that it can be compared with many others.
 pub struct Decision {
     has_word: bool,
     takes_back: bool,
@@ -211,7 +212,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Parses a decision of a speaker with this role.
+    /// Parses a decision. `role` is the role of its speaker.
     pub fn of(text: &str, role: Role) -> Self {
         Self {
             has_word: find(MemoryKind::Decision, text, role).is_some(),
@@ -220,8 +221,8 @@ impl Decision {
         }
     }
 
-    /// Returns true if this decision supersedes an earlier one: it takes something back, both have
-    /// a word for deciding, and they share a subject.
+    /// Returns true if this decision supersedes an earlier one. It must revoke something, both must
+    /// contain a word for deciding, and they must have a subject in common.
     pub fn supersedes(&self, earlier: &Self) -> bool {
         self.takes_back
             && self.has_word
@@ -235,13 +236,13 @@ pub(crate) fn takes_back(decision: &str) -> bool {
     TAKES_BACK.is_match(&simplified(decision))
 }
 
-/// The subjects of a decision: its longer words, except words for deciding. Chinese has no spaces
-/// between words, so any three adjacent characters are a subject, and so is a run of only two
-/// characters.
+/// Returns the subjects of a decision. In English, these are its longer words, except words for
+/// deciding. Chinese has no spaces between words, so any three adjacent characters are a subject,
+/// and so is a run of only two characters.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
     words.flat_map(|word| {
-        // A run is in one script: `用SQLite存` has three runs.
+        // All characters of a run are in one script, so `用SQLite存` consists of three runs.
         let chars: Vec<char> = word.chars().collect();
         let parts = chars.chunk_by(|a, b| is_wide(*a) == is_wide(*b));
         let subjects = |part: &[char]| {
@@ -270,7 +271,7 @@ fn of_chinese(run: &str) -> Vec<String> {
     found
 }
 
-/// Returns true for a character of a script that has no spaces between words.
+/// Returns true if a character belongs to a script that has no spaces between words.
 fn is_wide(c: char) -> bool {
     ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{f900}'..='\u{faff}').contains(&c)
 }
@@ -347,7 +348,7 @@ mod tests {
             states(&items),
             [State::Superseded, State::Current, State::Current, State::Current]
         );
-        // A repeated decision is current again and does not supersede itself.
+        // A repeated decision becomes current again and does not supersede itself.
         decide(&mut items, "use redis instead of sqlite", true);
         assert_eq!(states(&items)[3], State::Current);
     }
@@ -415,7 +416,7 @@ mod tests {
         let mut items = Items::default();
         items.add(item(ItemKind::Ask, "of another kind", 0));
         for number in 0..MOST {
-            // The last hundred items are done.
+            // The last hundred items are finished.
             let state = if number >= MOST - 100 { State::Done } else { State::Current };
             items.add(Item { state, ..item(ItemKind::Open, &format!("task {number}"), 1) });
         }
@@ -448,7 +449,7 @@ mod tests {
         assert!(!supersedes("Let's use tabs instead of spaces.", earlier));
     }
 
-    /// Chinese has no spaces between words, and two scripts: simplified and traditional characters.
+    /// Chinese is written without spaces, in simplified or traditional characters.
     #[test]
     fn a_decision_in_chinese_takes_back_what_is_about_the_same() {
         let earlier = "我们决定用SQLite存候补名单。";
@@ -510,7 +511,7 @@ mod calls_tests {
             self.items.end(&outcome, self.line);
         }
 
-        /// The kind, text, line, state and `changed` of each item.
+        /// Returns the kind, text, line, state and `changed` flag of each item.
         fn items(&self) -> Vec<(ItemKind, &str, u64, State, bool)> {
             let items = self.items.list.iter();
             items
@@ -579,7 +580,7 @@ mod calls_tests {
         session.call(Some("1"), "Bash", MAKE);
         session.result(Some("2"), Some("of another"));
         assert_eq!(session.items(), []);
-        // Each call is answered once.
+        // Only the first result of a call counts.
         session.result(Some("1"), None);
         session.result(Some("1"), Some("again"));
         assert_eq!(session.items().len(), 1);

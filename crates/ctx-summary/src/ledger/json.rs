@@ -1,10 +1,10 @@
-//! Reads JSON in the arguments and results of calls.
+//! Reads JSON in the arguments and results of tool calls.
 //!
-//! [`Arguments`] has the keys and leaves of a call's arguments. [`records`] writes a JSON result as
-//! lines without quotes and braces: `S61CZX flights: origin LAX, flight_number HAT228`. A line cut
-//! out of JSON would not show to which object and key its values belong. Therefore the members of
-//! an object have lines of their own, and the lines of an inner object begin with the name of the
-//! outer object.
+//! [`Arguments`] contains the keys and leaf values of a call's arguments. [`records`] writes a JSON
+//! result as lines without quotes and braces, such as `S61CZX flights: origin LAX, flight_number
+//! HAT228`. A line cut out of the JSON text would not say to which object and key its values
+//! belong. Therefore each object has lines of its own, and the lines of an inner object begin with
+//! the name of the outer object.
 
 use std::borrow::Cow;
 
@@ -18,21 +18,21 @@ use crate::ledger::identifier;
 /// A value that is neither an object nor a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
-    /// The key of the value or of the list that contains it; empty at the top level.
+    /// The key of the value, or of the list that contains it. Empty at the top level.
     pub(crate) key: String,
     pub(crate) value: String,
 }
 
-/// The keys and the plain values of a JSON text, in the order of the text.
+/// The keys and the plain values of a JSON text, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    /// The keys of all members, outer ones before inner ones.
+    /// The keys of all members. The keys of an object precede those of the objects in it.
     pub(crate) keys: Vec<String>,
     pub(crate) leaves: Vec<Leaf>,
 }
 
-/// The maximum nesting of JSON. `serde_json` rejects deeper JSON, so no text can overflow the
-/// stack.
+/// The maximum nesting depth of JSON. `serde_json` rejects deeper nesting, so no text can overflow
+/// the stack.
 const LEVELS: usize = 127;
 
 impl Arguments {
@@ -70,15 +70,16 @@ impl Arguments {
     }
 }
 
-/// The maximum length of a string, in bytes. A secret can be found by its name even if it is cut.
+/// The maximum length of a string, in bytes. Longer strings are cut, which does not prevent a
+/// secret from being found by its name.
 const LONG: usize = 300;
 
-/// Returns a JSON text with its long strings cut, in which secrets can still be found by their
-/// names. Returns `None` if no string is long.
+/// Cuts the long strings in a JSON text, so that secrets can still be found by their names. Returns
+/// `None` if no string is long.
 pub(crate) fn with_short_values(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut short = String::new();
-    // `short` has the text before `copied`.
+    // `short` contains everything before `copied`.
     let (mut copied, mut at) = (0, 0);
     while let Some(quote) = memchr::memchr(b'"', &bytes[at..]) {
         let start = at + quote + 1;
@@ -102,8 +103,8 @@ fn boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Returns the length of a string whose opening quote precedes `bytes`; `None` if the string is not
-/// closed.
+/// Returns the length of the string at the beginning of `bytes`, after its opening quote, or `None`
+/// if the string is not closed.
 fn length_of_string(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -115,28 +116,27 @@ fn length_of_string(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The maximum depth of objects that are written as lines. Deeper objects are written unchanged.
+/// The maximum nesting depth of objects that are written as lines. Deeper objects are left as JSON.
 const DEEPEST: usize = 4;
 /// The maximum width of a line of members, in bytes.
 const WIDEST: usize = 120;
-/// The maximum length of a value on a line of members, in bytes. A longer value is a text of its
-/// own.
+/// The maximum length of a value on a line of members, in bytes. Longer values are separate pieces.
 const LONGEST_VALUE: usize = 120;
 
 /// A piece of a JSON result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Members of an object on one line, and whether the line names the object.
+    /// Members of an object on one line. The flag is true if the line names the object.
     Members(String, bool),
-    /// A long value, or a value outside objects.
+    /// A long value, or a value that is not in an object.
     Text(String),
 }
 
-/// Returns the pieces of a JSON text in order; `None` if the text is neither an object nor a list
-/// of objects.
+/// Returns the pieces of a JSON text in order, or `None` if it is neither an object nor a list of
+/// objects.
 pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     let text = trim(text);
-    // The first and last characters show that most texts are not JSON.
+    // For most texts, the first and last characters suffice to tell that they are not JSON.
     let is_closed = match text.as_bytes() {
         [b'{', .., b'}'] => true,
         [b'[', inside @ .., b']'] => inside.trim_ascii_start().starts_with(b"{"),
@@ -148,8 +148,8 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(found)
 }
 
-/// The text before the members of an object: the name of the object, or of the nearest named object
-/// around it, and the keys that lead from there to the object.
+/// The text before the members of an object. It consists of the name of the object, or of the
+/// nearest enclosing object that has a name, and the keys from there to the object.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,
@@ -197,8 +197,8 @@ fn add_object(raw: &str, label: &Label, depth: usize, found: &mut Vec<Piece>) {
     }
 }
 
-/// Writes short members as lines. The first line has the outer label, because the object's own name
-/// is among its members.
+/// Writes short members as lines. The first line begins with the outer label, because the object's
+/// own name is one of its members.
 fn add_members(members: &[(&str, String)], label: &Label, inner: &Label, found: &mut Vec<Piece>) {
     let is_news = |(key, value): &&(&str, String)| {
         // `cards card_17: id card_17` would repeat the id.
@@ -224,7 +224,8 @@ fn add_members(members: &[(&str, String)], label: &Label, inner: &Label, found: 
     }
 }
 
-/// Returns a value that is short enough to share a line: not an object and not a long text.
+/// Returns the text of a value that can share a line with others, or `None` for objects and long
+/// text.
 fn in_a_line(raw: &str) -> Option<String> {
     match raw.as_bytes().first()? {
         b'{' => (raw.len() == 2).then(String::new),
@@ -237,7 +238,7 @@ fn in_a_line(raw: &str) -> Option<String> {
     }
 }
 
-/// Returns a number, a boolean or a string. A string with a comma keeps its quotation marks.
+/// Returns the text of a number, a boolean or a string. A string with a comma keeps its quotes.
 fn scalar(raw: &str) -> Option<String> {
     match raw.as_bytes().first()? {
         b'{' | b'[' => None,
@@ -246,7 +247,7 @@ fn scalar(raw: &str) -> Option<String> {
     }
 }
 
-/// Returns a string without its quotation marks, or any other value unchanged.
+/// Returns a string without its quotes, or any other value unchanged.
 fn plain(raw: &str) -> Cow<'_, str> {
     let Some(string) = raw.strip_prefix('"') else { return raw.into() };
     let is_plain = |string: &&str| string.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\');
@@ -256,7 +257,7 @@ fn plain(raw: &str) -> Cow<'_, str> {
     serde_json::from_str::<String>(raw).map_or(Cow::Borrowed(raw), Cow::Owned)
 }
 
-/// Returns true if a value is a single identifier, which names its object.
+/// Returns true if `value` is a single identifier, so that it can name its object.
 fn is_name(value: &str) -> bool {
     let mut is_whole = false;
     identifier::scan(value, |place, _| {
@@ -321,7 +322,7 @@ mod tests {
                 pairs.map(|(key, value)| (key.clone(), value.as_str().into())).collect();
             let text = serde_json::to_string(&object).expect("JSON");
             let short = with_short_values(&text).unwrap_or_else(|| text.clone());
-            // Only the last character of a cut escape may be missing.
+            // A value may only lack the last character, if it is a cut escape.
             for (key, value) in &object {
                 let raw = value.to_string();
                 if raw.len() <= LONG + 2 {

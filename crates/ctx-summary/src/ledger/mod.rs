@@ -1,12 +1,13 @@
-//! The ledger lists what a summary of a session must not lose. Rules find this content in the
-//! session, and a score says how much of it a compaction kept.
+//! The ledger lists what a summary of a session must not lose. This content is found by rules, and
+//! a score says how much of it was kept by a compaction.
 //!
-//! The modules form layers. [`sentence`], `statement`, `output`, `json`, `identifier`, `term` and
-//! `scan` split and scan texts. [`patterns`], `intent`, `harness` and `own_words` judge statements,
-//! and [`call`] judges tool calls. A [`Reading`] is the result for one message. The [`Ledger`]
-//! collects readings into typed [`Item`]s and an [`Index`] of segments and identifiers. [`form`]
-//! writes items into a summary so that they can be read back when the summary is summarized.
-//! [`score`] looks for the content of one session's ledger in another session.
+//! The modules form layers. The lowest layer splits and scans text: [`sentence`], `statement`,
+//! `output`, `json`, `identifier`, `term` and `scan`. [`patterns`], `intent`, `harness` and
+//! `own_words` judge statements, and [`call`] judges tool calls. A [`Reading`] is the result for
+//! one message. The [`Ledger`] collects readings into typed [`Item`]s and an [`Index`] of segments
+//! and identifiers. [`form`] writes items into a summary so that they can be read back when the
+//! summary is summarized. [`score`] looks for the content of a ledger in the session after a
+//! compaction.
 
 pub mod call;
 #[cfg(test)]
@@ -51,12 +52,12 @@ use reading::{Event, Source};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// Collects the content of a session's messages in their order.
+/// Collects the items, segments and identifiers of a session.
 #[derive(Debug, Default)]
 pub struct Ledger {
     index: Index,
     items: Items,
-    /// The number of items that did not fit into earlier summaries.
+    /// The number of items of each kind that did not fit into earlier summaries.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
     /// The number of redacted secrets.
@@ -69,7 +70,8 @@ impl Ledger {
         Self::default()
     }
 
-    /// Reads the next message, which is on line `line` of the session, and adds it to the ledger.
+    /// Reads the next message, which is on line `line` of the session, and adds its content to the
+    /// ledger.
     pub fn push(&mut self, line: u64, message: &Message<'_>, zone: Zone) {
         self.absorb(line, Reading::of(message, zone));
     }
@@ -85,7 +87,7 @@ impl Ledger {
                 numbers = self.index.absorb(line, &reading, self.requests == 1);
                 self.index.cover(&reading);
             }
-            // An earlier summary may have no line, so it counts as line 0.
+            // An earlier summary may have no line of its own, so its line number is 0.
             Source::Earlier => numbers = self.index.absorb(0, &reading, false),
             Source::Stays => self.index.cover(&reading),
         }
@@ -94,16 +96,16 @@ impl Ledger {
         }
         if self.index.is_full() {
             self.index.shrink();
-            // The segments have new numbers.
+            // The indexes of the segments have changed.
             self.items.forget_segments();
         }
     }
 
-    /// Adds an event of a message. The segments of the message have the numbers `numbers`.
+    /// Adds an event of a message. `numbers` are the indexes of the message's segments.
     fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
         match event {
             Event::Item(mut item, takes_back) => {
-                // An earlier summary has no line, but its items have lines of their own.
+                // An earlier summary has no line number, but its items have their own line numbers.
                 if line > 0 {
                     item.line = line;
                 }
@@ -115,7 +117,7 @@ impl Ledger {
             }
             Event::Result(outcome, quotes) => {
                 let Some(call) = self.items.end(&outcome, line) else { return };
-                // The result only confirms the task list, which the summary shows itself.
+                // The result only confirms the task list, which the summary contains anyway.
                 if call.action.tasks.is_some() && outcome.error.is_none() {
                     self.index.hide(&numbers[quotes]);
                 } else if let Some(segment) = call.segment {
@@ -132,7 +134,8 @@ impl Ledger {
         self.absorb(0, Reading::of_earlier(text));
     }
 
-    /// Adds to `counts` the items that earlier summaries left out or that exceeded the limits.
+    /// Adds the number of items that earlier summaries left out, or that exceeded the ledger's
+    /// limits, to `counts`.
     pub fn add_left_out(&self, counts: &mut [(ItemKind, usize)]) {
         for (kind, count) in counts {
             let before = self.left_out.iter().filter(|(of, _)| of == kind);
@@ -141,20 +144,18 @@ impl Ledger {
         }
     }
 
-    /// The identifiers with the history of each, and the segments that contain them.
+    /// Returns the index of the session's identifiers and segments.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// Requests, decisions, open items, errors, and files that were read or changed, in the order
-    /// of the session.
+    /// Returns the items of the session, such as requests, decisions, errors and files, in order.
     pub fn items(&self) -> &[Item] {
         &self.items.list
     }
 
-    /// Returns each identifier with the last line that contains it and the probability that it is
-    /// needed again, the most probable first. Identifiers in system messages are not included,
-    /// because system messages are always kept.
+    /// Returns the identifiers, ordered from most to least likely to be needed again. Identifiers
+    /// in system messages are not included, because system messages are always kept.
     pub fn identifiers(&self) -> Vec<Identifier<'_>> {
         self.index.identifiers()
     }

@@ -1,6 +1,6 @@
-//! Splits the output of a tool into pieces, which are whole lines or parts of lines. A comment is
-//! one piece, and prose is cut at the ends of its sentences. The form of a line shows whether it is
-//! an outcome, a reason or a name, as compilers, test runners and git print them.
+//! Splits the output of a tool into pieces. A piece is a line, a sentence, or a whole comment. Its
+//! form shows whether it is an outcome, a reason or a name, as printed by compilers, test runners
+//! and git.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,14 +14,13 @@ use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments_of_line};
 use crate::ledger::sentence::ends;
 
-/// The maximum length of a comment or a sentence, in bytes. A longer comment or sentence is split
-/// into pieces.
+/// The maximum length of a comment or a sentence, in bytes. Longer ones are split into pieces.
 const LONGEST: usize = 480;
-/// The maximum length of a line, in bytes, that is not split into sentences.
+/// The maximum length, in bytes, of a line that is not split into sentences.
 const SHORT: usize = 120;
 
-/// Returns the pieces of a text in order, with their kinds. Unless `with_kinds` is set, most
-/// outcomes count as lines.
+/// Returns the pieces of a tool's output in order, with their kinds. Unless `with_kinds` is set,
+/// most outcomes have the kind [`SegmentKind::Line`].
 pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, str>)> {
     let of_record = |piece| of_record(piece, with_kinds);
     if let Some(found) = records(text) {
@@ -29,8 +28,8 @@ pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, 
     }
     let mut cutter = Cutter { with_kinds, ..Cutter::default() };
     let mut start = 0;
-    // This search for line ends is faster than `str::lines`. Each line is trimmed, and an empty
-    // line has no piece.
+    // This search for line breaks is faster than `str::lines`. Lines are trimmed, and empty lines
+    // are ignored.
     for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
         let line = &text[start..end];
         start = end + 1;
@@ -62,7 +61,8 @@ struct Cutter<'t> {
     found: Vec<(SegmentKind, Cow<'t, str>)>,
     /// The lines of the current comment.
     comment: Cow<'t, str>,
-    /// The piece with the last frame of a traceback, which shows where the error was raised.
+    /// The index of the piece with the last frame of a traceback, which shows where the error was
+    /// raised.
     frame: Option<usize>,
 }
 
@@ -118,7 +118,7 @@ impl<'t> Cutter<'t> {
         }
     }
 
-    /// Adds a definition with its line number, which shows where to look.
+    /// Adds a definition with its line number, so that the reader knows where to find it.
     fn definition(&mut self, number: &str, code: &'t str) {
         if code.len() > LONGEST {
             self.cut(code, SegmentKind::Line);
@@ -147,20 +147,20 @@ fn is_long_prose(line: &str) -> bool {
     line.len() > SHORT && is_prose(line)
 }
 
-/// The kind of a comment or a sentence.
+/// Returns the kind of a comment or a sentence.
 fn kind_of(text: &str) -> SegmentKind {
     let is_text = || is_prose(text) || text.contains(|c| c >= '\u{2e80}');
     if gives_reason(text) && is_text() { SegmentKind::Reason } else { SegmentKind::Line }
 }
 
-/// Returns true if a line is a bare tag such as `</task_list>`, which means nothing on its own.
+/// Returns true if `line` is only a tag such as `</task_list>`, which means nothing on its own.
 fn is_tag(line: &str) -> bool {
     let name = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     name.is_some_and(|name| name.strip_prefix('/').unwrap_or(name).bytes().all(is_name))
 }
 
-/// Returns true if a line is a comment in prose.
+/// Returns true if `line` is a comment that consists of prose.
 fn is_comment(line: &str) -> bool {
     if !line.starts_with(['/', '#', '*', '-']) {
         return false;
@@ -175,22 +175,24 @@ fn is_word(text: &str) -> bool {
         || text.contains(|c| c >= '\u{2e80}')
 }
 
-/// Returns true if a line of a file defines something. A line with `#` counts as a comment.
+/// Returns true if `line`, which is a line of a file, defines something. A line that begins with
+/// `#` counts as a comment.
 fn defines(line: &str) -> bool {
     !line.starts_with('#') && names_something(line)
 }
 
-/// Returns true if a line of a result says how a command, a build or a test ended.
+/// Returns true if `line`, which is a line of a result, says how a command, a build or a test
+/// ended.
 ///
-/// A false match only wastes space. [`super::call::error`] decides whether a call failed, by the
-/// first lines and by narrower patterns.
+/// A false match only wastes space. Whether a call failed is decided by [`super::call::error`],
+/// which uses narrower patterns and only looks at the first lines.
 pub(crate) fn is_outcome(line: &str) -> bool {
     static OUTCOME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("outcome")));
     OUTCOME.is_match_if(line, may_be_outcome)
 }
 
-/// Returns true if a line has a word for an outcome, a place such as `a.c:3:`, or the name of an
-/// error.
+/// Returns true if `line` contains a word for an outcome, a position such as `a.c:3:`, or the name
+/// of an error.
 fn may_be_outcome(line: &str) -> bool {
     static HINTS: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("outcome, hints"));
     let name = &line[..run(line.as_bytes(), 0, LETTER)];
@@ -200,38 +202,40 @@ fn may_be_outcome(line: &str) -> bool {
         || HINTS.are_in(line)
 }
 
-/// Returns true if a line is a frame of a Python traceback.
+/// Returns true if `line` is a frame of a Python traceback.
 pub fn is_frame(line: &str) -> bool {
     line.starts_with("File \"") && line.contains("\", line ")
 }
 
-/// Returns true if a text says why something is so, or what must or cannot be.
+/// Returns true if `text` gives a reason for something, or says that something is required or
+/// impossible.
 pub(crate) fn gives_reason(text: &str) -> bool {
     static REASON: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("reason"));
     REASON.are_in(text)
 }
 
-/// Returns true if a line of code or Markdown names something: a function, a type, a test, a
-/// heading.
+/// Returns true if a line of code or Markdown contains a function, a type, a test or a heading by
+/// its name.
 pub(crate) fn names_something(line: &str) -> bool {
     static NAME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("name")));
     may_name(line) && NAME.is_match(line)
 }
 
-/// Returns true if a line begins with a word that introduces a name, or with a word before such a
-/// word.
+/// Returns true if `line` begins with a word that may introduce a name, such as `fn`, or may
+/// precede such a word, such as `pub`.
 fn may_name(line: &str) -> bool {
     static FIRST: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("name, first words"));
     line.starts_with('#') || FIRST.contains(&line[..run(line.as_bytes(), 0, LETTER)])
 }
 
-/// Returns a line of a search or a listing without its position: `fn a()` from `src/a.rs:12:fn a()`
-/// or from `12: fn a()`.
+/// Removes the position from a line of a search or a listing. The result for `src/a.rs:12:fn a()`
+/// and for `12: fn a()` is `fn a()`.
 pub(crate) fn without_place(line: &str) -> &str {
     let bytes = line.as_bytes();
     let in_name = |byte: &u8| *byte != b':' && !byte.is_ascii_whitespace();
     let name = bytes.iter().take_while(|byte| in_name(byte)).count();
-    // The number follows the name, or a dash in the name, or the line has no name.
+    // The line number follows the file name, or the line has no file name. A dash may also be part
+    // of the name.
     let numbers = (1..=name).rev().filter(|at| matches!(bytes.get(*at), Some(b':' | b'-')));
     let mut numbers = numbers.map(|at| at + 1).chain([0]);
     let after = |start: usize| {
@@ -296,7 +300,7 @@ mod tests {
             found("# reads the whole file\nopen(path)"),
             [of(SegmentKind::Line, "# reads the whole file"), of(SegmentKind::Line, "open(path)")]
         );
-        // Directives for programs are not comments.
+        // Directives for programs do not count as comments.
         assert_eq!(found("//go:build unix"), [of(SegmentKind::Line, "//go:build unix")]);
     }
 

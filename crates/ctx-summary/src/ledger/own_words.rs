@@ -1,7 +1,7 @@
-//! Separates a user's own words from text that the user passes on.
+//! Separates the user's own words from text that the user quotes or pastes.
 //!
-//! Code blocks, quoted lines and text in tags were written by others: a log that says "delete the
-//! backups" is not a request. A quotation that gives orders is not a request either.
+//! Code blocks, quoted lines and text in tags were written by others, so a log that says "delete
+//! the backups" is not a request. A quotation that contains an order is not a request either.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,14 +12,14 @@ use ctx_text::{LazyRegex, Matcher};
 use crate::ledger::sentence::Blocks;
 use crate::ledger::{LISTS, intent};
 
-/// The mark that replaces text which the user passes on.
+/// The mark that replaces text which the user quotes or pastes.
 const HANDED_ON: &str = "[…]";
 /// The minimum length of a quotation, in words. A shorter quotation is a name or a label.
 const LEAST_WORDS: usize = 5;
 /// The minimum length of a quotation in Chinese, in characters.
 const LEAST_CHINESE: usize = 10;
-/// The maximum length of a quotation, in bytes. The opening mark of a longer quotation was never
-/// closed.
+/// The maximum length of a quotation, in bytes. If it seems to be longer, its opening mark was
+/// never closed.
 const MOST_BYTES: usize = 1_000;
 
 /// Consecutive lines of the same origin.
@@ -29,20 +29,20 @@ pub(crate) struct Run<'t> {
     pub(crate) is_own: bool,
 }
 
-/// Returns the writer's own words; `[…]` replaces what the writer passes on.
+/// Returns the writer's own words. Text that the writer quotes or pastes is replaced by `[…]`.
 pub fn own_words(text: &str) -> Cow<'_, str> {
     let own = without_blocks(text, &blocks(text));
     let orders = orders(&own);
     without_orders(own, orders)
 }
 
-/// Returns the writer's own words, and the whole text in runs of lines. A line with a quotation
-/// that gives orders does not count as the writer's own.
+/// Returns the writer's own words, and the whole text in runs of lines. A line does not count as
+/// the writer's own if it has a quotation that contains an order.
 pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
     let blocks = blocks(text);
     let own = without_blocks(text, &blocks);
     let of_own = orders(&own);
-    // Most texts have no blocks, so the own words are the text itself.
+    // Most texts contain no blocks. In this case all of the text is the writer's own.
     let of_text = match &own {
         Cow::Borrowed(_) => of_own.clone(),
         Cow::Owned(_) => orders(text),
@@ -113,7 +113,7 @@ fn blocks(text: &str) -> Vec<Run<'_>> {
     runs
 }
 
-/// Adds a line, either to the last run or as a new run.
+/// Adds a line to the last run, or as a new run if its origin differs.
 fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: bool) {
     match runs.last_mut().filter(|last| last.is_own == is_own) {
         Some(last) => last.text = &text[line.end - last.text.len() - line.len()..line.end],
@@ -121,14 +121,14 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
     }
 }
 
-/// Returns true for tags in which agents pass on what the user said.
+/// Returns true if `line` is a tag with which agents enclose the user's own text.
 fn is_own_tag(line: &str) -> bool {
     static OWN: LazyLock<Matcher> =
         LazyLock::new(|| Matcher::new(&LISTS.pattern("tag of the user")));
     line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 
-/// Finds the quotations that give orders, without their quotation marks.
+/// Finds the quotations that contain orders. The ranges do not include the quotation marks.
 fn orders(text: &str) -> Vec<Range<usize>> {
     static QUOTATION: LazyLock<LazyRegex> = LazyLock::new(|| {
         LazyRegex::new(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#)
@@ -137,7 +137,7 @@ fn orders(text: &str) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let inside = QUOTATION.find_all(text).into_iter().map(|found| {
-        // The opening mark and the closing mark have the same length.
+        // The opening and the closing quotation mark have the same length.
         let mark = text[found.start..].chars().next().map_or(0, char::len_utf8);
         found.start + mark..found.end - mark
     });
@@ -214,7 +214,7 @@ mod tests {
         );
     }
 
-    /// The requests, rules and decisions in a user's text.
+    /// Returns the requests, rules and decisions in a user's text.
     fn found(text: &str) -> Vec<(ItemKind, String)> {
         let mut items = Vec::new();
         intent::read(&own_words(text), Role::User, |kind, text| {
@@ -223,7 +223,7 @@ mod tests {
         items
     }
 
-    /// Text that a user passes on is not a request.
+    /// Text that a user quotes or pastes is not a request.
     #[test]
     fn nothing_that_is_handed_on_is_asked_for() {
         for text in [

@@ -1,17 +1,16 @@
-//! The history of each identifier, and the probability that a later call needs it.
+//! Estimates from the history of an identifier how likely a later call is to need it.
 
 use crate::ledger::identifier::Shape;
 use crate::ledger::segment::{Origin, Origins};
 
-/// The history of an identifier. Messages are counted from 1, and 0 means that there was no
-/// message.
+/// The history of an identifier. Messages are numbered from 1, and 0 stands for no message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
     shape: Shape,
     length: u32,
     /// The number of messages that contain the identifier.
     count: u32,
-    /// The number of messages that contain the identifier in a call's arguments.
+    /// The number of messages with a call that has the identifier in its arguments.
     calls: u32,
     first: u32,
     last: u32,
@@ -20,14 +19,14 @@ pub(crate) struct Facts {
     by_user: bool,
     by_tool: bool,
     in_first_request: bool,
-    /// The smallest number of identifiers in a message that contains the identifier.
+    /// The number of identifiers in that message with the identifier which contains the fewest.
     crowd: u32,
 }
 
 /// The current position in the session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionPosition {
-    /// The number of messages so far, without system messages.
+    /// The number of messages so far, except system messages.
     pub(crate) messages: u32,
     /// True if the user has made only one request so far.
     pub(crate) first_request: bool,
@@ -44,7 +43,7 @@ impl Facts {
         }
     }
 
-    /// The length of the name in bytes.
+    /// Returns the length of the identifier's name in bytes.
     pub(crate) fn length(&self) -> usize {
         self.length as usize
     }
@@ -78,17 +77,17 @@ impl Facts {
         self.crowd = self.crowd.min(u32::try_from(crowd).unwrap_or(u32::MAX));
     }
 
-    /// The probability that a later call needs the identifier, by a logistic rule: each weight is
-    /// added to the log-odds, where 0.7 doubles the odds. Earlier use as an argument counts most,
-    /// by how often and how recently. Ids and dates come next, then names in the first request.
-    /// Long values count less, and so do values that occur once among many. Half-lives (6 and 4)
-    /// are in messages.
+    /// Returns the probability that a later call needs the identifier. In this logistic model, each
+    /// weight is added to the log-odds, where 0.7 doubles the odds. Earlier use in arguments
+    /// matters most, according to how often and how recently. Ids and dates come next, then names
+    /// in the first request. Long values count less, and so do values that occur only once among
+    /// many others. The half-lives, 6 and 4, are numbers of messages.
     ///
     /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
-    /// Each session was cut in two, and the values used by calls after the cut counted as needed.
-    /// No session was held out, and the fit itself is not part of this repository. `ctx-score
-    /// BEFORE AFTER --future FULL` measures the effect of a change; see "What a summary keeps" in
-    /// `docs/benchmarks.md`.
+    /// Each session was split in two, and the values used by calls in the second part counted as
+    /// needed. No sessions were held out, and the code that fitted the weights is not part of this
+    /// repository. `ctx-score BEFORE AFTER --future FULL` measures the effect of a change. See
+    /// "What a summary keeps" in `docs/benchmarks.md`.
     pub(crate) fn chance(&self, now: SessionPosition) -> f64 {
         let n = f64::from(now.messages.max(1));
         let fades = |at: u32, half: f64| match at {
@@ -136,8 +135,8 @@ mod tests {
         origins
     }
 
-    /// The probability, at message 20, for a name that occurs in these messages. Each message has
-    /// its number, the origins, and the number of its identifiers.
+    /// Returns the probability, at message 20, for a name that occurs in the given messages. Each
+    /// message is given by its number, the origins, and the number of its identifiers.
     fn chance(shape: Shape, length: usize, seen: &[(u32, &[Origin], usize)]) -> f64 {
         let first = seen.first().map_or(1, |(message, ..)| *message);
         let mut facts = Facts::new(shape, length, now(first));
@@ -167,7 +166,7 @@ mod tests {
         let often = chance(Shape::Name, 8, &[(5, by_call, 3), (12, by_call, 3), (19, by_call, 3)]);
         let said = chance(Shape::Name, 8, &[(5, &[Origin::Said], 3)]);
         assert!(said < once && once < lately && lately < often, "{said} {once} {lately} {often}");
-        // A fourth call adds nothing.
+        // A fourth call does not increase the probability.
         let seen = |calls: u32| -> Vec<(u32, &[Origin], usize)> {
             let early = (1..=calls).map(|message| (message, by_call, 3));
             early.chain([(19, by_call, 3)]).collect()
@@ -189,14 +188,14 @@ mod tests {
         let of = |length, crowd| chance(Shape::Path, length, &[(5, &[Origin::Result], crowd)]);
         assert!(of(8, 2) > of(40, 2));
         assert!(of(8, 2) > of(8, 200));
-        // The message with the fewest identifiers counts.
+        // Only the message with the fewest identifiers counts.
         let seen: [(u32, &[Origin], usize); 2] =
             [(5, &[Origin::Result], 200), (6, &[Origin::Result], 2)];
         let turned = [seen[1], seen[0]].map(|(_, by, crowd)| (5, by, crowd));
         let straight = seen.map(|(_, by, crowd)| (5, by, crowd));
         let (one, other) = (chance(Shape::Path, 8, &straight), chance(Shape::Path, 8, &turned));
         assert!((one - other).abs() < 1e-12, "{one} {other}");
-        // The penalty ends at three times the usual length.
+        // The penalty for length is limited to that of three times the usual length.
         assert!((of(60, 2) - of(100_000, 2)).abs() < 1e-12);
     }
 

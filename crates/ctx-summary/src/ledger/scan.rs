@@ -1,5 +1,5 @@
-//! Finds the identifiers in a segment, and in prose also names and figures, each with the number of
-//! words around it that describe it.
+//! Finds the identifiers in a segment. In prose, also finds names and figures. For each of them,
+//! counts the nearby words that describe it.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::ledger::term::{self, HAN_BYTES, is_han};
 pub(crate) struct Match {
     pub(crate) place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The number of words around the identifier that describe it, up to [`ENOUGH`].
+    /// The number of nearby words that describe the identifier, up to [`ENOUGH`].
     pub(crate) words: u8,
 }
 
@@ -26,18 +26,18 @@ pub(crate) struct Scan {
     words: Words,
 }
 
-/// The words of a segment that describe the identifiers near them. The words are read only as far
-/// as needed, because most identifiers have enough words long before the end of the segment.
+/// The words of a segment that may describe identifiers near them. They are read only as far as
+/// needed, which is rarely to the end of the segment.
 #[derive(Debug, Default)]
 struct Words {
     known: Vec<Range<usize>>,
-    /// The end of the text that was read.
+    /// The position up to which the segment was read.
     read: usize,
 }
 
 impl Scan {
-    /// Returns the identifiers in a segment. If `prose` is set, the terms in the segment follow.
-    /// The words around the identifiers are counted only if `with_words` is set.
+    /// Returns the identifiers in a segment and, if `prose` is set, then its names and figures. The
+    /// nearby words are counted only if `with_words` is set.
     pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Match] {
         self.found.clear();
         let found = &mut self.found;
@@ -66,7 +66,8 @@ impl Scan {
     }
 }
 
-/// The number of bytes on each side that count as context: about a dozen words.
+/// The number of bytes on each side of an identifier that are searched for words, which is about a
+/// dozen words.
 const SPAN: usize = 70;
 /// The number of words that are enough to describe an identifier.
 pub(crate) const ENOUGH: u8 = 2;
@@ -84,7 +85,7 @@ static STOP: [u64; SLOTS] = word_list([
 ]);
 
 impl Words {
-    /// The number of different words around `place` in a text, up to [`ENOUGH`].
+    /// Returns the number of different words around `place` in `text`, up to [`ENOUGH`].
     fn around(&mut self, text: &str, place: &Range<usize>) -> u8 {
         let from = place.start.saturating_sub(SPAN);
         let (mut inside, mut one) = (0, None);
@@ -92,8 +93,8 @@ impl Words {
         while let Some(word) = self.get(text, number) {
             number += 1;
             if word.end > place.start && word.start < place.end {
-                // A Chinese name is part of a run of characters, and the rest of the run describes
-                // it.
+                // A Chinese name is part of a longer run of characters. The rest of this run
+                // describes it.
                 let before = place.start.saturating_sub(word.start);
                 let after = word.end.saturating_sub(place.end);
                 let sides = [before, after].into_iter();
@@ -111,7 +112,7 @@ impl Words {
         u8::try_from(all).unwrap_or(ENOUGH).min(ENOUGH)
     }
 
-    /// Returns a word by its number, and reads the text up to it if necessary.
+    /// Returns the word with the given index, and reads the text up to it if necessary.
     fn get(&mut self, text: &str, number: usize) -> Option<Range<usize>> {
         while self.known.len() <= number {
             let word = next_word(text, &mut self.read)?;
@@ -121,7 +122,7 @@ impl Words {
     }
 }
 
-/// Returns the next plain word, key of a JSON member, or run of Chinese, and moves `at` to its end.
+/// Returns the next plain word, JSON key or run of Chinese characters, and moves `at` to its end.
 fn next_word(text: &str, at: &mut usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     loop {
@@ -136,7 +137,7 @@ fn next_word(text: &str, at: &mut usize) -> Option<Range<usize>> {
             *at += 1;
         } else {
             *at = han_end(text, start);
-            // A single character is a particle or a piece of a word.
+            // A single Chinese character is a particle or a part of a word.
             if *at - start >= 2 * HAN_BYTES {
                 return Some(start..*at);
             }
@@ -153,8 +154,8 @@ fn han_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns true if an ASCII word describes its surroundings: it is not part of a path, of a name in
-/// code, or of a number.
+/// Returns true if an ASCII word can describe an identifier near it. Parts of paths, of names in
+/// code and of numbers cannot.
 fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
     let word = &bytes[range.clone()];
     if word.len() < SHORTEST_KEY {

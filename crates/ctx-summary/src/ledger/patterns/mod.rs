@@ -1,21 +1,23 @@
-//! Finds decisions, facts and preferences among sentences, by tables of patterns.
+//! Finds sentences that state decisions, facts and preferences, by means of tables of patterns.
 //!
-//! The tables are text files, and each pattern is compiled when it is first used. Most sessions are
-//! in one language and most sentences match nothing, so a small session does not pay for patterns
-//! that it does not need.
+//! The tables are text files. Each pattern is compiled when it is first used, because most sessions
+//! are in one language and most sentences match nothing. A small session therefore only compiles
+//! the patterns that it needs.
 //!
-//! A file has the tables `== named` and `== kept`. A table begins with its own regexes,
-//! `KEY: REGEX`. The patterns follow, each under a `[NAME]` that is unique in its table. A pattern
-//! with a Chinese name applies to Chinese sentences only. Lines that begin with `#` are comments,
-//! and consecutive lines with the same key form one regex. `veto hints` and `passing hints` are
-//! hints for the regexes `veto` and `passing`, and `states` lists words. The keys of a pattern:
+//! A file has the tables `== named` and `== kept`. A table begins with regexes that apply to all of
+//! its patterns, in the form `KEY: REGEX`. The patterns follow, each under a `[NAME]` that is
+//! unique in the table. A pattern with a Chinese name applies only to Chinese sentences. Lines that
+//! begin with `#` are comments, and consecutive lines with the same key form one regex. `veto
+//! hints` and `passing hints` are hints for the regexes `veto` and `passing`, and `states` is a
+//! list of words. A pattern may have these keys:
 //!
-//! - `says`: what the pattern looks for.
-//! - `not`: similar phrases, which are blanked out first.
-//! - `hints`: words in lower case, separated by `|`, one of which is in every sentence that the
-//!   pattern matches; `␣` is a blank. Without hints the pattern is tried on each sentence.
+//! - `says`: the regex that finds the statement.
+//! - `not`: a regex for similar phrases, which are blanked out before `says` is tried.
+//! - `hints`: lower-case words, separated by `|`, at least one of which occurs in every sentence
+//!   that the pattern matches. `␣` stands for a blank. A pattern without hints is tried on every
+//!   sentence.
 //! - `speaker: user`: the pattern applies only to the user's sentences. "Always run the tests" is a
-//!   wish if the user says it, but a description if the model says it.
+//!   wish if the user writes it, but a description if the model writes it.
 //! - `why`: the reason for the pattern.
 
 #[cfg(test)]
@@ -33,7 +35,7 @@ use strum::IntoStaticStr;
 
 use crate::ledger::LISTS;
 
-/// The kinds of statements worth remembering; each has a memory file of its own.
+/// The kinds of statements worth remembering. Each kind has its own memory file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "lowercase")]
@@ -53,35 +55,35 @@ impl MemoryKind {
     /// All kinds, in the order in which sentences are tested.
     pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
 
-    /// The name of the kind on the command line and in an item.
+    /// Returns the name of the kind on the command line and in memory items.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The maximum length of a quote, in characters. Only the first 300 characters of a sentence are
-/// judged and quoted.
+/// The maximum length of a quote, in characters. The rest of a longer sentence is ignored.
 pub const QUOTE_MAX: usize = 300;
 
-/// Returns a sentence as it is judged and quoted: on one line, at most [`QUOTE_MAX`] characters.
+/// Returns the part of a sentence that is judged and quoted: at most [`QUOTE_MAX`] characters, on
+/// one line.
 pub fn quote(sentence: &str) -> String {
     shorten(plain_line(sentence), QUOTE_MAX)
 }
 
-/// The tables of all kinds, with their hints.
+/// The tables of all kinds, and the hints of all patterns.
 struct Tables {
-    /// Two tables for each kind: for sentences that name the kind, and for sentences that only a
-    /// memory keeps.
+    /// Two tables for each kind: for sentences that are of this kind by their words, and for other
+    /// sentences that memory files keep.
     of_kinds: [[Table; 2]; 3],
-    /// Statements that no memory keeps, whatever their kind.
+    /// Statements of any kind that no memory file keeps.
     passing: Matcher,
     hints: Phrases,
-    /// For each hint, the kind, the table, and the pattern to which the hint belongs.
+    /// For each hint, the kind and the table to which it belongs, and the patterns with this hint.
     hinted: Vec<(usize, usize, PatternSet)>,
     unhinted: Hinted,
 }
 
-/// Sets of patterns, by kind and table.
+/// A set of patterns for each table of each kind.
 type Hinted = [[PatternSet; 2]; 3];
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
@@ -120,11 +122,11 @@ impl Tables {
         self.of_kinds.iter().flatten()
     }
 
-    /// Returns the patterns that have a hint in the sentence, and all patterns without hints.
+    /// Returns the patterns of which a hint occurs in the sentence, and all patterns without hints.
     fn hinted(&self, sentence: &str) -> Hinted {
-        // A full stop at the end does not indicate a file name.
+        // A full stop at the end of a sentence is not a hint of a file name.
         let sentence = sentence.trim_end_matches('.');
-        // A few letters outside ASCII become an ASCII letter in lower case.
+        // The lower-case form of a few non-ASCII letters is an ASCII letter.
         let mut lower = Cow::Borrowed(sentence);
         if !sentence.is_ascii() {
             lower = Cow::Owned(sentence.to_lowercase());
@@ -139,42 +141,42 @@ impl Tables {
     }
 }
 
-/// Returns the pattern of this kind that finds a single sentence by its words.
+/// Returns the pattern for statements of this kind that matches a sentence, if any.
 pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
     Sentence::new(sentence, role).pattern(kind)
 }
 
-/// A sentence of a speaker, prepared once for the tests of all kinds.
+/// A sentence, prepared once so that it can be tested for all kinds.
 pub struct Sentence<'s> {
     text: &'s str,
     role: Role,
-    /// The statement of the sentence, without code. For facts, `with_code` has the statement with
-    /// code. Both are `None` for a question.
+    /// The statement in the sentence, without code. `with_code` contains the statement with code,
+    /// which is needed for facts. Both are `None` for a question.
     plain: OnceCell<Option<Stated<'s>>>,
     with_code: OnceCell<Option<Stated<'s>>>,
 }
 
-/// The statement of a sentence.
+/// The statement that a sentence makes.
 struct Stated<'s> {
     text: Cow<'s, str>,
     hinted: Hinted,
 }
 
 impl<'s> Sentence<'s> {
-    /// Prepares a sentence by a speaker with this role.
+    /// Prepares a sentence. `role` is the role of its speaker.
     pub fn new(text: &'s str, role: Role) -> Self {
         Self { text, role, plain: OnceCell::new(), with_code: OnceCell::new() }
     }
 
-    /// Returns true if a pattern of the kind finds the sentence by its words.
+    /// Returns true if the sentence states something of this kind by its words.
     pub fn is_a(&self, kind: MemoryKind) -> bool {
         self.pattern(kind).is_some()
     }
 
-    /// Returns true if a memory keeps the sentence as a statement of a kind. In addition to the
-    /// sentences of [`Self::is_a`], a memory keeps conclusions with a reason as decisions,
-    /// constraints of the user as preferences, and statements about people as facts. No memory
-    /// keeps a sentence that holds only for the moment.
+    /// Returns true if memory files keep the sentence as a statement of this kind. In addition to
+    /// the sentences of [`Self::is_a`], conclusions with a reason are kept as decisions, the user's
+    /// constraints as preferences, and statements about people as facts. A sentence that applies
+    /// only for the moment is never kept.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;
@@ -186,7 +188,7 @@ impl<'s> Sentence<'s> {
         {
             return false;
         }
-        // A sentence with a word for deciding is kept whatever its form.
+        // A sentence with a word for deciding is kept, whatever its form.
         if kind == MemoryKind::Decision && (is_named || more.unnamed.is_match(self.text)) {
             return is_named;
         }
@@ -216,8 +218,8 @@ impl<'s> Stated<'s> {
             text = simplified(&text).replace('’', "'").into();
         }
         if is_question(&text) {
-            // In "我喜欢欢乐谷，它周边有什么酒店吗？" only the last clause asks. In English the whole sentence is
-            // the question.
+            // In the Chinese "我喜欢欢乐谷，它周边有什么酒店吗？", only the last clause is a question. In English,
+            // the whole sentence would be.
             if text.is_ascii() {
                 return None;
             }
@@ -235,8 +237,8 @@ fn is_question(sentence: &str) -> bool {
     end.ends_with(['?', '？', '吗', '呢'])
 }
 
-/// Removes code in backticks, which says nothing about what its writer wants. A lone backtick at
-/// the end does not begin code.
+/// Removes code in backticks, which says nothing about the writer's intentions. An unpaired
+/// backtick at the end does not begin code.
 fn without_code(sentence: &str) -> Cow<'_, str> {
     let mut plain = Cow::Borrowed("");
     let mut rest = sentence;
@@ -253,8 +255,8 @@ fn without_code(sentence: &str) -> Cow<'_, str> {
     plain + rest
 }
 
-/// Returns the text in simplified characters, in which the patterns are written. Each character is
-/// replaced by one character.
+/// Converts Chinese text to simplified characters, in which the patterns are written. The number of
+/// characters does not change.
 pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
     static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
         let pairs: Vec<char> = LISTS.entries("simplified").concat().chars().collect();
@@ -270,12 +272,12 @@ pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
 /// One pattern of a table.
 #[derive(Default)]
 pub struct Pattern {
-    /// The name, which is unique in the table.
+    /// The name of the pattern, which is unique in its table.
     pub name: &'static str,
     hints: Vec<&'static str>,
     says: Matcher,
     not: Matcher,
-    /// The regex of `not`, compiled in a form that can replace its matches.
+    /// The regex `not`, compiled in a form that can replace its matches.
     look_alikes: OnceLock<LazyRegex>,
     is_users: bool,
     #[cfg(test)]
@@ -288,19 +290,19 @@ struct Table {
     patterns: Vec<Pattern>,
     /// Sentences that no pattern may match.
     veto: Matcher,
-    /// Statements that hold only for the moment.
+    /// Statements that apply only for the moment.
     passing: Matcher,
-    /// Words of which every sentence must have at least one.
+    /// Words of which every matching sentence must contain at least one.
     states: Option<Phrases>,
     /// Causes and remedies that name nothing specific.
     unnamed: Matcher,
 }
 
-/// A set of the patterns of a table, one bit each.
+/// A set of patterns of a table, with one bit per pattern.
 type PatternSet = u64;
 
 impl Table {
-    /// Reads the tables `named` and `kept` of a file.
+    /// Parses the tables `named` and `kept` of a file.
     fn read(file: &'static str) -> [Self; 2] {
         let mut tables = [Self::default(), Self::default()];
         let mut table = &mut tables[0];
@@ -340,8 +342,8 @@ impl Table {
         }
     }
 
-    /// Returns the first pattern in the set `hinted` that matches a sentence by a speaker of this
-    /// role.
+    /// Returns the first pattern in `hinted` that matches `sentence`. `role` is the role of its
+    /// speaker.
     fn find(&self, sentence: &str, role: Role, hinted: PatternSet) -> Option<&Pattern> {
         if hinted == 0 || !self.states.as_ref().is_none_or(|states| states.are_in(sentence)) {
             return None;

@@ -1,5 +1,5 @@
-//! Reads calls. Each call becomes a line that says what the call does, and long arguments become
-//! texts.
+//! Reads tool calls. Each call is quoted as a line that says what it does, and its long arguments
+//! are quoted separately.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,13 +19,14 @@ use crate::ledger::segment::{Origin, SegmentKind, segments};
 
 /// The maximum length, in bytes, of an argument that shares a line with its call.
 const SHORT_ARGUMENT: usize = 120;
-/// The maximum length, in bytes, of a path or an address that is kept whole.
+/// The maximum length, in bytes, of a path or an address that is not cut.
 const LONGEST_NAME: usize = 400;
 /// The maximum length, in bytes, of a line with several arguments.
 const LINE: usize = 260;
-/// The maximum length of an argument, in bytes. A longer argument is cut.
+/// The maximum length of a single argument on a line, in bytes. Longer arguments are cut.
 const LONGEST_LINE: usize = LONGEST_NAME + 80;
-/// The maximum length, in bytes, of a single name, number or address.
+/// The maximum length, in bytes, of an argument that is a value by itself, such as a name or a
+/// number.
 const LONGEST_VALUE: usize = 40;
 
 impl Reader {
@@ -36,8 +37,8 @@ impl Reader {
         if parsed.is_none() {
             clean = self.clean(&call.arguments);
         }
-        // Redact the values again, because a secret on its own line or in quotes only shows after
-        // parsing.
+        // Redact the values again, because a secret on its own line or in quotes is only visible
+        // after parsing.
         for leaf in parsed.iter_mut().flat_map(|parsed| &mut parsed.leaves) {
             if let Cow::Owned(value) = self.clean(&leaf.value) {
                 leaf.value = value;
@@ -48,7 +49,7 @@ impl Reader {
         let kind = action.as_ref().map_or(SegmentKind::Call, kind_of);
         let is_list = action.as_ref().is_some_and(|it| it.tasks.is_some());
         let quote = if let Some(leaves) = leaves.filter(|_| is_list) {
-            // The tasks of the list are items with their states.
+            // Each task of the list becomes an item with its state, so the call is not quoted.
             self.values(leaves);
             None
         } else if let Some(leaves) = leaves {
@@ -62,8 +63,8 @@ impl Reader {
         }
     }
 
-    /// Quotes a call on one line, `Read path: a.rs; limit: 20`, and then its long arguments as
-    /// texts.
+    /// Quotes a call as a line such as `Read path: a.rs; limit: 20`, followed by its long
+    /// arguments.
     pub(super) fn arguments(
         &mut self,
         name: &str,
@@ -79,7 +80,7 @@ impl Reader {
             let value = leaf.value.as_str();
             let is_long = is_long(value);
             if is_long && kind == SegmentKind::Command && long.is_empty() {
-                // A long command is represented by the first line that runs something.
+                // A long command is represented by its first line that runs something.
                 let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
                 let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
                 let _ = write!(short, " {}: {first} …;", leaf.key);
@@ -101,7 +102,7 @@ impl Reader {
         call
     }
 
-    /// Records the arguments that are values by themselves.
+    /// Records the arguments that are values by themselves, such as names and numbers.
     fn values(&mut self, leaves: &[Leaf]) {
         for value in leaves.iter().map(|leaf| leaf.value.as_str()) {
             if is_value(value) {
@@ -111,15 +112,16 @@ impl Reader {
         }
     }
 
-    /// Quotes a line of a long argument. If `may_name` is set, the form of the line decides whether
-    /// it names something.
+    /// Quotes a line of a long argument. If `may_name` is set, the line is marked as a name if it
+    /// has the form of one.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
         let kind =
             if may_name && names_something(line) { SegmentKind::Name } else { SegmentKind::Line };
         self.quote(line, Origin::Call, kind, call);
     }
 
-    /// Quotes a call on one or more lines; the first line represents it.
+    /// Quotes a call on one or more lines, and returns the quote of the first line, which
+    /// represents the call.
     pub(super) fn call_lines(&mut self, text: &str, kind: SegmentKind) -> Option<usize> {
         let mut first = None;
         for line in argument_lines(text) {
@@ -130,7 +132,7 @@ impl Reader {
         first
     }
 
-    /// Reads a call that an earlier summary quotes: `Edit path: a.rs; limit: 20`.
+    /// Reads a call as quoted by an earlier summary, such as `Edit path: a.rs; limit: 20`.
     pub(super) fn call_again(&mut self, text: &str) {
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
         let pairs = rest.split("; ").filter_map(|pair| pair.split_once(": "));
@@ -144,8 +146,8 @@ impl Reader {
         self.reading.events.push(Event::Call(action, self.call));
     }
 
-    /// Removes the secrets that have a name from the arguments. Long values are searched
-    /// separately.
+    /// Redacts the secrets in the arguments that are recognized by their names. Long values are
+    /// searched separately.
     pub(super) fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
         match with_short_values(arguments) {
             Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),
@@ -154,13 +156,13 @@ impl Reader {
     }
 }
 
-/// Returns true if an argument is a text of its own and not part of the call's line.
+/// Returns true if an argument is too long for the line of its call, and is quoted separately.
 fn is_long(value: &str) -> bool {
     let most = if value.contains(char::is_whitespace) { SHORT_ARGUMENT } else { LONGEST_NAME };
     value.len() > most || value.contains('\n')
 }
 
-/// Splits a call into lines that end with whole arguments, each with as many as fit.
+/// Splits a quoted call into lines between arguments. Each line contains as many arguments as fit.
 fn argument_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;
@@ -180,7 +182,7 @@ fn argument_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// The kind of segment for a call.
+/// Returns the kind of the segment that quotes a call.
 fn kind_of(action: &Action) -> SegmentKind {
     match action.target {
         Target::File { is_changed: true, .. } => SegmentKind::Change,
@@ -189,17 +191,17 @@ fn kind_of(action: &Action) -> SegmentKind {
     }
 }
 
-/// Returns true if a line of a script only prepares for the command.
+/// Returns true if a line of a script only prepares for the actual command.
 fn is_prelude(line: &str) -> bool {
     line.is_empty() || ["#", "set ", "cd ", "export "].iter().any(|begin| line.starts_with(begin))
 }
 
-/// Returns true if a short argument says what a call does.
+/// Returns true if a short argument helps to understand what a call does.
 fn tells(value: &str) -> bool {
     !matches!(value, "" | "true" | "false" | "null")
 }
 
-/// Returns true if an argument is a value by itself: a name, a number or an address.
+/// Returns true if an argument is a value by itself, such as a name, a number or an address.
 fn is_value(text: &str) -> bool {
     let spaces = text.bytes().filter(|b| *b == b' ').count();
     (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())

@@ -16,8 +16,8 @@ use crate::ledger::segment::Origin;
 use crate::ledger::{form, identifier, intent};
 
 impl Reading {
-    /// Reads a message. A message in [`Zone::Old`] is to be summarized and may be quoted; a message
-    /// in [`Zone::Keep`] shows what a summary need not repeat.
+    /// Reads a message. A message in [`Zone::Old`] is to be summarized, so it may be quoted. The
+    /// content of a message in [`Zone::Keep`] need not be repeated in a summary.
     pub fn of(message: &Message<'_>, zone: Zone) -> Self {
         if message.role.is_system() {
             return Self::of_system(message);
@@ -37,8 +37,8 @@ impl Reading {
         reader.finish()
     }
 
-    /// Reads an earlier summary. In an extractive summary, items become items again, and quotes
-    /// keep their speakers.
+    /// Reads an earlier summary. If it is extractive, its items become items again, and its quotes
+    /// are attributed to their original speakers.
     pub fn of_earlier(text: &str) -> Self {
         let mut reader = Reader::new(Source::Earlier, true);
         let clean = reader.clean(text);
@@ -49,7 +49,8 @@ impl Reading {
         reader.finish()
     }
 
-    /// Reads again what a kept message covers, because its results may have been shortened.
+    /// Reads a kept message again to find what it covers, because its results may have been
+    /// shortened.
     pub fn of_stay(message: &Message<'_>) -> Self {
         let mut reader = Reader::new(Source::Stays, false);
         reader.stays(message);
@@ -104,7 +105,7 @@ impl Reader {
         }
     }
 
-    /// Reads a text in a user's message.
+    /// Reads a text in a user message.
     fn of_user(&mut self, text: &str) {
         let before = self.reading.quotes.len();
         match writer(text) {
@@ -129,12 +130,12 @@ impl Reader {
         }
     }
 
-    /// Reads a user's own text, which may contain text that the user passes on.
+    /// Reads text by the user, which may contain text that the user quotes or pastes.
     fn own(&mut self, text: &str) {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
         for run in runs {
-            // Text that the user passes on belongs below the user's words about it.
+            // Text that the user quotes or pastes is linked to the user's words that introduce it.
             let head = self.lead();
             if run.is_own {
                 self.said(run.text, Origin::User, None);
@@ -144,7 +145,7 @@ impl Reader {
         }
     }
 
-    /// Records requests, decisions and plans in this speaker's own words.
+    /// Records the requests, decisions and plans in a speaker's own words.
     fn items(&mut self, own: &str, role: Role) {
         if !self.leaves {
             return;
@@ -167,7 +168,7 @@ impl Reader {
         }
     }
 
-    /// Reads a statement in an earlier summary.
+    /// Reads a statement that an earlier summary quotes.
     fn block(&mut self, label: Label, line: u64, text: &str) {
         let first = self.reading.quotes.len();
         match label {
@@ -190,14 +191,14 @@ impl Reader {
             self.call = None;
         }
         self.quoted = match label {
-            // Text below the user's words was written by others.
+            // Quoted text after the user's words was pasted by the user.
             Label::User => Origin::Pasted,
             Label::Quote => self.quoted,
             _ => Origin::Result,
         };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
-            // The number is a line of the file that was summarized, so the story does not cite it
-            // as a line of this file. Items keep their numbers, like all items of an earlier
+            // The number refers to the file that was summarized, so the story must not cite it as a
+            // line of this file. Items keep their line numbers, like all items of an earlier
             // summary.
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;
@@ -205,7 +206,7 @@ impl Reader {
     }
 }
 
-/// Returns true if a text is a demonstration, apart from a few words that explain how to read it.
+/// Returns true if `text` is a demonstration, apart from a few words that explain it.
 fn demonstrates(text: &str) -> bool {
     demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
 }
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_result_of_a_user_message_is_the_tools() {
-        // In the format of the Anthropic API, results are in user messages.
+        // In the Anthropic API, tool results are in user messages.
         let message = Message::new(Role::User, vec![Part::Result(result("row W8123"))]);
         let reading = Reading::of(&message, Zone::Old);
         assert!(
@@ -279,7 +280,7 @@ mod tests {
             format!(r#"{{"content":"{long}\n{key}"}}"#),
             format!(r#"{{"content":"{long}","password":"correct-horse"}}"#),
             format!(r#"{{"content":"{long}\npassword: >-\n  correct-horse\n"}}"#),
-            // The model did not finish the JSON.
+            // This JSON is incomplete, because the model was cut off.
             format!(r#"{{"content":"{long}{key}","#),
             format!(r#"{{"content":"{long}{key}"}} and"#),
         ] {
@@ -291,7 +292,7 @@ mod tests {
         }
     }
 
-    /// Text that the user passes on is quoted as somebody else's.
+    /// Text that the user pastes is not attributed to the user.
     #[test]
     fn what_the_user_pasted_is_not_labelled_as_his() {
         let text = "Please look at order_17.\n```\nrow order_18\n```\n> order_19 failed";

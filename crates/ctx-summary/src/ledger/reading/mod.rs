@@ -1,8 +1,8 @@
-//! Reads one message without knowing any other.
+//! Reads one message independently of all others.
 //!
-//! Reading is most of the work: it redacts secrets, judges sentences and finds identifiers. A
-//! [`Reading`] can be made on any thread; the ledger then absorbs the readings in the order of the
-//! session.
+//! This is most of a ledger's work, because secrets are redacted, sentences are judged and
+//! identifiers are found. A [`Reading`] can be made on any thread. The ledger then absorbs the
+//! readings in the order of the session.
 
 mod calls;
 mod message;
@@ -25,39 +25,39 @@ pub struct Reading {
     pub(crate) events: Vec<Event>,
     pub(crate) mentions: Mentions,
     pub(crate) quotes: Vec<Quote>,
-    /// The identifiers of all quotes, in order. An id is the number of a mention in this reading.
+    /// The identifiers of all quotes, in order. Their ids are indexes of mentions in this reading.
     pub(crate) marks: Vec<Mark>,
-    /// The hashes of texts in a kept message, which a summary need not quote.
+    /// The hashes of the texts in a kept message, which need not be quoted in a summary.
     pub(crate) kept: Vec<u64>,
-    /// The number of redacted secrets.
+    /// The number of secrets that were redacted in the message.
     pub(crate) secrets: usize,
 }
 
-/// The source of a reading.
+/// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A system message, which is always kept.
     #[default]
     System,
-    /// Any other message. `is_request` is set if the user says something in it.
+    /// Any other message. `is_request` is true if it contains words of the user.
     Message { is_request: bool },
     /// An earlier summary.
     Earlier,
-    /// A kept message that was read before.
+    /// A kept message that was read a second time.
     Stays,
 }
 
-/// A statement or an action in a message.
+/// An item, a call or a result in a message.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// An item, and whether it may supersede an earlier item. An item from an earlier summary has
-    /// its own line number.
+    /// An item, and whether it may supersede an earlier one. Only an item from an earlier summary
+    /// has a line number yet.
     Item(Item, bool),
-    /// A call, and the number of its quote.
+    /// A call, and the index of its quote.
     Call(Action, Option<usize>),
-    /// A result, and the numbers of its quotes.
+    /// A result, and the indexes of its quotes.
     Result(Outcome, Range<usize>),
-    /// The number of items that an earlier summary left out.
+    /// The number of items of each kind that an earlier summary left out.
     LeftOut(Vec<(ItemKind, usize)>),
 }
 
@@ -65,29 +65,30 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Quote {
     pub(crate) hash: u64,
-    /// The range of the quote in the text of [`Mentions`].
+    /// The range of the quote in the text that [`Mentions`] stores.
     pub(crate) text: Range<usize>,
     pub(crate) origin: Origin,
     pub(crate) kind: SegmentKind,
-    /// The number of the quote above this one, such as a heading.
+    /// The index of the quote to which this quote belongs, such as its heading.
     pub(crate) head: Option<usize>,
-    /// The number of marks that belong to the quote.
+    /// The number of identifiers in the quote.
     pub(crate) marks: usize,
-    /// The line number to use instead of the message's, if the quote comes from an earlier summary.
+    /// The line number that replaces the message's line number, if the quote comes from an earlier
+    /// summary.
     pub(crate) line: Option<u64>,
     /// True if the quote begins a request of the user.
     pub(crate) begins_turn: bool,
 }
 
-/// The number of an identifier in the index or in a reading.
+/// The index of an identifier in the [`Index`](super::Index) or of a mention in a reading.
 pub type Id = u32;
 
 /// An identifier in a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
-    /// The number of the identifier.
+    /// The id of the identifier.
     pub id: Id,
-    /// The number of words around the identifier that describe it, up to two.
+    /// The number of nearby words that describe the identifier, up to two.
     pub words: u8,
 }
 
@@ -97,11 +98,10 @@ pub(crate) struct Mention {
     pub(crate) hash: u64,
     place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The origins of the texts that contain the identifier; empty if the identifier only counts as
-    /// covered.
+    /// The origins of the texts that contain the identifier. Empty if it only counts as covered.
     pub(crate) origins: Origins,
-    /// How well the message covers the identifier, if the message is kept: 0 if it does not contain
-    /// the identifier, else 1 plus the number of words around it.
+    /// How well a kept message covers the identifier: 0 if it does not contain the identifier, else
+    /// 1 plus the number of words around it.
     pub(crate) coverage: u8,
 }
 
@@ -109,13 +109,13 @@ pub(crate) struct Mention {
 #[derive(Debug, Default)]
 pub(crate) struct Mentions {
     pub(crate) list: Vec<Mention>,
-    /// The text of the message's quotes, and of identifiers outside quotes.
+    /// The text of all quotes of the message, and of all identifiers outside quotes.
     text: String,
     numbers: HashTable<Id>,
 }
 
 impl Mentions {
-    /// Reserves memory for the names in this many quotes, and for text of this length.
+    /// Reserves memory for the names in `quotes` quotes, and for `length` bytes of text.
     fn reserve(&mut self, quotes: usize, length: usize) {
         self.text.reserve(length);
         self.list.reserve(quotes);
@@ -130,15 +130,14 @@ impl Mentions {
         &self.text[place.clone()]
     }
 
-    /// Adds a text that may be quoted and contains identifiers.
+    /// Adds text that may be quoted and may contain identifiers.
     pub(super) fn push_text(&mut self, text: &str) -> Range<usize> {
         let start = self.text.len();
         self.text.push_str(text);
         start..self.text.len()
     }
 
-    /// Returns the number of an identifier. `place` is the range of the identifier in the text, if
-    /// the text contains it.
+    /// Returns the id of an identifier. `place` is its range in the stored text, if it is there.
     pub(super) fn number(&mut self, name: &str, shape: Shape, place: Option<Range<usize>>) -> Id {
         let hash = hash(name);
         let (list, text) = (&self.list, &self.text);
@@ -154,7 +153,7 @@ impl Mentions {
         id
     }
 
-    /// Records an identifier in a text of this origin, and returns its number.
+    /// Records an identifier in a text of this origin, and returns its id.
     pub(super) fn seen(
         &mut self,
         name: &str,
@@ -165,14 +164,14 @@ impl Mentions {
         let id = self.number(name, shape, place);
         let mention = &mut self.list[id as usize];
         mention.origins.add(origin);
-        // Any other shape is more specific.
+        // Any other shape is more specific than `Argument`.
         if mention.shape == Shape::Argument {
             mention.shape = shape;
         }
         id
     }
 
-    /// Drops the table of names, because no more identifiers follow.
+    /// Drops the table of names, which is only needed while identifiers are added.
     pub(super) fn close(&mut self) {
         self.numbers = HashTable::new();
     }
@@ -321,7 +320,7 @@ mod tests {
         assert_eq!(found[0], (Origin::Call, "Edit path: src/a.rs; limit: 20"));
         assert_eq!(found[1], (Origin::Call, "fn one_fn() {"));
         assert!(found[2].1.ends_with("W8123"));
-        // Arguments are recorded before the line of their call.
+        // The arguments of a call are recorded before the line that quotes it.
         assert_eq!(names(&reading), ["src/a.rs", "a.rs", "one_fn", "W8123"]);
         let free = calls("Bash", "ls src/a.rs");
         let free = Reading::of(&free, Zone::Old);
@@ -352,7 +351,7 @@ mod tests {
             "## Decisions\n- use order_17 instead ⟦4⟧\n## Details (> quotes tool results)\n> row W8123\n⟦left out: 2 commands⟧",
         );
         assert_eq!(reading.source, Source::Earlier);
-        // The items of the summary are items again and not quotes.
+        // The items of the earlier summary become items again, not quotes.
         assert_eq!(quotes(&reading), [(Origin::Result, "row W8123")]);
         assert_eq!(names(&reading), ["order_17", "W8123"]);
         assert!(matches!(
@@ -376,7 +375,7 @@ mod tests {
         let second = mentions.number("user_2", Shape::Keyed, Some(15..21));
         assert_eq!((first, second), (0, 1));
         assert_eq!(mentions.number("user_1", Shape::Keyed, None), first);
-        // This identifier is not in a quote.
+        // This identifier does not occur in a quote.
         let third = mentions.number("订单17", Shape::Mixed, None);
         assert_eq!(third, 2);
         assert_eq!(names_of(&mentions), ["user_1", "user_2", "订单17"]);

@@ -21,9 +21,9 @@ pub(super) struct Reader {
     pub(super) scan: Scan,
     /// True if the message will be summarized, so that its text may be quoted.
     pub(super) leaves: bool,
-    /// The quote of the last call, in an earlier summary.
+    /// In an earlier summary, the index of the quote of the last call.
     pub(super) call: Option<usize>,
-    /// The origin of the next quoted lines, in an earlier summary.
+    /// In an earlier summary, the origin of the next quoted lines.
     pub(super) quoted: Origin,
 }
 
@@ -48,14 +48,14 @@ impl Reader {
         self.reading.events.push(Event::Item(item, takes_back));
     }
 
-    /// Returns the number of the last quote if it introduces the text after it.
+    /// Returns the index of the last quote if it introduces the text after it.
     pub(super) fn lead(&self) -> Option<usize> {
         let last = self.reading.quotes.last()?;
         matches!(last.kind, SegmentKind::Lead | SegmentKind::Heading)
             .then(|| self.reading.quotes.len() - 1)
     }
 
-    /// Reserves memory for most quotes of a text at once.
+    /// Reserves memory for `quotes` quotes with a total length of `length` bytes.
     fn reserve(&mut self, quotes: usize, length: usize) {
         if self.leaves {
             self.reading.quotes.reserve(quotes);
@@ -64,7 +64,7 @@ impl Reader {
         }
     }
 
-    /// Quotes the statements of a text whose secrets were removed.
+    /// Quotes the statements of a redacted text.
     pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let statements = statements(text);
         let mut quotes: Vec<Option<usize>> = Vec::with_capacity(statements.len());
@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// Quotes the lines of a text that has no speaker and whose secrets were removed.
+    /// Quotes the lines of a redacted text that nobody says, such as tool output.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let pieces = pieces(text, self.leaves);
         self.reserve(pieces.len(), text.len());
@@ -85,8 +85,8 @@ impl Reader {
         }
     }
 
-    /// Quotes a segment if it has identifiers or is worth quoting by its kind, and returns the
-    /// number of the quote.
+    /// Quotes a segment if it contains identifiers or is of a kind that is worth quoting, and
+    /// returns the index of the quote.
     pub(super) fn quote(
         &mut self,
         text: &str,
@@ -102,7 +102,7 @@ impl Reader {
             return None;
         }
         let Reading { mentions, marks, quotes, .. } = &mut self.reading;
-        // Kept text is not quoted; only its names count.
+        // Kept text is not quoted. Only the names in it count.
         let quoted = self.leaves.then(|| mentions.push_text(text));
         let first = marks.len();
         for found in found {
@@ -133,17 +133,18 @@ impl Reader {
         Some(quotes.len() - 1)
     }
 
-    /// Removes and counts the secrets, and cuts the middle of a text that is too long.
+    /// Redacts and counts the secrets in `text`. If the text is too long, cuts out its middle.
     pub(super) fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let (clean, secrets) = redact(text);
         self.reading.secrets += secrets;
         head_and_tail(clean)
     }
 
-    /// Records what a kept message covers: its original texts and its calls.
+    /// Records what a kept message covers, which is its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
-            // If a message with this long text is summarized, only these lines of it can be quoted.
+            // If a message with the same long text is summarized, only these lines can be quoted
+            // from it.
             let text = head_and_tail(text.into());
             self.add_coverage(&text);
             let kept = &mut self.reading.kept;

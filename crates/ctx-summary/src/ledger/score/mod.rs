@@ -1,9 +1,10 @@
-//! Scores what a compaction kept, by looking for the old session's ledger in the new session.
+//! Scores how much of a session a compaction kept, by looking for the items of the old session's
+//! ledger in the new session.
 //!
-//! An item is retained if the new session contains its words, or if the new session's own ledger
-//! finds it. White space is folded, and the words may not be part of longer words. The score does
-//! not understand text: a paraphrase counts as lost, and a list of bare values as kept. [`Future`]
-//! also checks the words around a value.
+//! An item is retained if the new session contains its words, or if the ledger of the new session
+//! contains the item. White space is folded, and the words must not be part of longer words. The
+//! score does not understand text, so a paraphrase counts as lost, and a list of bare values counts
+//! as kept. [`Future`] also checks the words around a value.
 
 mod future;
 mod quotes;
@@ -28,20 +29,21 @@ use quotes::with_results;
 pub use quotes::{Quotes, add_said};
 pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 
-/// Looks for the content of the old session in the new session.
+/// Looks for the old session's content in the new session.
 #[derive(Debug)]
 pub struct Scorer {
     after: After,
     handles: HashSet<(ShortHash, u64)>,
-    /// The texts that the new session refers to, and their lines in the old session.
+    /// The texts that the new session refers to. `referred_lines` contains their lines in the old session.
     referred: String,
     referred_lines: HashSet<u64>,
     saved: bool,
 }
 
-/// The sign that ends a truncated text.
+/// The character at the end of a truncated text.
 const CUT: char = '…';
-/// The maximum length, in bytes, of a text that is complete if it does not end with [`CUT`].
+/// The maximum length, in bytes, of a text that is known to be complete unless it ends with
+/// [`CUT`].
 const MAY_BE_CUT: usize = 100;
 
 impl Scorer {
@@ -56,26 +58,26 @@ impl Scorer {
         }
     }
 
-    /// The new session, in which the scorer searches.
+    /// Returns the new session.
     pub fn after(&self) -> &After {
         &self.after
     }
 
-    /// Returns true if the new session has handles. A new session without handles refers to no
-    /// originals, so there are no originals to look for.
+    /// Returns true if the new session contains handles, so that originals must be looked for in
+    /// the old session.
     pub fn refers(&self) -> bool {
         !self.handles.is_empty()
     }
 
-    /// Looks in a message of the old session for texts that the new session refers to.
+    /// Searches a message of the old session for texts that the new session refers to.
     pub fn look_for_originals(&mut self, line: u64, message: &Message<'_>) {
         if self.handles.is_empty() {
             return;
         }
         for text in originals(message) {
             let of_length = |(_, bytes): &(ShortHash, u64)| *bytes == text.len() as u64;
-            // Compare the lengths first, because hashing every text would take longer than
-            // everything else.
+            // Compare the lengths first, because hashing every text would dominate the running
+            // time.
             if self.handles.iter().any(of_length) {
                 let hash = ShortHash::of(&text);
                 if self.handles.contains(&(hash, text.len() as u64)) {
@@ -86,19 +88,19 @@ impl Scorer {
         }
     }
 
-    /// Adds a text that the new session refers to and that is stored elsewhere.
+    /// Adds a text that the new session refers to and that is stored outside both sessions.
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
-        // The line of the old session that has this text then counts as referred to.
+        // The line of the old session that contains this text then counts as referred to.
         self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 
-    /// Records that a snapshot has the old session's exact bytes.
+    /// Records that a snapshot contains the exact bytes of the old session.
     pub fn saved(&mut self) {
         self.saved = true;
     }
 
-    /// Computes the score of the old session from its ledger.
+    /// Computes the score. `ledger` is the ledger of the old session.
     pub fn finish(self, ledger: &Ledger) -> Score {
         let items = self.after.ledger.items().iter();
         let search = Search {
@@ -125,7 +127,8 @@ impl Scorer {
         let identifiers = ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
-            // The index of the new session also separates an identifier from text that touches it.
+            // Unlike a text search, the index of the new session finds an identifier that is joined
+            // to other text.
             standing: if self.after.ledger.index().knows(identifier.text) {
                 Standing::Retained
             } else {
@@ -135,14 +138,14 @@ impl Scorer {
             line: identifier.line,
             weight: identifier.chance,
         }));
-        // The sort is stable, so items of a class keep their order.
+        // The sort is stable, so the items of each class remain in order.
         let place = |item: &Scored| Class::ALL.iter().position(|class| *class == item.class);
         score.items.sort_by_key(place);
         score
     }
 }
 
-/// All places where an item may still be.
+/// All places in which an item may still be found.
 struct Search<'s> {
     scorer: &'s Scorer,
     new: Hay<'s>,
@@ -155,7 +158,7 @@ impl Search<'_> {
         if self.items.contains(&(item.kind, &item.text)) {
             return Standing::Retained;
         }
-        // The tool's name before a command is the ledger's wording, so do not search for it.
+        // The ledger adds the tool's name before a command, so search only for the command.
         let words = match item.text.split_once(": ") {
             Some((_, words)) if item.kind == ItemKind::Command => words,
             _ => &item.text,
@@ -163,7 +166,7 @@ impl Search<'_> {
         let is_referred = self.scorer.referred_lines.contains(&item.line);
         match self.text(words) {
             Standing::Retained => Standing::Retained,
-            // The wording of an error is the ledger's, so the error is found by its line.
+            // The ledger words errors itself, so an error is found by its line number.
             _ if item.kind == ItemKind::Error && is_referred => Standing::Recoverable,
             other => other,
         }
@@ -189,13 +192,14 @@ impl Search<'_> {
     }
 }
 
-/// The new session: its texts, and the items that its ledger finds.
+/// The texts of the new session, and its ledger.
 ///
-/// Some items are the ledger's own wording of an exchange, `Bash: cargo test: error: …`. If the new
-/// session keeps the exchange, no text has these words, but the new ledger has the item.
+/// Some items describe a call and its result in the ledger's own words, such as `Bash: cargo test:
+/// error: …`. If the new session keeps the call and the result, no text contains these words, but
+/// the new ledger contains the item.
 #[derive(Debug, Default)]
 pub struct After {
-    /// All texts of the messages, as [`add`] writes them.
+    /// The texts of all messages, as written by [`add`].
     text: String,
     ledger: Ledger,
 }
@@ -207,12 +211,13 @@ impl After {
         self.ledger.push(0, message, Zone::Old);
     }
 
-    /// All texts of the session, one per line, with white space folded and without secrets.
+    /// Returns the texts of the session, one per line, with white space folded and secrets
+    /// redacted.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The handles in the texts of the session.
+    /// Returns the handles in the texts of the session.
     pub fn handles(&self) -> Vec<Handle> {
         let starts = self.text.match_indices("⟦ctx:").map(|(at, _)| &self.text[at..]);
         let handle = |text: &str| Handle::parse(text.split_inclusive('⟧').next()?);
@@ -220,7 +225,7 @@ impl After {
     }
 }
 
-/// Adds a text on one line and without secrets, which is the form of a ledger's items.
+/// Adds a text as one line and without secrets, like the items of a ledger.
 fn add(all: &mut String, text: &str) {
     let (clean, _) = redact(text);
     all.push_str(&one_line(&clean));
@@ -246,8 +251,8 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
     }
 }
 
-/// Returns the texts of a message that a handle can refer to: each result as a whole, and each
-/// text.
+/// Returns the texts of a message to which a handle can refer, which are each text and each whole
+/// result.
 fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>> {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),
@@ -256,8 +261,8 @@ fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>>
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 
-/// A text with the positions of its words. With these positions, none of many thousand searches has
-/// to read the whole text.
+/// A text with the positions of its words, so that many thousands of searches need not each read
+/// the whole text.
 struct Hay<'t> {
     text: &'t str,
     places: HashMap<&'t str, Vec<usize>>,
@@ -319,7 +324,7 @@ impl<'t> Hay<'t> {
     }
 }
 
-/// The ranges of the ASCII words in a text. Other scripts have no word boundaries.
+/// Returns the ranges of the ASCII words in `text`. Other characters are not grouped into words.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -441,7 +446,7 @@ mod hay_tests {
         #[test]
         fn it_finds_what_a_plain_search_finds(text in "[ab_ ./文]{0,30}", needle in "[ab_ ./文]{1,4}") {
             let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
-            // The reference is a slow search over every position, including overlaps.
+            // The expected result comes from a slow search at every position.
             let expected = text.char_indices().any(|(at, _)| {
                 let Some(rest) = text[at..].strip_prefix(needle.as_str()) else { return false };
                 let before = word(text[..at].chars().next_back()) && word(needle.chars().next());

@@ -1,30 +1,30 @@
-//! Decides whether a message still says what was quoted from a session.
+//! Decides whether a message still contains what was quoted from a session.
 //!
-//! The comparison uses lower-case words and ignores the text between them; each Chinese or Japanese
-//! character is a word. A text has a quote if it has three quarters of the quote's different pairs
-//! of neighbouring words, wherever these pairs are. Therefore a truncated line or an omitted word
-//! does no harm. If a quote is a single word, the text must have that word.
+//! The comparison uses lower-case words and ignores the characters between them. Each Chinese or
+//! Japanese character is a word. A text contains a quote if it contains three quarters of the
+//! quote's distinct pairs of neighbouring words, in any order. A truncated line or an omitted word
+//! therefore does no harm. If a quote consists of a single word, the text must contain that word.
 
 use std::collections::{HashMap, HashSet};
 use std::str::Chars;
 
 use ctx_format::{Message, Part};
 
-/// The quotes to look for, by their words.
+/// The quotes that are searched for.
 #[derive(Debug, Default)]
 pub struct Quotes {
     words: HashMap<String, usize>,
-    /// For each pair, the quotes that contain it.
+    /// For each pair of words, the indexes of the quotes that contain it.
     having: HashMap<Pair, Vec<usize>>,
-    /// The number of different pairs in each quote.
+    /// The number of distinct pairs of words in each quote.
     sizes: Vec<usize>,
 }
 
-/// Two neighbouring words. A quote of one word has the pair of `None` and that word.
+/// Two neighbouring words. A quote that consists of one word has the pair of `None` and that word.
 type Pair = (Option<usize>, usize);
 
 impl Quotes {
-    /// Adds a quote and returns its number, from 0; `None` if it has no words.
+    /// Adds a quote and returns its index, or `None` if the quote contains no words.
     pub fn add(&mut self, quote: &str) -> Option<usize> {
         let mut numbers = Vec::new();
         each_word(quote, |word| {
@@ -44,17 +44,17 @@ impl Quotes {
         Some(quote)
     }
 
-    /// The number of quotes.
+    /// Returns the number of quotes.
     pub fn count(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Returns the numbers of the quotes that a text contains.
+    /// Returns the indexes of the quotes that `text` contains.
     pub fn in_text(&self, text: &str) -> Vec<usize> {
         let mut pairs = HashSet::new();
         let mut left = None;
         each_word(text, |word| {
-            // A word that no quote has does not count as a neighbour.
+            // A word that occurs in no quote does not count as a neighbour.
             let right = self.words.get(word).copied();
             if let Some(right) = right {
                 pairs.insert((None, right));
@@ -71,7 +71,7 @@ impl Quotes {
     }
 }
 
-/// Adds what a message says to `said`: its texts, calls and results, but no reasoning.
+/// Adds the texts, calls and results of a message to `said`. Reasoning is not added.
 pub fn add_said(said: &mut String, message: &Message<'_>) {
     for part in with_results(&message.parts) {
         match part {
@@ -83,7 +83,7 @@ pub fn add_said(said: &mut String, message: &Message<'_>) {
     }
 }
 
-/// Returns the parts of a message, with the parts of each result in its place.
+/// Returns the parts of a message. Each tool result is replaced by its own parts.
 pub(super) fn with_results<'m, 'a>(parts: &'m [Part<'a>]) -> impl Iterator<Item = &'m Part<'a>> {
     parts.iter().flat_map(|part| match part {
         Part::Result(result) => result.parts.as_slice(),
@@ -100,7 +100,7 @@ fn each_word(text: &str, mut visit: impl FnMut(&str)) {
 }
 
 /// Returns the next character, with escapes decoded. Arguments are JSON, and results often contain
-/// JSON, so a quote may have a line end or a letter either as itself or as an escape.
+/// JSON, so a line break or a letter may be written as an escape.
 fn next(chars: &mut Chars<'_>) -> Option<char> {
     let c = chars.next()?;
     if c != '\\' {
@@ -117,13 +117,13 @@ fn next(chars: &mut Chars<'_>) -> Option<char> {
 }
 
 fn hexadecimal(digits: &str) -> Option<char> {
-    // The parser would also accept a sign.
+    // The number parser would also accept a sign.
     let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let code = is_number.then(|| u32::from_str_radix(digits, 16).ok())??;
     char::from_u32(code)
 }
 
-/// Returns true if a character is a word by itself: Chinese or Japanese.
+/// Returns true if a character is Chinese or Japanese, and so is a word by itself.
 fn is_sign(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
@@ -175,7 +175,7 @@ mod tests {
         assert!(stands(quote, "three four five, and one two"));
         assert!(!stands(quote, "one two three"));
         assert!(!stands(quote, "five four three two one"));
-        // A repeated pair counts once.
+        // A repeated pair of words counts only once.
         assert!(stands("a b a b a", "b a b"));
     }
 

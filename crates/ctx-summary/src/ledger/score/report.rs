@@ -1,4 +1,4 @@
-//! The scored classes, their weights, and the figures of a score.
+//! The classes of scored items, their weights, and the figures of a score.
 
 use serde::{Serialize, Serializer};
 
@@ -9,7 +9,7 @@ use crate::ledger::ItemKind;
 pub enum Class {
     /// The items of one kind.
     Item(ItemKind),
-    /// Names, numbers and addresses that a later call may need exactly as they are.
+    /// Names, numbers and addresses that a later call may need verbatim.
     Identifiers,
 }
 
@@ -26,7 +26,7 @@ impl Class {
         Self::Item(ItemKind::Command),
     ];
 
-    /// The name of the class in a report.
+    /// Returns the name of the class in a report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Item(kind) => kind.as_str(),
@@ -34,8 +34,8 @@ impl Class {
         }
     }
 
-    /// The weight of the class in the share of kept items. The user's words weigh most, then what
-    /// no tool can find again, then what a tool can find again.
+    /// Returns the weight of the class in the share of kept items. The user's words have the most
+    /// weight, then what no tool can find again, then what a tool can find again.
     pub fn weight(self) -> f64 {
         match self {
             Self::Item(ItemKind::Ask | ItemKind::Constraint) => 3.0,
@@ -51,22 +51,23 @@ impl Serialize for Class {
     }
 }
 
-/// Where an item of the old session is after the compaction.
+/// Where an item of the old session can be found after the compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// The new session has the item word for word.
+    /// The new session contains the item word for word.
     Retained,
-    /// The new session refers, by a handle or a path, to a text that has the item, so the model can
-    /// recover it.
+    /// The new session refers to a text that contains the item by a handle or a path, so the model
+    /// can recover the item.
     Recoverable,
-    /// Only a snapshot has the item. A person can recover such an item, but the model cannot.
+    /// Only a snapshot contains the item. A person can recover it, but the model cannot.
     Saved,
-    /// No text has the item.
+    /// The item cannot be found in any text.
     Lost,
 }
 
 impl Standing {
-    /// The credit for an item: 1 if it is kept, a half if the model can recover it, else 0.
+    /// Returns the credit for an item: 1 if it is kept, ½ if the model can recover it, and 0
+    /// otherwise.
     pub fn credit(self) -> f64 {
         match self {
             Self::Retained => 1.0,
@@ -76,19 +77,20 @@ impl Standing {
     }
 }
 
-/// An item of the old session, and where it is after the compaction.
+/// An item of the old session, and where it can be found after the compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     /// The class of the item.
     pub class: Class,
     /// The text of the item on one line, without secrets.
     pub text: String,
-    /// The line of the item in the old session; for an identifier, the last line that contains it.
+    /// The line number of the item in the old session. For an identifier, the last line that
+    /// contains it.
     pub line: u64,
-    /// The weight of the item within its class: for an identifier, the probability that it is
-    /// needed again; for other items, 1.
+    /// The weight of the item within its class. This is 1, except for identifiers, whose weight is
+    /// the probability that they are needed again.
     pub weight: f64,
-    /// Where the item is after the compaction.
+    /// Where the item can be found after the compaction.
     pub standing: Standing,
 }
 
@@ -100,23 +102,24 @@ pub struct Row {
     pub class: Class,
     /// The number of items in the class.
     pub total: u64,
-    /// The number of items that the new session has.
+    /// The number of items that the new session contains.
     pub retained: u64,
-    /// The number of items that the new session does not have but that can be recovered, even if
+    /// The number of items that the new session does not contain but that can be recovered, even if
     /// only from a snapshot.
     pub recoverable: u64,
     /// The number of items that can be recovered only from a snapshot.
     pub saved: u64,
     /// The number of items that cannot be recovered.
     pub lost: u64,
-    /// The number of other items, which were done or superseded, and need not be kept.
+    /// The number of items that need not be kept, because they are finished or superseded. They are
+    /// not included in `total`.
     pub retired: u64,
-    /// The share of kept items by weight; `None` if the class has no items.
+    /// The weighted share of kept items, or `None` if the class has no items.
     #[serde(serialize_with = "rounded_share")]
     pub score: Option<f64>,
 }
 
-/// Rounds a share to four decimals for output, because more decimals would be noise.
+/// Rounds a share to four decimals for output. More decimals would be noise.
 pub fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
@@ -130,15 +133,15 @@ pub fn rounded_share<S: Serializer>(share: &Option<f64>, to: S) -> Result<S::Ok,
 /// The results for all items of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// All items by class, in the order of the session. The identifiers are ordered by the
-    /// probability that they are needed again, the most probable first.
+    /// All items by class, in the order of the session. Identifiers are ordered from most to least
+    /// likely to be needed again.
     pub items: Vec<Scored>,
-    /// The class of each item that need not be kept.
+    /// The class of each item that need not be kept, because it is finished or superseded.
     pub retired: Vec<Class>,
 }
 
 impl Score {
-    /// The figures of each class, in the order of [`Class::ALL`].
+    /// Returns the figures of each class, in the order of [`Class::ALL`].
     pub fn rows(&self) -> [Row; 8] {
         Class::ALL.map(|class| {
             let items = || self.items.iter().filter(move |item| item.class == class);
@@ -159,11 +162,11 @@ impl Score {
         })
     }
 
-    /// The share of kept items, from 0 to 1: the weighted mean over the classes with items, or 1 if
-    /// there are no items.
+    /// Returns the share of kept items, from 0 to 1. This is the weighted mean over all classes
+    /// that have items, or 1 if there are no items.
     ///
-    /// The items come from a ledger, and our summaries are written from the same ledger. The share
-    /// therefore says little about what a reader knows, or about how one summary compares with
+    /// The items come from the same ledger from which our summaries are written. The share
+    /// therefore says little about how much a reader knows, or about how one summary compares with
     /// another.
     pub fn items_kept(&self) -> f64 {
         let (mut kept, mut all) = (0.0, 0.0);
@@ -264,7 +267,7 @@ mod tests {
         };
         let asks = row(&score, ASKS);
         assert_eq!((asks.total, asks.retained, asks.lost, asks.retired), (4, 1, 1, 2));
-        // Items that only a snapshot has can be recovered, too.
+        // Items that only a snapshot contains also count as recoverable.
         assert_eq!((asks.recoverable, asks.saved), (2, 1));
         assert!(is_about(asks.score.expect("a score"), 1.5 / 4.0));
         let errors = row(&score, ERRORS);

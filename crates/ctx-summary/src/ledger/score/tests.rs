@@ -50,7 +50,7 @@ fn score(before: &[Message<'_>], after: &[Message<'_>]) -> Score {
     scorer.finish(&ledger)
 }
 
-/// The ledger of the old session, in whose messages the scorer looks for originals.
+/// Returns the ledger of the old session, and lets the scorer look for originals in its messages.
 fn ledger(before: &[Message<'_>], scorer: &mut Scorer) -> Ledger {
     let mut ledger = Ledger::new();
     for (line, message) in (1..).zip(before) {
@@ -119,7 +119,7 @@ fn a_snapshot_saves_what_nothing_else_has() {
     assert_eq!(standing(&score, "user_4713"), Some((1, Standing::Saved)));
     let row = score.rows()[4];
     assert_eq!((row.total, row.retained, row.recoverable, row.saved, row.lost), (3, 1, 2, 1, 0));
-    // The model cannot read a snapshot, so three equal items count 1 + ½ + 0.
+    // The model cannot read a snapshot, so three items of equal weight count as 1, ½ and 0.
     assert!(score.items_kept() < 0.51);
 }
 
@@ -213,7 +213,7 @@ fn later_calls_tell_what_was_needed() {
     future.push_before(&answers("the paid amount was 129.90 dollars today"));
     future.push_after(&says(Role::System, "you serve user_0001"));
     future.push_after(&says(Role::User, "refund order W8123"));
-    // A value that the system message gave or the user repeated is not needed.
+    // A value is not needed if it is in the system message or if the user repeats it.
     future.push_later(&says(Role::User, "send it to 10115, not lamp-7"));
     future.push_later(&calls(
         "refund",
@@ -222,7 +222,7 @@ fn later_calls_tell_what_was_needed() {
     future.push_later(&answers("done for W8123"));
     future.push_later(&calls("refund", r#"{"order":"W8123"}"#));
     let expected = Needed { total: 2, kept: 1, in_context: 1, far: 1, far_in_context: 1 };
-    // A window of 30 tokens contains the last message only.
+    // A window of 30 tokens contains only the last message.
     assert_eq!(future.finish(Some(30)), expected);
 }
 
