@@ -1,12 +1,13 @@
-//! Summaries of the earlier part of a session: extractive, by rules, or by a language model.
+//! Writes summaries of the earlier part of a session, either extractive, by rules, or by a language
+//! model.
 //!
-//! [`RuleSummary`] needs only the messages. [`extractive`] quotes from a ledger. [`summarize`] asks
-//! a model with a [`Template`] as the prompt and a [`transcript`](Transcript) as the input, and
-//! [`check`] compares the answer with the session. A [`Recognizer`] composes the text of every
-//! summary, and recognizes the text in a later compaction.
+//! [`RuleSummary`] needs only the messages. [`extractive`] quotes from a ledger. [`summarize`]
+//! sends a [`Template`] as the prompt and a [`transcript`](Transcript) as the input to a model, and
+//! [`check`] compares the answer with the session. A [`Recognizer`] composes summary messages, and
+//! recognizes them in a later compaction.
 //!
-//! This crate does not read the environment, print, exit or use the network; the caller provides
-//! the model.
+//! This crate does not read the environment, print, exit or use the network. The caller provides
+//! access to the model.
 
 pub mod check;
 mod earlier;
@@ -33,10 +34,10 @@ use ctx_text::Lists;
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// Parts of the names of tools that run commands.
+/// Words that occur in the names of tools that run commands.
 const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];
 
-/// Returns true if the name of a tool, in lower case, shows that the tool runs commands.
+/// Returns true if a tool runs commands, according to its lower-case name.
 pub(crate) fn is_shell(name: &str) -> bool {
     SHELLS.iter().any(|shell| name.contains(shell))
 }

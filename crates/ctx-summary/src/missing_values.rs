@@ -1,5 +1,6 @@
-//! Lists exact values that a model's summary does not name, for the end of the summary. A candidate
-//! is a statement that is clear on its own and has a value that cannot be guessed.
+//! Lists exact values that a model's summary does not mention. The list is appended to the summary.
+//! It consists of statements that are clear on their own and contain a value that cannot be
+//! guessed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -11,30 +12,30 @@ use crate::language::Language;
 use crate::ledger::{Index, Ledger, Origin, Segment};
 use crate::{LISTS, is_shell};
 
-/// The minimum probability that a value is needed for it to be worth a line.
+/// A line is only listed for a value that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.02;
-/// The minimum number of tokens for a list. A shorter list says nothing.
+/// No list is written if fewer tokens than this are available for it.
 const LEAST: u64 = 30;
-/// The weight of the user's own words. These words come first, however likely they are to be
-/// needed, because the user's words cannot be looked up.
+/// The weight of the user's own words. They come first, however likely they are to be needed,
+/// because they cannot be looked up elsewhere.
 const OWN: f64 = 1_000.0;
 /// The maximum length, in bytes, of a message that the user probably wrote for this session.
 const PASTED: usize = 2_000;
 
-/// The summary for which values are listed, and what is needed to list them.
+/// A model's summary, and what is needed to list the values that it does not mention.
 #[derive(Clone, Copy)]
 pub struct Answered<'a> {
     /// The text of the summary.
     pub text: &'a str,
     /// The language of the summary.
     pub language: Language,
-    /// Returns the call whose results are on a line.
+    /// Returns the call whose result is on the given line of the session, if any.
     pub source_of: &'a dyn Fn(u64) -> Option<&'a str>,
     /// Counts the tokens of the list.
     pub counter: &'a dyn TokenCounter,
 }
 
-/// The limits of a list.
+/// The limits on the length of a list.
 #[derive(Clone, Copy)]
 pub struct ListLimit {
     /// The maximum number of lines below the heading.
@@ -43,9 +44,9 @@ pub struct ListLimit {
     pub tokens: u64,
 }
 
-/// Lists statements of the session with values that neither the summary nor the kept messages name.
-/// The values that are most likely to be needed are chosen first. Returns an empty text if no value
-/// is worth a line.
+/// Lists statements of the session with values that neither the summary nor the kept messages
+/// contain. The values that are most likely to be needed are listed first. Returns an empty text if
+/// no value is worth a line.
 pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {
     let counter = answered.counter;
     let heading = match answered.language {
@@ -57,7 +58,7 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
         return String::new();
     }
     let mut chooser = Chooser::new(ledger.index(), answered);
-    // The lines, sorted by the numbers of their segments.
+    // The lines of the list, in the order of their segments.
     let mut lines = BTreeMap::new();
     while lines.len() < limit.lines {
         let Some((number, line)) = chooser.next(left) else { break };
@@ -71,13 +72,13 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The candidates, by the numbers of their segments, and the values that the summary already has.
+/// The segments that may be listed, and the values that the summary already contains.
 struct Chooser<'i, 'a> {
     index: &'i Index,
     answered: &'i Answered<'a>,
     chances: Vec<f64>,
     coverage: Vec<u8>,
-    /// The number of bytes in the user's messages, by line.
+    /// The length of each of the user's messages in bytes, by its line number.
     own: HashMap<u64, usize>,
     left: Vec<usize>,
 }
@@ -105,25 +106,26 @@ impl<'i, 'a> Chooser<'i, 'a> {
         chooser
     }
 
-    /// The numbers of the segment's values that neither the summary nor a kept message has.
+    /// Returns the ids of the values in `segment` that neither the summary nor a kept message
+    /// contains.
     fn values(&self, segment: &Segment) -> impl Iterator<Item = usize> {
         let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
         marks.filter(|id| self.coverage[*id] == 0)
     }
 
-    /// Returns true if one of the segment's values is likely to be needed.
+    /// Returns true if one of the missing values in `segment` is likely to be needed.
     fn is_likely(&self, segment: &Segment) -> bool {
         let least = if self.is_own(segment) { 0.0 } else { LEAST_CHANCE };
         self.values(segment).any(|id| self.chances[id] > least)
     }
 
-    /// Returns true if the user wrote the segment for this session.
+    /// Returns true if the user probably wrote the segment, rather than pasting it.
     fn is_own(&self, segment: &Segment) -> bool {
         let bytes = self.own.get(&segment.line).copied().unwrap_or_default();
         segment.origin == Origin::User && bytes <= PASTED
     }
 
-    /// The sum of the probabilities of the segment's values, weighted by speaker.
+    /// Returns the sum of the probabilities of the segment's missing values, weighted by speaker.
     fn worth(&self, segment: &Segment) -> f64 {
         let ids: BTreeSet<usize> = self.values(segment).collect();
         let all: f64 = ids.into_iter().map(|id| self.chances[id]).sum();
@@ -136,7 +138,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
         all * weight
     }
 
-    /// Returns the best candidate that fits into `room` tokens.
+    /// Returns the best segment that fits into `room` tokens, as a line of the list.
     fn next(&mut self, room: u64) -> Option<(usize, String)> {
         let mut best: Option<(f64, usize, String)> = None;
         for number in &self.left {
@@ -159,7 +161,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
     }
 }
 
-/// Writes a statement with its speaker. A tool's output is followed by the call that it answers.
+/// Writes a statement as a line, with its speaker. A tool's output is followed by its call.
 fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String {
     let text = index.text(segment).replace('\n', " ");
     match (segment.origin, (answered.source_of)(segment.line)) {
@@ -171,15 +173,15 @@ fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String 
     }
 }
 
-/// Marks of code, of diffs and of listings with line numbers.
+/// Text that is typical of code, diffs and listings with line numbers.
 #[rustfmt::skip]
 const CODE: [&str; 30] = [
     "()", "::", "->", "=>", ":=", "==", "!=", "&&", "||", " = ", "+=", "self.", "});", "*/", "/*",
     "\\n", "</", "/>", "${", "{}", "[]", "@@", "//", " | ", "old_string", "new_string", "`json:", "timeout", "import ", "return ",
 ];
 
-/// Returns true if a reader understands the text on its own: a sentence, or a name with its value,
-/// but not a line of code.
+/// Returns true if `text` can be understood on its own, because it is a sentence or a name with its
+/// value, and not a line of code.
 fn is_statement(text: &str) -> bool {
     let text = text.trim().trim_start_matches(['-', '*', '•', ' ']);
     let begins = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '“' | '《'));
@@ -208,8 +210,8 @@ fn is_code(text: &str) -> bool {
     CODE.iter().any(|mark| without_urls.contains(mark)) || calls(text) || is_numbered()
 }
 
-/// Returns true if a text has a value that cannot be guessed: an id, number, date, address or path.
-/// Names in code do not count, because they can be looked up.
+/// Returns true if `text` contains a value that cannot be guessed, such as an id, number, date,
+/// address or path. Names in code do not count, because they can be looked up.
 fn has_value(text: &str, origin: Origin, summary: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`(),;<>[]{}=，。；、（）".contains(c);
     let words = text.split(is_end).map(|word| word.trim_matches(['.', ':', '?', '!', '：']));
@@ -227,7 +229,7 @@ static SOURCES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("sources"));
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
 /// Returns false for a line of code, a search result, or a member of an object in a command's
-/// output. A line of these kinds can be looked up, and means nothing on its own.
+/// output. Such lines can be looked up, and mean nothing on their own.
 fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool {
     if segment.origin == Origin::Call {
         return !text.contains(';') && text.len() <= 120;
@@ -241,12 +243,12 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
     let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(end);
-    // The output of commands has many members without the object to which they belong.
+    // The output of commands contains many members without their object.
     let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
 }
 
-/// Returns true for a name with its value: `"order_id": "W8123"`, `port: 9443`.
+/// Returns true if `text` is a name with its value, such as `"order_id": "W8123"` or `port: 9443`.
 fn is_pair(text: &str) -> bool {
     let Some((name, value)) = text.split_once([':', '：']) else { return false };
     let name = name.trim_matches(['"', '\'', ' ']);
@@ -257,7 +259,7 @@ fn is_pair(text: &str) -> bool {
         && value.contains(char::is_alphanumeric)
 }
 
-/// Returns true if the summary names all files that a text names, even if by other paths.
+/// Returns true if `summary` mentions all files that `text` mentions, even if by other paths.
 fn names_known_files(text: &str, summary: &str) -> bool {
     let is_end =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';');

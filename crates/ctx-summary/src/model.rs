@@ -1,11 +1,11 @@
-//! A summary by a model, from an input of any length.
+//! Lets a model summarize input of any length.
 //!
-//! Text that fits into the model's window is summarized in one request. Longer text is split
-//! between messages; each part is summarized, and the summaries are summarized in turn until only
-//! one is left. Input of any length works:
-//! - a summary that is too long to leave space for another summary is cut in its middle,
-//! - a part without an answer is replaced by its beginning and end,
-//! - if there are more than [`MOST_PARTS`] parts, their messages are shortened first.
+//! Input that fits into the model's window is summarized in one request. Longer input is split
+//! between messages. Each part is summarized, and the summaries are summarized in turn until only
+//! one is left. The following rules make this work for any input:
+//! - If a summary is so long that no other summary fits next to it, its middle is cut out.
+//! - If the model does not summarize a part, the part is replaced by its beginning and end.
+//! - If there are more than [`MOST_PARTS`] parts, the messages are shortened first.
 
 use ctx_tokens::TokenCounter;
 
@@ -13,30 +13,32 @@ use crate::template::{Filling, Template};
 use crate::transcript::{Record, Transcript, pack, shorten};
 use ctx_llm::{Completion, LlmError, Question};
 
-/// The usual [`Job::most_percent`]: a fifth more than requested, because models cannot count.
+/// The usual value of [`Job::most_percent`]. It allows a fifth more than requested, because models
+/// cannot count tokens.
 pub const USUAL_PERCENT: u64 = 120;
 
-/// The input for a summary, and the settings.
+/// The input for a summary, and its settings.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The prompt.
     pub template: &'a Template,
     /// The messages to summarize.
     pub transcript: &'a Transcript,
-    /// Earlier summaries. The caller must redact earlier summaries that come from other tools.
+    /// The earlier summaries. The caller must redact those that were written by other tools.
     pub earlier: &'a str,
-    /// Items that a summary must contain, which were found without a model. The items are only sent
-    /// if the record is incomplete.
+    /// A list of items that the summary must contain, found without a model. It is only sent if
+    /// parts of the record had to be cut.
     pub reminder: &'a str,
     /// The points that the user wants to emphasize.
     pub instructions: &'a str,
     /// The requested length of the summary, in tokens.
     pub target: u64,
-    /// The percentage of `target` that the model may write, usually [`USUAL_PERCENT`].
+    /// The maximum length of the summary as a percentage of `target`, usually [`USUAL_PERCENT`].
     pub most_percent: u64,
-    /// The maximum number of tokens in the input and output of the model together.
+    /// The model's context window, which is the maximum number of tokens in its input and output
+    /// together.
     pub window: u64,
-    /// Counts tokens in the same way as the model, or nearly so.
+    /// Counts tokens in approximately the same way as the model.
     pub counter: &'static dyn TokenCounter,
 }
 
@@ -45,34 +47,35 @@ pub struct Job<'a> {
 pub struct ModelSummary {
     /// The text of the summary.
     pub text: String,
-    /// The number of the model's answers that went into the summary.
+    /// The number of answers by the model from which the summary was made.
     pub answers: u32,
     /// The number of parts into which the messages were split.
     pub parts: usize,
-    /// True if the model reached its limit before it had finished.
+    /// True if the model reached its output limit before the summary was finished.
     pub cut: bool,
-    /// The number of parts that the model did not summarize. The summary has the beginnings and
-    /// ends of these parts instead.
+    /// The number of parts that the model did not summarize. They were replaced by their beginnings
+    /// and ends.
     pub excerpts: usize,
-    /// The number of results and arguments of tools that were cut so that the record fits.
+    /// The number of tool results and arguments that were shortened so that the record fits.
     pub cuts: usize,
-    /// True if there were too many messages, so that the middles of messages were left out.
+    /// True if the input was so long that messages had to be shortened in the middle.
     pub thinned: bool,
 }
 
-/// The minimum number of tokens of the record in a question.
+/// The minimum number of tokens that a question must leave for the record.
 const SMALLEST_INPUT: u64 = 200;
-/// The maximum number of parts. A model takes some seconds for each part, and the maximum number of
-/// parts has millions of tokens.
+/// The maximum number of parts. A model takes several seconds for each part, and this many parts
+/// have millions of tokens.
 const MOST_PARTS: usize = 96;
-/// The first and the smallest limit on the characters in a message if there are too many messages.
+/// If there are too many parts, messages are shortened to this many characters, and then to fewer
+/// and fewer, down to [`THINNEST_CHARS`].
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
-/// The number of tokens in the line that says which part a text is.
+/// The number of tokens in the line before a summary that says which part it summarizes.
 const LABEL: u64 = 24;
 
-/// Summarizes the messages; `ask` sends one question to the model. If the model says that an input
-/// is too long, smaller inputs are tried, down to a limit.
+/// Summarizes the messages. `ask` sends one question to the model. If the model reports that the
+/// input is too long, shorter inputs are tried, down to a limit.
 pub fn summarize(
     job: &Job<'_>,
     ask: &mut dyn FnMut(&Question<'_>) -> Result<Completion, LlmError>,
@@ -87,7 +90,7 @@ pub fn summarize(
     }
 }
 
-/// The number of tokens of the record that fit into one question. A tenth of the window stays free,
+/// Returns how many tokens of the record fit into one question. A tenth of the window is left free,
 /// because chat templates add tokens and tokenizers differ.
 fn room(job: &Job<'_>) -> u64 {
     let (system, message) = fill(job, job.target, "", "-");
@@ -100,7 +103,8 @@ fn fill(job: &Job<'_>, target: u64, earlier: &str, transcript: &str) -> (String,
     job.template.fill(&Filling { target, instructions: job.instructions, earlier, transcript })
 }
 
-/// The limit for an answer with this target, in tokens: at most half of the window.
+/// Returns the maximum length of an answer with the length `target`, in tokens. This is at most
+/// half of the window.
 fn most_output(job: &Job<'_>, target: u64) -> u64 {
     let most = target.min(job.target) * job.most_percent / 100;
     most.min(job.window / 2).max(1)
@@ -116,7 +120,7 @@ struct Run<'a, 'q> {
 impl Run<'_, '_> {
     fn all(mut self) -> Result<ModelSummary, LlmError> {
         let earlier = self.job.earlier.trim();
-        // A complete record contains everything that the reminder names.
+        // The reminder is not needed with a complete record, which contains everything in it.
         let whole = self.within(earlier).filter(|record| record.cuts == 0);
         if let Some(record) = whole {
             return self.last(earlier, &record.pieces.join("\n\n"));
@@ -134,15 +138,15 @@ impl Run<'_, '_> {
         self.last("", texts.first().map_or("", String::as_str))
     }
 
-    /// Returns the record if it fits into a question with `known`; `None` if there is too little
-    /// space.
+    /// Returns the record if it fits into a question together with `known`, or `None` if it does
+    /// not.
     fn within(&self, known: &str) -> Option<Record> {
         let Job { transcript, counter, .. } = *self.job;
         let room = self.room.checked_sub(counter.count(known))?;
         transcript.within(room, counter)
     }
 
-    /// The earlier summary and the reminder, which precede the record.
+    /// Returns the earlier summary and the reminder, which precede the record.
     fn known(&self) -> String {
         [self.job.earlier.trim(), self.job.reminder.trim()].join("\n\n").trim().to_owned()
     }
@@ -171,8 +175,8 @@ impl Run<'_, '_> {
         parts
     }
 
-    /// Summarizes each text, and packs the summaries for the next question. Two summaries fit into
-    /// one question, so every round leaves fewer texts.
+    /// Summarizes each text, and packs the summaries for the next round of questions. At least two
+    /// summaries fit into one question, so the number of texts decreases with every round.
     fn round(&mut self, texts: &[String]) -> Result<Vec<String>, LlmError> {
         let most = self.room / 2 - LABEL;
         let target = self.job.target.min(self.room / 3).max(1);
@@ -204,8 +208,8 @@ impl Run<'_, '_> {
         target: u64,
         part: (usize, usize),
     ) -> Result<String, LlmError> {
-        // The record is empty if there is only an earlier summary, but the prompt needs a text in
-        // its place.
+        // If there is only an earlier summary, the record is empty, but the prompt needs some text
+        // in its place.
         let record = if record.is_empty() { "(nothing)" } else { record };
         let (system, message) = fill(self.job, target, earlier, record);
         let completion = (self.ask)(&Question {
@@ -220,7 +224,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Shortens a text to its beginning and end, in at most `limit` tokens.
+/// Shortens `text` to its beginning and end, so that it has at most `limit` tokens.
 fn fit(text: &str, limit: u64, counter: &dyn TokenCounter) -> String {
     if counter.count_up_to(text, limit).is_some() {
         return text.to_owned();
@@ -258,8 +262,8 @@ mod tests {
         transcript
     }
 
-    /// A model with a window of `window` tokens. The model answers with the numbers of the facts
-    /// that it saw, as far as its limit allows.
+    /// A model with a window of `window` tokens. It answers with the numbers of the facts that it
+    /// was sent, as far as its output limit allows.
     fn model(
         window: u64,
         log: &mut Vec<String>,
@@ -308,7 +312,7 @@ mod tests {
         (outcome, log)
     }
 
-    /// The outcome with this model, and the number of requests.
+    /// Returns the outcome with this model, and the number of requests.
     fn with(
         transcript: &Transcript,
         earlier: &str,
@@ -358,7 +362,7 @@ mod tests {
         assert_eq!(summary.answers as usize, log.len());
         assert!(log[0].contains("[earlier summary]\nit began"), "{}", log[0]);
         assert!(log.last().expect("asked").contains("[summary of part 1 of "));
-        // Every message is in some question.
+        // Every message is part of some question.
         for number in 0..120 {
             let fact = format!("fact {number} of");
             assert_eq!(log.iter().filter(|text| text.contains(&fact)).count(), 1, "{fact}");
@@ -416,7 +420,7 @@ mod tests {
         let summary = outcome.expect("a summary");
         assert_eq!(summary.excerpts, 1);
         assert_eq!(summary.text, "short");
-        // Nothing follows the last question, so its error is returned.
+        // No other question can replace the last one, so its error is returned.
         let (outcome, _) =
             with(&transcript(3), "", 4000, |_| Err(LlmError::Refused("no".to_owned())));
         assert!(matches!(outcome, Err(LlmError::Refused(_))));

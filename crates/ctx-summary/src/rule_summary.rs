@@ -1,4 +1,4 @@
-//! The rule summary, which counts and quotes without a model and without guesses.
+//! Writes the rule summary, which only counts and quotes, without a model or heuristics.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
@@ -15,8 +15,8 @@ use ctx_text::{bisected, first_chars, one_line};
 const TOPICS: usize = 3;
 /// The maximum length of a topic, in characters.
 const TOPIC_CHARS: usize = 50;
-/// The number of characters that are read from a message for its topic. So many characters are read
-/// that no secret is cut in two before it is recognized.
+/// The number of characters that are read from a message for its topic. They are far more than
+/// needed, so that no secret is cut in two before it is recognized.
 const TOPIC_SOURCE_CHARS: usize = 2_000;
 
 const HEADING: &str = "## 会话摘要 / Session summary";
@@ -27,13 +27,13 @@ const TOOLS: &str = "- 使用的工具 / Tools used: ";
 const EARLIER: &str = "### 更早的摘要 / Earlier summary";
 const EARLIER_TOPICS: &str = "- 更早话题 / Earlier topics: ";
 
-/// Reads the messages to summarize and reports the number of user messages and tool calls, the
-/// latest topics, and the tools. Memory does not grow with the messages, but only with the names of
-/// tools and with earlier summaries.
+/// Reads the messages to summarize. Reports the number of user messages and tool calls, the latest
+/// topics, and the tools. Memory only grows with the number of tools and the length of earlier
+/// summaries, not with the messages.
 ///
 /// The counts of an earlier rule summary are added to the new counts. Any other earlier summary is
-/// kept word for word in a section of its own. There is only one section of earlier summaries,
-/// however often a session is compacted.
+/// carried over word for word. However often a session is compacted, there is only one section of
+/// earlier summaries.
 #[derive(Debug, Default)]
 pub struct RuleSummary {
     user_messages: u64,
@@ -61,9 +61,9 @@ impl RuleSummary {
         }
     }
 
-    /// Adds a summary of earlier messages, as [`crate::Recognizer`] finds it.
+    /// Adds a summary of earlier messages, as returned by [`crate::Recognizer`].
     pub fn push_earlier(&mut self, text: &str) {
-        // The writer of the summary may not have redacted secrets.
+        // Redact the summary, because the tool that wrote it may not have done so.
         let text = &self.clean(text);
         let Some(own) = OwnSummary::parse(text) else {
             self.carried.add_text(text);
@@ -88,15 +88,15 @@ impl RuleSummary {
         clean.into_owned()
     }
 
-    /// Writes the summary. If there is a limit in tokens, the summary is shortened until it fits.
-    /// The summary first loses the lines of earlier summaries, the oldest first, and a line reports
-    /// that; then tools, and then topics. The counts always stay.
+    /// Writes the summary. If it has more than `limit` tokens, it is shortened until it fits. The
+    /// lines of earlier summaries are removed first, from the oldest on, and a line reports this.
+    /// Then tools are removed, and then topics. The counts are always kept.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
         let Some(limit) = limit else { return self.write(cut) };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
-        // Each stage cuts as little as necessary, or everything that it may cut if the text is
-        // still too long.
+        // Each stage removes as little as necessary. If that is not enough, it removes everything
+        // that it may remove.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
                 let mut cut = cut;
@@ -126,7 +126,7 @@ impl RuleSummary {
         for part in &message.parts {
             match part {
                 Part::Text(text) => {
-                    // A pasted log is not a topic of the user.
+                    // Pasted text, such as a log, is not a topic.
                     source.push_str(&own_words(first_chars(text, TOPIC_SOURCE_CHARS)));
                     source.push(' ');
                 }
@@ -145,7 +145,8 @@ impl RuleSummary {
         self.topics.push_back(topic);
     }
 
-    /// Moves topics that precede the end of an earlier summary into a line of the carried section.
+    /// Moves the topics so far, which are older than the end of an earlier summary, to a line of
+    /// the section of earlier summaries.
     fn retire_topics(&mut self) {
         if !self.topics.is_empty() {
             let topics = Vec::from(std::mem::take(&mut self.topics)).join("; ");
@@ -180,22 +181,22 @@ impl RuleSummary {
     }
 }
 
-/// The number of carried lines, of tools and of topics to leave out. The oldest lines, the oldest
-/// topics and the last tools are left out first.
+/// The number of lines of earlier summaries, of tools and of topics to leave out. The oldest lines,
+/// the oldest topics and the last tools are left out first.
 type Cut = [usize; 3];
 
-/// Lines of earlier summaries, the oldest first.
+/// The lines of earlier summaries, from oldest to newest.
 #[derive(Debug, Default)]
 struct Carried {
     lines: Vec<String>,
-    /// The number of lines that earlier compactions left out.
+    /// The number of lines that were left out by earlier compactions.
     left_out: u64,
 }
 
 const LEFT_OUT: (&str, &str) = ("（已省略更早的 ", " 行 / older lines left out）");
 
 impl Carried {
-    /// Adds the text of a summary word for word.
+    /// Adds the text of an earlier summary word for word.
     fn add_text(&mut self, text: &str) {
         let text = text.trim_matches('\n');
         if text.is_empty() {
@@ -212,7 +213,7 @@ impl Carried {
         }
     }
 
-    /// Adds a single line. Lines with topics follow each other without a blank line.
+    /// Adds a single line. No blank line is put between two lines of topics.
     fn add_line(&mut self, line: &str) {
         let is_topics = |line: &String| line.starts_with(EARLIER_TOPICS);
         if !self.lines.is_empty() && !self.lines.last().is_some_and(is_topics) {
@@ -225,7 +226,7 @@ impl Carried {
         self.lines.is_empty() && self.left_out == 0
     }
 
-    /// Writes the lines without the `skip` oldest lines.
+    /// Writes all lines except the `skip` oldest ones.
     fn write(&self, skip: usize) -> String {
         let count = |lines: &[String]| lines.iter().filter(|line| !line.is_empty()).count() as u64;
         let (gone, kept) = self.lines.split_at(skip);
@@ -251,13 +252,13 @@ struct OwnSummary<'t> {
     tool_calls: u64,
     topics: Option<&'t str>,
     tools: Vec<&'t str>,
-    /// The section of earlier summaries in this summary.
+    /// The section of earlier summaries that this summary contains.
     carried: &'t str,
 }
 
 impl<'t> OwnSummary<'t> {
-    /// Parses a rule summary. Returns `None` unless every line before the carried section has the
-    /// form of our own lines.
+    /// Parses a rule summary. Returns `None` unless all lines before the section of earlier
+    /// summaries have the form of a rule summary.
     fn parse(text: &'t str) -> Option<Self> {
         let (first, rest) = text.trim_start().split_once('\n')?;
         if first != HEADING && first != RULE_HEADING {
@@ -272,7 +273,7 @@ impl<'t> OwnSummary<'t> {
             return None;
         }
         let find = |label: &str| facts.lines().find_map(|line| line.strip_prefix(label));
-        // `+7` counts tools that did not fit.
+        // `+7` is the number of tools that did not fit.
         let is_count = |tool: &str| tool.trim_start_matches('+').parse::<u64>().is_ok();
         let tools = find(TOOLS).into_iter().flat_map(|tools| tools.split(", "));
         Some(Self {

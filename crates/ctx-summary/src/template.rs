@@ -1,50 +1,51 @@
-//! Prompts: Markdown with a few placeholders.
+//! Prompt templates, which are Markdown files with a few placeholders.
 
 use std::str::FromStr;
 
 use crate::language::Language;
 
-/// The values for a template's placeholders.
+/// The values of a template's placeholders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling<'a> {
-    /// The length of the summary in tokens.
+    /// The requested length of the summary, in tokens.
     pub target: u64,
     /// The points that the user wants to emphasize.
     pub instructions: &'a str,
-    /// The summary of earlier messages.
+    /// The earlier summary, if any.
     pub earlier: &'a str,
     /// The messages to summarize, as text.
     pub transcript: &'a str,
 }
 
-/// A prompt for a summary.
+/// A template of the prompt for a summary.
 ///
-/// Text before the first line `---` is the system prompt, and the rest is the message. Without a
-/// line `---`, all of the text is the message. `{{target}}`, `{{instructions}}`, `{{earlier}}` and
-/// `{{transcript}}` are replaced; `{{transcript}}` is required. A paragraph whose placeholder is
-/// empty is omitted, together with a preceding paragraph that ends in a colon. A first line `<!--
-/// target: 500 -->` is not part of the prompt and sets the length of the summary in tokens.
+/// Text before the first line `---` is the system prompt, and text after it is the message. Without
+/// such a line, all of the text is the message. The placeholders are `{{target}}`,
+/// `{{instructions}}`, `{{earlier}}` and `{{transcript}}`, of which `{{transcript}}` is required.
+/// If the value of a placeholder is empty, its paragraph is omitted, together with a preceding
+/// paragraph that ends in a colon. A first line `<!-- target: 500 -->` is not part of the prompt.
+/// It sets the default length of the summary, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     target: Option<u64>,
     system: String,
     message: String,
-    /// True if the model translates the headings, so that they are unknown.
+    /// True if the model is asked to translate the headings, so that they are not known in advance.
     translates: bool,
 }
 
-/// The reason why a text is not a template.
+/// The reason why a text is not a valid template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The template does not contain the messages.
+    /// The template does not contain the placeholder for the messages.
     #[error("the template has no {{{{transcript}}}}")]
     NoTranscript,
-    /// The template has an unknown placeholder, probably a typing error.
+    /// The template contains an unknown placeholder, which is probably a typing error.
     #[error("the template has an unknown placeholder {{{{{0}}}}}")]
     Unknown(String),
 }
 
-/// The built-in templates.
+/// The names and texts of the built-in templates.
 const INSIDE: [(&str, &str); 3] = [
     (Template::DEFAULT, include_str!("../../../prompts/default.md")),
     ("sanbot", include_str!("../../../prompts/sanbot.md")),
@@ -52,14 +53,16 @@ const INSIDE: [(&str, &str); 3] = [
 ];
 /// The default template in Chinese.
 const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
-/// The template for summaries with so few tokens that headings would cost too much.
+/// The template for summaries that are so short that headings would take up too much of them.
 const SMALL: &str = include_str!("../../../prompts/small.md");
 const SMALL_CHINESE: &str = include_str!("../../../prompts/small.zh.md");
 const SMALL_TARGET: u64 = 250;
-/// The words about headings in the default template, and their replacement for other languages.
+/// The instruction on headings in the default template, and its replacement for languages other
+/// than English.
 const HEADINGS_STAY: &str = "the headings stay as they are";
 const HEADINGS_CHANGE: &str = "translate the headings into that language, too";
-/// The sentence about empty sections, and its replacement for policies that want all sections.
+/// The sentence about empty sections in each language, and its replacement for policies that
+/// require all sections.
 const EMPTY: [(&str, &str); 2] = [
     (
         "A section with nothing in it is left out.",
@@ -77,14 +80,14 @@ impl Template {
         INSIDE.iter().map(|(name, _)| *name)
     }
 
-    /// Returns a built-in template by its name.
+    /// Returns the built-in template with this name, if any.
     pub fn by_name(name: &str) -> Option<Self> {
         let (_, text) = INSIDE.iter().find(|(known, _)| *known == name)?;
         text.parse().ok()
     }
 
-    /// Returns the default template for short summaries in this language; `None` if a summary of
-    /// `target` tokens is long enough for the usual template.
+    /// Returns the template for short summaries in this language, or `None` if a summary of
+    /// `target` tokens is long enough for the default template.
     pub fn small_in(language: Language, target: u64) -> Option<Self> {
         let text = match language {
             Language::Chinese => SMALL_CHINESE,
@@ -93,7 +96,7 @@ impl Template {
         (target < SMALL_TARGET).then(|| text.parse().ok())?
     }
 
-    /// Returns the default template for a user of this language, with headings in that language.
+    /// Returns the default template for this language, with headings in the same language.
     pub fn default_in(language: Language) -> Option<Self> {
         match language {
             Language::English => Self::by_name(Self::DEFAULT),
@@ -109,7 +112,7 @@ impl Template {
         }
     }
 
-    /// Returns the same template, but asks for all of its sections, even empty ones.
+    /// Changes the template so that it asks for all of its sections, even if they are empty.
     #[must_use]
     pub fn with_all_sections(mut self) -> Self {
         for (left_out, named) in EMPTY {
@@ -118,14 +121,14 @@ impl Template {
         self
     }
 
-    /// The default length of a summary from this template, in tokens.
+    /// Returns the default length of a summary with this template, in tokens.
     pub fn target(&self) -> Option<u64> {
         self.target
     }
 
-    /// The headings that a summary must have, without `## `. These headings are in the system
-    /// prompt, or in the message if there is no system prompt, except the heading above the
-    /// messages themselves.
+    /// Returns the headings that a summary must have, without `## `. They are taken from the system
+    /// prompt, or from the message if there is no system prompt. The heading above the messages to
+    /// summarize is not included.
     pub fn headings(&self) -> Vec<String> {
         if self.translates {
             return Vec::new();
@@ -142,7 +145,7 @@ impl Template {
         headings
     }
 
-    /// The prompt without the messages and the earlier summary.
+    /// Returns the prompt without the messages and the earlier summary.
     pub fn prompt(&self, instructions: &str, target: u64) -> String {
         let (system, message) = self.fill(&Filling { target, instructions, ..Filling::default() });
         format!("{system}\n{message}")
@@ -178,7 +181,7 @@ impl FromStr for Template {
     }
 }
 
-/// Splits the length in the first line from the rest of a template.
+/// Splits off the length in the first line of a template, if any.
 fn target_of(text: &str) -> (Option<u64>, &str) {
     let said = || {
         let (line, rest) = text.split_once('\n')?;
@@ -218,7 +221,7 @@ fn fill(text: &str, filling: &Filling<'_>) -> String {
     replace(&kept.join("\n\n"), filling)
 }
 
-/// Replaces the placeholders in a text. Values are not searched, so placeholders in them stay.
+/// Replaces the placeholders in `text`. Placeholders in the inserted values are not replaced.
 fn replace(text: &str, filling: &Filling<'_>) -> String {
     let mut pieces = text.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! Segments: pieces of a message that a summary can quote. A text is cut into lines; a long line
-//! is cut where a sentence, a JSON member or a word ends.
+//! Splits messages into segments, which are pieces that a summary can quote. Text is split into
+//! lines, and a long line is split at the end of a sentence, a JSON member or a word.
 
 use std::ops::Range;
 
@@ -10,40 +10,40 @@ use ctx_text::trim;
 pub enum SegmentKind {
     /// A heading.
     Heading,
-    /// A sentence that introduces the text after it and ends with a colon.
+    /// A sentence that ends with a colon and introduces the text after it.
     Lead,
     /// A sentence.
     Sentence,
     /// An item of a list, or a row of a table.
     Item,
-    /// Text that the writer quotes, such as code or a log.
+    /// Text that its writer quotes, such as code or a log.
     Quoted,
-    /// A call that changes a file.
+    /// A tool call that changes a file.
     Change,
-    /// A call that runs a command.
+    /// A tool call that runs a command.
     Command,
-    /// Any other call.
+    /// Any other tool call.
     Call,
-    /// A line of a long argument that names something: a function, a type, a heading.
+    /// A line of a long argument that names a function, a type, a heading or the like.
     Name,
     /// A line that says how something ended, such as passed tests, an error or a commit.
     Outcome,
-    /// A comment or a sentence in a result that says why something is so or must be so.
+    /// A comment or a sentence in a result that gives a reason.
     Reason,
-    /// Members of an object in a result, with the name of the object.
+    /// Members of a JSON object in a result, with the name of the object.
     Record,
     /// Any other line of an argument or of a result.
     Line,
 }
 
 impl SegmentKind {
-    /// Returns true if a person or the model wrote the segment as prose.
+    /// Returns true if the segment is prose by a person or the model.
     pub fn is_said(self) -> bool {
         matches!(self, Self::Heading | Self::Lead | Self::Sentence | Self::Item)
     }
 }
 
-/// The author of a text.
+/// Where a text comes from, and by whom it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The user.
@@ -54,7 +54,7 @@ pub enum Origin {
     Said,
     /// The model, in an argument of a tool call.
     Call,
-    /// A tool.
+    /// A tool, in a result.
     Result,
     /// The model, in a summary of earlier messages.
     Earlier,
@@ -81,39 +81,40 @@ impl Origins {
 /// A piece of a message.
 #[derive(Debug)]
 pub struct Segment {
-    /// The line number of the segment's record in the session.
+    /// The line number of the segment's message in the session.
     pub line: u64,
     /// The author of the segment.
     pub origin: Origin,
     /// The kind of the segment.
     pub kind: SegmentKind,
-    /// The number of the segment above this one: its heading, or the call that a result answers.
+    /// The index of the segment to which this segment belongs, which is its heading, its
+    /// introduction, or the call of a result.
     pub head: Option<usize>,
-    /// True if a summary does not need the segment, because a kept message or the items have all of
-    /// its content.
+    /// True if a summary need not quote the segment, because its content is in a kept message or in
+    /// the items.
     pub is_covered: bool,
-    /// True if the segment comes from an earlier summary, which chose it.
+    /// True if the segment was quoted by an earlier summary.
     pub is_earlier: bool,
-    /// The number of the user's requests up to this segment.
+    /// The number of requests that the user has made up to this segment.
     pub turn: u32,
     pub(crate) text: Range<usize>,
     pub(crate) marks: Range<usize>,
 }
 
-/// The maximum width of a segment, in columns; a Chinese character has a width of two columns. Only
-/// a name may be wider than this.
+/// The maximum width of a segment, in columns. A Chinese character is two columns wide. Only a name
+/// may be wider than this.
 const WIDEST: usize = 120;
-/// The minimum length of a segment, in bytes. Shorter pieces say nothing.
+/// The minimum length of a segment, in bytes. Shorter pieces contain no information.
 const SHORTEST: usize = 4;
 
-/// Calls `found` for each segment of a text in order, without surrounding blanks.
+/// Calls `found` for each segment of `text` in order. Surrounding blanks are removed.
 pub(crate) fn segments<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
     for line in text.split('\n') {
         segments_of_line(line, &mut found);
     }
 }
 
-/// Calls `found` for each segment of a text without line ends.
+/// Calls `found` for each segment of a single line.
 pub(crate) fn segments_of_line<'t>(line: &'t str, mut found: impl FnMut(&'t str)) {
     let (_, mut rest) = numbered(trim(line));
     while rest.len() >= SHORTEST {
@@ -126,16 +127,16 @@ pub(crate) fn segments_of_line<'t>(line: &'t str, mut found: impl FnMut(&'t str)
     }
 }
 
-/// Splits a line of a listing (`12→code`) into its number and the code. A number usually costs more
-/// tokens than it is worth.
+/// Splits a line of a listing, such as `12→code`, into its number and the code. Line numbers are
+/// usually not worth their tokens.
 pub(crate) fn numbered(line: &str) -> (&str, &str) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    // Most lines do not come from a listing.
+    // Most lines are not part of a listing.
     let after = if digits > 0 { line[digits..].strip_prefix('→') } else { None };
     after.map_or(("", line), |code| (&line[..digits], code.trim_start()))
 }
 
-/// The quality of a position for a cut, the worst first.
+/// Where a line can be split, from the worst to the best position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     Anywhere,
@@ -149,8 +150,8 @@ enum Cut {
     Sentence,
 }
 
-/// Returns the end of a line's first segment: the last of the best positions for a cut after a
-/// third of the maximum width.
+/// Returns the end of the first segment of a line. Among the positions beyond a third of the
+/// maximum width, this is the best position, or the last of several that are equally good.
 fn end_of_first(line: &str) -> usize {
     // No character has more columns than bytes.
     if line.len() <= WIDEST {
@@ -162,7 +163,7 @@ fn end_of_first(line: &str) -> usize {
     while let Some((at, c)) = chars.next() {
         width += if c.is_ascii() { 1 } else { 2 };
         if width > WIDEST {
-            // A path is not cut.
+            // A path is never split.
             let inside_name = matches!(best, None | Some((Cut::Anywhere, _)));
             if !inside_name || width > WIDEST * 3 {
                 return best.map_or(at.max(1), |(_, end)| end);
@@ -242,7 +243,8 @@ mod tests {
             }
             let bare = |text: &str| text.split_whitespace().collect::<String>();
             let joined: String = found.iter().map(|piece| bare(piece)).collect();
-            // Only shreds of fewer than four bytes are left out, one for each line or cut.
+            // Only pieces of fewer than four bytes are left out, at most one for each line or
+            // split.
             let pieces = found.len() + text.lines().count();
             prop_assert!(bare(&text).len() - joined.len() <= 3 * pieces);
         }

@@ -1,7 +1,7 @@
-//! Finds the sentences in the texts of a chat, in Chinese and English prose only.
+//! Finds the sentences of Chinese and English prose in the messages of a chat.
 //!
-//! Skips text that is not the writer's own: code blocks, quoted lines (`>`), tables, headings, log
-//! lines, and blocks in tags (`<output>…</output>`).
+//! Skips text that is not the writer's own, which includes code blocks, quoted lines (`>`), tables,
+//! headings, log lines, and blocks in tags (`<output>…</output>`).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,12 +13,13 @@ use ctx_text::{Matcher, WordSet, plain_line};
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, UPPER, class_at, run};
 
-/// Tracks the blocks in a text that are not the writer's own words: code, and text in tags.
+/// Tracks the blocks of code and of tagged text, which are not the writer's own words.
 #[derive(Default)]
 pub(crate) struct Blocks {
     fence: Option<char>,
     tag: Option<String>,
-    /// End tags that the text does not contain, so that each is searched for only once.
+    /// End tags that the text does not contain. They are remembered so that each is searched for
+    /// only once.
     unclosed: HashSet<String>,
     indented: bool,
     after_blank: bool,
@@ -58,8 +59,8 @@ impl Blocks {
         self.is_indented(line)
     }
 
-    /// Recognizes Markdown's indented code: four spaces or a tab after a blank line, but not a list
-    /// item.
+    /// Returns true if `line` is indented code in Markdown, which begins with four spaces or a tab
+    /// after a blank line and is not a list item.
     fn is_indented(&mut self, line: &str) -> bool {
         let blank = line.trim().is_empty();
         let deep = line.starts_with("    ") || line.starts_with('\t');
@@ -70,7 +71,8 @@ impl Blocks {
     }
 }
 
-/// Returns `</name>` for a line that begins with `<name`, which opens a block that a program wrote.
+/// Returns `</name>` for a line that begins with `<name`. Such a line opens a block written by a
+/// program.
 fn end_of_tag(line: &str) -> Option<String> {
     let tag = line.strip_prefix('<')?;
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -88,7 +90,7 @@ pub fn without_marker(line: &str) -> (bool, &str) {
     }
 }
 
-/// Returns the text after a bullet, possibly with a checkbox.
+/// Returns the text after a bullet and an optional checkbox.
 fn after_bullet(line: &str) -> Option<&str> {
     let rest = ["- ", "* ", "+ ", "• "].iter().find_map(|bullet| line.strip_prefix(bullet))?;
     let text = rest.trim_ascii_start();
@@ -96,7 +98,7 @@ fn after_bullet(line: &str) -> Option<&str> {
     Some(after_box.unwrap_or(text))
 }
 
-/// Returns the text after the number of a list item: `1. `, `2) `, `(3)`, `4、` or `（5）`.
+/// Returns the text after the number of a list item, such as `1. `, `2) `, `(3)`, `4、` or `（5）`.
 fn after_number(line: &str) -> Option<&str> {
     let number = line.strip_prefix(['（', '(']).unwrap_or(line);
     let (digits, rest) = number.split_at(number.bytes().take_while(u8::is_ascii_digit).count());
@@ -123,10 +125,10 @@ pub fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// The minimum length, in bytes, of a line that an editor may have wrapped at its margin.
+/// The minimum length, in bytes, of a line that may have been wrapped at a margin.
 pub(crate) const WRAPPED: usize = 60;
 
-/// Returns the lines of prose. Lines that were wrapped at an editor's margin are joined.
+/// Returns the paragraphs of prose. Lines that were wrapped at a margin are joined.
 fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
     let mut found: Vec<Cow<'_, str>> = Vec::new();
     let mut blocks = Blocks::default();
@@ -154,15 +156,15 @@ fn paragraphs(text: &str) -> Vec<Cow<'_, str>> {
     found
 }
 
-/// Returns true if a line is not prose: a heading, a quote, code, JSON, or a line of a log, a
+/// Returns true if `line` is not prose, but a heading, a quote, code, JSON, or a line of a log, a
 /// listing or a traceback.
 pub(crate) fn is_no_prose(line: &str) -> bool {
     static BEGINNINGS: LazyLock<Vec<String>> =
         LazyLock::new(|| LISTS.entries("not prose, beginnings"));
     static FORMS: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("not prose")));
     let [first, .., last] = line.as_bytes() else { return matches!(line, ">" | "|" | "{" | "}") };
-    // Compare the first byte before the string, because that is faster and most lines begin with
-    // another byte.
+    // Compare the first byte before the string. This is faster, because most lines begin with a
+    // different byte.
     let begins = |begin: &String| begin.as_bytes()[0] == *first && line.starts_with(begin.as_str());
     matches!((first, last), (_, b'{' | b'}') | (b'[', b']') | (b'(', b')'))
         || line.ends_with(");")
@@ -171,7 +173,7 @@ pub(crate) fn is_no_prose(line: &str) -> bool {
         || may_be_log(line) && FORMS.is_match(line)
 }
 
-/// Returns true if a line begins like a log, a listing or a stack frame.
+/// Returns true if `line` begins like a line of a log or a listing, or like a stack frame.
 fn may_be_log(line: &str) -> bool {
     let word = line.split([' ', '\t']).next().unwrap_or_default();
     let bare = word.trim_start_matches(['[', '(']).as_bytes();
@@ -185,20 +187,21 @@ fn may_be_log(line: &str) -> bool {
 
 static ABBREVIATIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("abbreviations"));
 
-/// Splits a paragraph into sentences. A sentence ends after 。！？； and after . ! ? at the end of a
-/// word.
+/// Splits a paragraph into sentences. A sentence ends after 。！？； and after . ! ? if a word ends
+/// there.
 pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    // The last two bytes begin 。 and ！？； in UTF-8. These bytes never occur within a character.
+    // In UTF-8, 。 begins with 0xE3, and ！？； begin with 0xEF. These bytes never occur inside a
+    // character.
     let may_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF);
     let mut next = 0;
     while let Some(length) = paragraph.as_bytes()[next..].iter().position(may_end) {
         let at = next + length;
         next = at + 1;
         let c = paragraph[at..].chars().next().unwrap_or_default();
-        // A backtick without a second backtick does not begin code.
+        // An unpaired backtick does not begin code.
         if c == '`' && (code || paragraph[at + 1..].contains('`')) {
             code = !code;
         }
@@ -222,18 +225,18 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Marks that belong to the sentence before them.
+/// Punctuation marks that belong to the sentence before them.
 const CLOSING: &[char] =
     &['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'];
 
-/// Returns the length of the stops, closing quotation marks, brackets and emphasis at the beginning
-/// of `rest`, which are at most eight characters.
+/// Returns the length of the full stops, closing quotation marks, brackets and emphasis at the
+/// beginning of `rest`, up to eight characters.
 fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }
 
-/// Returns true if a mark before `rest` ends the sentence. A space follows such a mark and, after a
-/// full stop, no lower-case letter (`e.g. this`, `... and`).
+/// Returns true if the punctuation mark before `rest` ends a sentence. This requires a space after
+/// the mark. After a full stop, no lower-case letter may follow, as in `e.g. this` and `... and`.
 fn stops(rest: &str, full_stop: bool) -> bool {
     let rest = &rest[closing(rest)..];
     let next = rest.trim_start();
@@ -242,16 +245,16 @@ fn stops(rest: &str, full_stop: bool) -> bool {
 }
 
 fn is_abbreviation(before: &str) -> bool {
-    // The number of a heading or an item in bold: `**2. The parser**`.
+    // The number of a heading or of an item in bold, such as `**2. The parser**`.
     let number = before.trim_start_matches(['*', '_', '#', '(', ' ']);
     if !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit()) {
         return true;
     }
-    // Longer words are not abbreviations; without the limit "a.a.a…" takes quadratic time.
+    // Longer words are not abbreviations. Without this limit, "a.a.a…" would take quadratic time.
     let last = before.char_indices().rev().take(8);
     let word = last.take_while(|(_, c)| c.is_alphanumeric() || *c == '.');
     let word = word.last().map_or("", |(start, _)| &before[start..]);
-    // Initials: "J. Smith".
+    // Initials, as in "J. Smith".
     let initial = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_uppercase() && c != 'I');
     initial || ABBREVIATIONS.contains(&word.to_ascii_lowercase())
 }

@@ -1,4 +1,5 @@
-//! Bounds the memory of an index: each time it is full, it keeps the better half of its segments.
+//! Bounds the memory of an index. Whenever the index is full, only the better half of its segments
+//! is kept.
 
 use ctx_text::hash;
 
@@ -6,17 +7,17 @@ use crate::ledger::index::{Entry, Index};
 use crate::ledger::reading::Id;
 use crate::ledger::segment::Segment;
 
-/// The maximum number of bytes in all segments, and of identifiers.
+/// The maximum number of bytes in all segments together, and the maximum number of identifiers.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
 /// The maximum number of segments. This limit is needed because the fields of a segment take more
 /// memory than a short text.
 const MOST_SEGMENTS: usize = 1 << 18;
-/// The worth of a statement in addition to the worth of its names.
+/// The worth of a statement, in addition to the worth of the names in it.
 const SAID: f64 = 4.0;
 
 impl Index {
-    /// Returns true if the index exceeds a limit, so that it must [`Self::shrink`].
+    /// Returns true if the index exceeds a limit, so that [`Self::shrink`] must be called.
     pub(crate) fn is_full(&self) -> bool {
         self.arena.len() > MOST_BYTES
             || self.known.len() > MOST_IDENTIFIERS
@@ -24,7 +25,7 @@ impl Index {
     }
 
     /// Keeps the segments that are worth the most for their length, up to half of the bytes, and
-    /// the identifiers in them.
+    /// the identifiers in these segments.
     pub(crate) fn shrink(&mut self) {
         let chances = self.chances();
         let worth = |segment: &Segment| -> f64 {
@@ -55,8 +56,7 @@ impl Index {
         self.keep_identifiers();
     }
 
-    /// Moves the kept segments to the front, because a copy of them would take half as much memory
-    /// again.
+    /// Moves the kept segments to the front. Copying them would need half as much memory again.
     fn keep_segments(&mut self, keep: &[bool]) {
         let mut arena = std::mem::take(&mut self.arena).into_bytes();
         let (mut bytes, mut marks) = (0, 0);
@@ -87,7 +87,7 @@ impl Index {
         }
     }
 
-    /// Keeps the identifiers of the segments and of the system messages.
+    /// Keeps the identifiers that occur in the remaining segments or in system messages.
     fn keep_identifiers(&mut self) {
         let mut used: Vec<bool> = self.known.iter().map(|known| known.is_given).collect();
         for mark in &self.marks {
@@ -131,7 +131,8 @@ mod tests {
         Part::Call(Call { id: None, name: "look".into(), arguments: arguments.into(), slot: None })
     }
 
-    /// A million words of a few letters once took ten times as much memory as their text.
+    /// Without a limit on segments, a million short words take ten times as much memory as their
+    /// text.
     #[test]
     fn short_segments_are_bounded_by_their_number() {
         let mut index = Index::default();
@@ -183,7 +184,7 @@ mod tests {
             assert!(kept.iter().any(|text| text.contains(&order)), "{order}");
         }
         assert!(index.segments().is_sorted_by_key(|segment| segment.line));
-        // The index accepts more messages.
+        // After shrinking, the index accepts further messages.
         let back = answer("the order ORD00000 is back");
         index.absorb(2_001, &Reading::of(&back, Zone::Old), false);
         assert_eq!(index.chances().len(), index.coverage.len());

@@ -1,6 +1,6 @@
-//! Splits text by a person or the model into statements, which can be understood on their own. Each
-//! statement refers to the statement above it, which is its heading or the sentence that introduces
-//! its list.
+//! Splits text by a person or the model into statements. Each statement can be understood together
+//! with the statement to which it refers, which is its heading or the sentence that introduces its
+//! list.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use ctx_text::trim;
 use crate::ledger::segment::{SegmentKind, segments};
 use crate::ledger::sentence::{Blocks, WRAPPED, ends, is_no_prose, without_marker};
 
-/// The maximum length of a statement, in bytes. A longer statement is cut into segments.
+/// The maximum length of a statement, in bytes. A longer statement is split into segments.
 const LONGEST: usize = 600;
 
-/// A piece of a text that can be understood on its own.
+/// A sentence, a list item or a quoted line of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement<'t> {
-    /// The kind, which the form of the text shows: a sentence, a list item or a quoted line.
+    /// The kind of the statement, as determined by its form.
     pub(crate) kind: SegmentKind,
     pub(crate) text: Cow<'t, str>,
-    /// The number of the statement above this one.
+    /// The index of the statement to which this statement belongs, such as its heading.
     pub(crate) head: Option<usize>,
 }
 
-/// The statements of a text, in order.
+/// Returns the statements of `text`, in order.
 pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
     let mut cutter = Cutter::default();
     let mut blocks = Blocks::default();
@@ -57,8 +57,8 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
     cutter.found
 }
 
-/// Returns the first line of the command in the last fence of a reply. Agents without tool calls
-/// (SWE-agent 0.x, mini-swe-agent 1) write their commands in fences.
+/// Returns the first line of the command in the last code fence of a reply. Agents without tool
+/// calls, such as SWE-agent 0.x and mini-swe-agent 1, write their commands in code fences.
 fn command(text: &str) -> Option<&str> {
     let bare = text.trim_end();
     let before = bare.strip_suffix("\n```")?;
@@ -74,7 +74,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// The level of a heading, which is a line with `#` or a line in bold.
+/// Returns the level of a heading, which is a line that begins with `#` or is in bold.
 fn heading(line: &str) -> Option<usize> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if level > 0 {
@@ -86,7 +86,7 @@ fn heading(line: &str) -> Option<usize> {
     (!inside.contains("**") && !inside.is_empty()).then_some(usize::MAX)
 }
 
-/// The indentation of a list item or of a table row.
+/// Returns the indentation of a list item or a table row.
 fn item(line: &str) -> Option<usize> {
     let bare = line.trim_start();
     let is_rule = |row: &str| row.bytes().all(|byte| b"|-: ".contains(&byte));
@@ -98,14 +98,13 @@ fn item(line: &str) -> Option<usize> {
 #[derive(Default)]
 struct Cutter<'t> {
     found: Vec<Statement<'t>>,
-    /// The headings above the current line, each with its level.
+    /// The headings of the current line, each with its level.
     headings: Vec<(usize, usize)>,
-    /// The list items above the current line, each with its indentation. The next item may be
-    /// nested in these items.
+    /// The list items in which the next item may be nested, each with its indentation.
     items: Vec<(usize, usize)>,
-    /// The sentence that introduces the next statements.
+    /// The index of the sentence that introduces the next statements.
     lead: Option<usize>,
-    /// The lines of the current paragraph, joined.
+    /// The lines of the current paragraph, joined to one line.
     paragraph: Cow<'t, str>,
     /// True if the last line of the paragraph may continue on the next line.
     is_wrapped: bool,
@@ -118,7 +117,8 @@ impl<'t> Cutter<'t> {
         self.found.len() - 1
     }
 
-    /// The number of the heading or introduction above the next statement.
+    /// Returns the index of the heading, list item or introduction to which the next statement
+    /// belongs.
     fn head(&self) -> Option<usize> {
         self.lead.or(self.headings.last().map(|(_, at)| *at))
     }
@@ -172,7 +172,8 @@ impl<'t> Cutter<'t> {
             self.paragraph.to_mut().push_str(bare);
         } else {
             self.end_paragraph();
-            // A paragraph ends a list and its introduction, unless it continues an item.
+            // A paragraph ends the list before it and the list's introduction, unless it continues
+            // an item.
             if self.after_blank || self.items.is_empty() || !line.starts_with([' ', '\t']) {
                 self.items.clear();
                 self.lead = None;

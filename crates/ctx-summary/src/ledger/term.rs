@@ -1,10 +1,10 @@
-//! Finds names and figures in prose. No program needs these names and figures exactly as they are,
-//! but a dialogue without tools has no other identifiers.
+//! Finds names and figures in prose. No tool needs them verbatim, but a dialogue without tools
+//! contains no other identifiers.
 //!
 //! The lists of units, endings and words before a name were written by hand. Their author had seen
-//! the dialogues that `docs/benchmarks.md` measures, so the figures there are not from held-out
-//! data. `cargo test --test cli dialogues::` shows what a change does to English dialogues, and
-//! `ctx-score BEFORE AFTER --future FULL` shows what it does to any session.
+//! the dialogues that are measured in `docs/benchmarks.md`, so the figures there do not come from
+//! held-out data. The effect of a change is measured on English dialogues by `cargo test --test cli
+//! dialogues::`, and on any session by `ctx-score BEFORE AFTER --future FULL`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use regex::Regex;
 use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, LOWER, UPPER, class, class_at, run};
 
-/// Calls `found` for each name or figure in prose, in the order of their ends.
+/// Calls `found` for each name or figure in prose, ordered by its end.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -45,7 +45,7 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
 /// The maximum length of a name, in characters.
 const LONGEST: usize = 24;
 
-/// Finds a name in quotation marks: `《…》`, `“…”`, `「…」`.
+/// Finds a name in quotation marks, such as `《…》`, `“…”` or `「…」`.
 fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let mut chars = text[at..].char_indices();
     let close = match chars.next()?.1 {
@@ -60,12 +60,12 @@ fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     (length >= 2).then_some(start..at + end)
 }
 
-/// The minimum length of a word after a number for it to be what the number counts.
+/// The minimum length of a word after a number that counts as its unit.
 const SHORTEST_WORD: usize = 3;
-/// Units that follow a number directly.
+/// Units that are written directly after a number.
 const UNITS: &str = "元分点号月日年人间米路层楼晚天次个星级折岁条万千%";
 
-/// Finds a figure, which is digits and what they count: `4.5分`, `120元`, `3 nights`, `50%`.
+/// Finds a figure, which is a number with a unit, such as `4.5分`, `120元`, `3 nights` or `50%`.
 fn figure(text: &str, at: usize) -> Option<Range<usize>> {
     let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b".,-_/".contains(byte);
     if text.as_bytes()[..at].last().is_some_and(goes_on) {
@@ -88,7 +88,8 @@ fn figure(text: &str, at: usize) -> Option<Range<usize>> {
     Some(at..end + unit.len_utf8())
 }
 
-/// Finds capitalized words: two or more in a row, or a single one within a sentence.
+/// Finds a name that consists of two or more capitalized words, or of a single one that does not
+/// begin a sentence.
 fn proper(text: &str, at: usize) -> Option<Range<usize>> {
     let mut before = text[..at].chars();
     if before.clone().next_back().is_some_and(char::is_alphanumeric) {
@@ -119,7 +120,7 @@ fn word_end(text: &str, at: usize) -> Option<usize> {
 
 static ENDING: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!("(?:{})$", LISTS.pattern("name endings"))));
-/// Characters that precede a name and are not part of it.
+/// Characters that often precede a name and are not part of it.
 const BEFORE: &str = "的了是在去到有我你他她它们这那吗呢吧啊呀哦和与或跟及请想要个家就也都还能会可以从给把被让对很最好吃找住看知道叫为您推荐附近周边离距麻烦帮说问先再用得地着过里外上下么什哪谁些每各另其并而但若如果因此所之于等又不没别只才已经将由向往比";
 /// The minimum and maximum number of characters in a place name, including its ending.
 const SHORTEST_NAME: usize = 3;
@@ -128,7 +129,7 @@ const LONGEST_NAME: usize = 14;
 /// The length in bytes of a character for which [`is_han`] returns true.
 pub(crate) const HAN_BYTES: usize = 3;
 
-/// Returns true for the common Chinese characters, of which names and words consist.
+/// Returns true if `c` is one of the common Chinese characters of which names and words consist.
 pub(crate) fn is_han(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
@@ -152,7 +153,7 @@ fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
     (length >= SHORTEST_NAME).then_some(start..end + branch.len())
 }
 
-/// Returns the branch of a company in brackets, which belongs to the name before it.
+/// Returns the branch of a company, in brackets, which is part of the name before it.
 fn branch(rest: &str) -> &str {
     let mut chars = rest.char_indices().take(LONGEST_NAME);
     if !chars.next().is_some_and(|(_, c)| matches!(c, '(' | '（')) {

@@ -1,5 +1,5 @@
-//! Decides which texts of tools to cut, and by how much, if a record does not fit. The decision
-//! considers what the texts are worth, and not only their length.
+//! If a record does not fit, decides which tool texts to cut, and by how much. This depends on how
+//! useful the texts are, not only on their length.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,30 +12,30 @@ use super::noise::cut;
 use super::{Record, Spoken, ToolText, Transcript, whole, written};
 use crate::{LISTS, is_shell};
 
-/// The maximum length, in characters, of a text that counts as an outcome and is never cut.
+/// The maximum length, in characters, of a tool text that is never cut.
 const SHORT: usize = 600;
-/// The minimum number of characters to which a text of the usual worth is cut. It is better to ask
-/// more questions than to cut such a text further.
+/// The minimum number of characters to which a text of the usual worth is cut. Splitting the record
+/// into several questions is better than cutting such a text further.
 const LEAST: usize = 1_000;
-/// The number of tokens in the note that text was left out.
+/// The number of tokens in the note which says that text was left out.
 const MARK: u64 = 12;
 /// The number of tokens in the blank line between pieces.
 const BETWEEN: u64 = 2;
 
-/// The usual worth of a text.
+/// The worth of an ordinary tool text.
 const USUAL: usize = 100;
 /// The worth of content that can be read again, such as a file or a list.
 const SHOWN: usize = 50;
 /// The worth of text that the model wrote into a file or a change.
 const WRITTEN: usize = 150;
 const ERROR: usize = 300;
-/// The worth of each name in a text that is used later, up to [`NAMES`].
+/// The additional worth of a text for each name in it that is used later, up to [`NAMES`] names.
 const NAME: usize = 40;
 const NAMES: usize = 5;
-/// The factor by which the last text is worth more than the first text.
+/// The last text of a record is worth this many times as much as an equal text at the beginning.
 const LATEST: usize = 3;
 
-/// A long text of a tool.
+/// A tool text that is long enough to be cut.
 struct Bulk {
     chars: usize,
     tokens: u64,
@@ -45,7 +45,7 @@ struct Bulk {
 static SHOWING: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing tools"));
 static COMMANDS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("showing commands"));
 
-/// Returns true if a call shows existing content. `digest` is the tool and its main argument.
+/// Returns true if a call shows existing content. `digest` contains the tool and its main argument.
 pub(super) fn shows(name: &str, digest: &str) -> bool {
     let name = name.to_lowercase();
     if !is_shell(&name) {
@@ -58,8 +58,8 @@ pub(super) fn shows(name: &str, digest: &str) -> bool {
 }
 
 impl Transcript {
-    /// Returns the whole record if it fits into `room` tokens, or else with its tool texts cut
-    /// until it fits; `None` if a moderate cut is not enough.
+    /// Returns the record, with its tool texts cut if it does not fit into `room` tokens otherwise.
+    /// Returns `None` if it does not fit even with texts that are cut as far as is reasonable.
     pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
         let tokens = |pieces: &[String]| -> u64 {
             pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()
@@ -83,14 +83,14 @@ impl Transcript {
         None
     }
 
-    /// Returns the whole record, with the texts of tools cut as far as is moderate.
+    /// Returns the record with its tool texts cut as far as is reasonable.
     pub(crate) fn shortest(&self) -> Record {
         let later = later(&self.pieces);
         let bulks = self.bulks(&later, ctx_tokens::Encoding::Chars4.counter());
         self.shortened(&bulks, &later, LEAST)
     }
 
-    /// Finds the long texts of tools, by part and piece.
+    /// Finds the tool texts that may be cut, by piece and part.
     fn bulks(&self, later: &Later<'_>, counter: &dyn TokenCounter) -> Vec<Vec<Option<Bulk>>> {
         let bulk = |at: usize, spoken: &Spoken| {
             let worth = match spoken.tool? {
@@ -129,8 +129,8 @@ impl Transcript {
     }
 }
 
-/// Finds the greatest length for texts of the usual worth at which the record has about `room`
-/// tokens.
+/// Finds the length to which texts of the usual worth must be cut for the record to have about
+/// `room` tokens.
 fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
     let bulks = || bulks.iter().flatten().flatten();
     let tokens = |least: usize| -> u64 {
@@ -149,13 +149,15 @@ fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
 }
 
 impl Bulk {
-    /// The number of characters to keep if texts of the usual worth keep `least`.
+    /// Returns how many characters of this text to keep if `least` characters of a text of the
+    /// usual worth are kept.
     fn limit(&self, least: usize) -> usize {
         (least * self.worth / USUAL).max(SHORT).min(self.chars)
     }
 }
 
-/// Names that people and the model used, each with the last piece that has it.
+/// Names that the user or the model mentioned, each with the index of the last piece that contains
+/// it.
 type Later<'s> = HashMap<&'s str, usize>;
 
 fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
@@ -170,7 +172,8 @@ fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
     later
 }
 
-/// Returns words that are probably names, such as those of files, functions and orders.
+/// Returns the words in `text` that are probably names, such as those of files, functions and
+/// orders.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '#');
     let words = text.split(move |c: char| !is_part(c));
@@ -183,7 +186,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns true if a name is used after the piece at `at`.
+/// Returns true if a piece after the piece `at` mentions `name`.
 fn is_used(name: &str, later: &Later<'_>, at: usize) -> bool {
     later.get(name).is_some_and(|last| *last > at)
 }

@@ -1,5 +1,5 @@
-//! Writes messages as plain text for a model that summarizes them. Messages are cut only if they
-//! exceed the model's window.
+//! Writes messages as plain text for a model that summarizes them. Messages are only cut if they do
+//! not fit into the model's window.
 
 mod bulk;
 mod noise;
@@ -19,40 +19,41 @@ use noise::without_noise;
 
 pub(crate) use pack::{pack, shorten};
 
-/// The messages to summarize as text, one piece each, without secrets and without content that only
-/// machines read. Reasoning and media are left out.
+/// The messages to summarize, as text. Each message is a piece. Secrets, reasoning, media, and
+/// content that is only of use to machines are left out.
 ///
-/// Arguments and results are kept whole up to some megabytes, so the memory only grows with the
-/// text that people and the model wrote.
+/// Tool arguments and results are kept whole up to some megabytes in all, and cut short beyond
+/// that, so memory mostly grows with the text that users and the model wrote.
 #[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
     /// The number of redacted secrets.
     pub redacted: usize,
     languages: Languages,
-    /// The texts of kept messages since the last message to summarize, with their labels.
+    /// The texts of kept messages since the last message to summarize. Each is preceded by its
+    /// label.
     kept: Vec<(String, String)>,
     calls: HashMap<String, Made>,
-    /// For each line with results, the call that they answer.
+    /// For each line of the session that contains a result, the call that produced the result.
     sources: HashMap<u64, String>,
-    /// The position of each result's text, by the hash of the text.
+    /// The position of each result, by the hash of its text.
     results: HashMap<u64, (usize, usize)>,
-    /// The number of bytes in the tool texts.
+    /// The number of bytes in all tool texts.
     held: usize,
-    /// If set, tool texts are cut to [`SHORT`] instead of [`LONGEST`] characters.
+    /// True if tool texts are cut to [`SHORT`] instead of [`LONGEST`] characters.
     is_full: bool,
 }
 
-/// A part of a message.
+/// A part of a message, as text.
 #[derive(Debug)]
 struct Spoken {
     label: String,
     text: String,
-    /// Set if the text belongs to a tool call, so that it may be cut.
+    /// The kind of tool text, which may be cut. `None` for text by the user or the model.
     tool: Option<ToolText>,
 }
 
-/// The kind of a text that a tool received or returned.
+/// The kind of a tool text, which is text that a tool received or returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ToolText {
     Arguments,
@@ -62,21 +63,22 @@ enum ToolText {
     Result,
 }
 
-/// The facts about a call that are needed to add its result.
+/// The facts about a call that are needed when its result is added.
 #[derive(Debug)]
 struct Made {
     digest: String,
     shows: bool,
 }
 
-/// The maximum number of characters in a tool text while all tool texts have at most [`HELD`]
+/// The maximum number of characters in a tool text, unless all tool texts together exceed [`HELD`]
 /// bytes.
 const LONGEST: usize = 400_000;
-/// The maximum number of bytes in all tool texts before each is cut to [`SHORT`] characters.
+/// If all tool texts together exceed this number of bytes, each is cut to [`SHORT`] characters.
 const HELD: usize = 16 << 20;
-/// The maximum number of characters in a tool text after all tool texts exceeded [`HELD`] bytes.
+/// The maximum number of characters in a tool text once all tool texts together have exceeded
+/// [`HELD`] bytes.
 const SHORT: usize = 2_000;
-/// The minimum length, in bytes, of a text that is not sent twice.
+/// The minimum length, in bytes, of a tool text that is not sent again if it is repeated.
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
@@ -89,8 +91,8 @@ pub(crate) struct Record {
 }
 
 impl Transcript {
-    /// Adds a kept message. If the kept message is between messages to summarize, its texts become
-    /// part of the record, because the messages around it would be unclear without them.
+    /// Adds a kept message. If messages to summarize follow it, its texts become part of the
+    /// record, because these messages would be unclear without them.
     pub fn push_kept(&mut self, message: &Message<'_>) {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;
@@ -103,7 +105,7 @@ impl Transcript {
         }
     }
 
-    /// Adds the next message to summarize, whose record is on line `line`.
+    /// Adds the next message to summarize, which is on line `line` of the session.
     pub fn push(&mut self, line: u64, message: &Message<'_>) {
         for (label, text) in std::mem::take(&mut self.kept) {
             self.piece(|it| it.add(&label, &text));
@@ -121,28 +123,30 @@ impl Transcript {
         }
     }
 
-    /// Returns true if the transcript has no text.
+    /// Returns true if the transcript contains no text.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// The language of most of the user's messages.
+    /// Returns the language of most of the user's messages.
     pub fn language(&self) -> Language {
         self.languages.most()
     }
 
-    /// Returns the call whose results are on a line: the tool and its target.
+    /// Returns the call whose result is on the given line of the session, if any. The call is
+    /// described by its tool and target.
     pub fn source_of(&self, line: u64) -> Option<&str> {
         self.sources.get(&line).map(String::as_str)
     }
 
-    /// The number of tokens in the uncut text.
+    /// Returns the number of tokens in the transcript if nothing is cut.
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
         let pieces = self.pieces.iter();
         pieces.map(|piece| counter.count(&written(piece, whole))).sum()
     }
 
-    /// Adds a piece with the parts that `add` adds, unless `add` adds no parts.
+    /// Adds a piece that consists of the parts added by `add`. Adds no piece if `add` adds no
+    /// parts.
     fn piece(&mut self, add: impl FnOnce(&mut Self)) {
         self.pieces.push(Vec::new());
         add(self);
@@ -227,7 +231,8 @@ impl Transcript {
         self.pieces.last_mut().expect("pushed before").push(spoken);
     }
 
-    /// Removes secrets and noise, and escapes the marks that frame the record in the prompt.
+    /// Removes secrets and noise from `text`, and escapes the marks that enclose the record in the
+    /// prompt.
     fn clean(&mut self, text: &str) -> String {
         let (clean, count) = redact(text);
         self.redacted += count;
@@ -237,7 +242,7 @@ impl Transcript {
     }
 }
 
-/// Writes a message. `text` returns the form in which each text of the message is written.
+/// Writes a message. `text` returns each text of the message in the form in which it is written.
 fn written<'s>(
     piece: &'s [Spoken],
     mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,

@@ -1,4 +1,5 @@
-//! Removes content for machines: colours, progress bars, reminders of an agent's program, data.
+//! Removes content that is only of use to machines, such as colour codes, progress bars, reminders
+//! by an agent program, and encoded data.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,19 +12,20 @@ use crate::LISTS;
 use crate::ledger::without_reminders;
 use ctx_text::{edited, regex};
 
-/// Matches colours and cursor movements of a terminal.
+/// Matches terminal escape sequences for colours and cursor movements.
 static CONTROL: LazyLock<Regex> =
     LazyLock::new(|| regex("\u{1b}(?:\\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])"));
 static ADDED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("added by programs")));
-/// Matches base64 and similar data, because no word is that long.
+/// Matches runs of characters that are longer than any word, such as base64 data.
 static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"));
-/// The number of characters to keep from the beginning of data, because the beginning shows what
-/// the data is.
+/// The number of characters that are kept from encoded data, because its beginning may reveal what
+/// it is.
 const BEGINNING: usize = 40;
-/// The maximum number of equal lines in a row. Of a longer series, only the first line is kept.
+/// The maximum number of consecutive equal lines that are kept. If there are more, only the first
+/// is kept.
 const SAME: usize = 3;
 
-/// Returns the text without noise.
+/// Returns `text` without content that is only of use to machines.
 pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
     let mut clean = Cow::Borrowed(text);
     if text.contains('\u{1b}') {
@@ -56,7 +58,8 @@ fn repeats(text: &str) -> bool {
     })
 }
 
-/// Keeps the final state of a line that was overwritten, and the first of a series of equal lines.
+/// Keeps only the final state of each overwritten line, and only the first of many consecutive
+/// equal lines.
 fn each_line_once(text: &str) -> String {
     fn last(line: &str) -> &str {
         let line = line.trim_end_matches('\r');
@@ -78,14 +81,14 @@ fn each_line_once(text: &str) -> String {
     clean
 }
 
-/// The percentages of the characters for the beginning and the end of a text that is cut. The lines
-/// in between that say the most get the rest.
+/// The percentages of the kept characters that come from the beginning and from the end of a text
+/// that is cut. The remaining characters come from the most informative lines in between.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
 static OUTCOME: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("outcome")));
 
-/// Cuts a text to about `limit` characters. `is_told` says whether later text uses a name in a
-/// line.
+/// Cuts `text` to about `limit` characters. `is_told` returns true if a name in a line is mentioned
+/// later.
 pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let lengths: Vec<usize> = lines.iter().map(|line| line.chars().count() + 1).collect();
@@ -117,7 +120,7 @@ pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> S
     render(&lines, &kept)
 }
 
-/// Counts the first lines that together have at most `limit` characters.
+/// Returns how many of the first lines together have at most `limit` characters.
 fn first<'l>(lengths: impl Iterator<Item = &'l usize>, limit: usize) -> usize {
     let mut all = 0;
     let fits = |length: &&usize| {

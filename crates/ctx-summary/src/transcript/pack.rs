@@ -1,10 +1,11 @@
-//! Cuts texts in the middle, and packs texts into questions.
+//! Shortens texts in the middle, and packs texts into questions for a model.
 
 use ctx_tokens::TokenCounter;
 
 use ctx_text::{first_chars, last_chars};
 
-/// Keeps the beginning and the end of a text that is too long, because errors are often at the end.
+/// If `text` has more than `limit` characters, cuts out its middle. The end is kept because errors
+/// are often reported there.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
@@ -15,13 +16,13 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     format!("{head}\n[… {} characters left out …]\n{tail}", length - limit)
 }
 
-/// Packs pieces in order into texts of at most `limit` tokens. A longer piece is split, at line
-/// ends if possible.
+/// Packs pieces, in order, into texts of at most `limit` tokens. A longer piece is split, at a line
+/// break if possible.
 pub(crate) fn pack(pieces: &[String], limit: u64, counter: &dyn TokenCounter) -> Vec<String> {
     let mut packed: Vec<String> = Vec::new();
     let mut tokens = 0;
     for piece in pieces.iter().flat_map(|piece| split(piece, limit, counter)) {
-        // The blank line between pieces takes two tokens.
+        // The blank line between two pieces takes two tokens.
         let more = counter.count(piece) + 2;
         match packed.last_mut() {
             Some(text) if tokens + more <= limit => {
@@ -37,7 +38,7 @@ pub(crate) fn pack(pieces: &[String], limit: u64, counter: &dyn TokenCounter) ->
     packed
 }
 
-/// Halves a text until every part fits.
+/// Splits `text` in half repeatedly until every part has at most `limit` tokens.
 fn split<'t>(text: &'t str, limit: u64, counter: &dyn TokenCounter) -> Vec<&'t str> {
     if text.len() < 2 || counter.count_up_to(text, limit.saturating_sub(2)).is_some() {
         return vec![text];

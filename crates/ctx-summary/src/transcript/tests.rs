@@ -58,7 +58,7 @@ fn roles_calls_and_results_are_labelled() {
 
 #[test]
 fn secrets_go_before_texts_are_shortened() {
-    // A secret that is cut in two would not be recognized.
+    // Half of a secret would not be recognized as a secret.
     let half = "a b ".repeat(LONGEST / 8);
     let content = format!("{half} password=hunter2x {half}");
     let record = format!(r#"{{"role":"tool","tool_call_id":"a","content":"{content}"}}"#);
@@ -90,7 +90,7 @@ fn said(role: &str, text: &str) -> String {
     format!(r#"{{"role":"{role}","content":"{text}"}}"#)
 }
 
-/// A file and the output of a test of the same length, and statements about them.
+/// Returns a session with a file, the output of a test of the same length, and messages about them.
 fn work() -> Vec<String> {
     let lines = |what: &str| -> String {
         let lines = (0..200).map(|n| format!("{what} number {n} of many more words\n"));
@@ -127,7 +127,7 @@ fn what_does_not_fit_is_cut_by_worth_and_what_people_said_stays() {
         assert_eq!(record.pieces[0], uncut.pieces[0]);
         assert_eq!(record.pieces[5], uncut.pieces[5]);
     }
-    // A moderate cut is not enough.
+    // The record does not fit even if its texts are cut as far as is reasonable.
     assert_eq!(transcript.within(300, counter), None);
     let shortest = transcript.shortest();
     assert_eq!(shortest.cuts, 2);

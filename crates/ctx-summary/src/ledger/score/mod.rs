@@ -34,7 +34,8 @@ pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 pub struct Scorer {
     after: After,
     handles: HashSet<(ShortHash, u64)>,
-    /// The texts that the new session refers to. `referred_lines` contains their lines in the old session.
+    /// The texts that the new session refers to. Their lines in the old session are in
+    /// `referred_lines`.
     referred: String,
     referred_lines: HashSet<u64>,
     saved: bool,

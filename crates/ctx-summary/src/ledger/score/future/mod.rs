@@ -1,7 +1,7 @@
 //! Measures whether a compaction kept what a session needed later, if the continuation of the
-//! session is known. The score looks for the values that later calls used and only the earlier part
-//! contained, and for the words that describe these values. The measure judges the ledger's notion
-//! of context, so it does not share that notion: it has its own span, words and stop words.
+//! session is known. The score looks for values in later calls that occurred only in the earlier
+//! part, and for the words around these values. It is also meant to judge what the ledger considers
+//! as context, so it has its own rules for how many and which words count.
 
 mod values;
 
@@ -18,9 +18,9 @@ use crate::ledger::json::Arguments;
 use crate::ledger::score::Hay;
 use crate::ledger::score::quotes::with_results;
 
-/// The number of tokens in a message in addition to its text.
+/// The number of tokens that each message takes up in addition to its text.
 const FRAME: u64 = 4;
-/// The minimum length, in characters, of the end of a path by which the path is known.
+/// The minimum length, in characters, of the end of a path that is enough to identify the path.
 const SHORTEST_SUFFIX: usize = 4;
 
 /// Reads the old session, the new session, and the continuation of the old session.
@@ -28,31 +28,36 @@ const SHORTEST_SUFFIX: usize = 4;
 pub struct Future {
     given: String,
     old: String,
-    /// For each message except system messages, the number of its tokens and its start in `old`.
+    /// For each message that is not a system message, its number of tokens and its start in `old`.
     places: Vec<(u64, usize)>,
     old_systems: usize,
     given_tokens: u64,
     new_systems: Vec<String>,
     new: String,
     new_tokens: u64,
-    /// The results and user messages of the continuation.
+    /// The tool results and user messages of the continuation.
     later: String,
-    /// For each call of the continuation, its values and the length of `later` before the call.
+    /// For each call of the continuation, its values and the length that `later` had before the
+    /// call.
     calls: Vec<(Vec<String>, usize)>,
 }
 
-/// How many of the needed values a compaction kept.
+/// How many of the values that were needed later a compaction kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needed {
-    /// Values that later calls used, that the old session had, and that no later message repeated.
+    /// The number of needed values. A value is needed if a later call used it, the old session
+    /// contained it, and no later message repeated it before the call.
     pub total: u64,
-    /// Needed values that the new session has (`A_must`).
+    /// The number of needed values that the new session contains (`A_must`).
     pub kept: u64,
-    /// Needed values that the new session has with two of the words around them (`A_ctx`).
+    /// The number of needed values that the new session contains together with two of the words
+    /// around them (`A_ctx`).
     pub in_context: u64,
-    /// Needed values that are not in the latest messages, up to the size of the new session.
+    /// The number of needed values that would be lost if the compaction had only kept the latest
+    /// messages, up to the size of the new session.
     pub far: u64,
-    /// Values counted in `far` that the new session has with the words around them (`A_ctxfar`).
+    /// The number of values counted in `far` that the new session contains together with two of the
+    /// words around them (`A_ctxfar`).
     pub far_in_context: u64,
 }
 
@@ -91,13 +96,13 @@ impl Future {
         }
     }
 
-    /// Computes the figures. `budget` is the number of tokens in a window that replaces the new
-    /// session, including system messages. Without a budget, the window has as many tokens as the
-    /// new session.
+    /// Computes the figures. `budget` is the number of tokens, including system messages, in a
+    /// window of the latest messages with which the new session is compared. By default, the window
+    /// has as many tokens as the new session.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
         let later = Hay::of(&self.later);
-        // System messages that the old session also had say nothing new.
+        // Skip the system messages that the old session already contained.
         let mut new = String::new();
         for system in self.new_systems.iter().skip(self.old_systems) {
             add(&mut new, system);
@@ -120,8 +125,7 @@ impl Future {
         needed
     }
 
-    /// Returns the start in `old` of the latest messages that fit into a window of this many
-    /// tokens.
+    /// Returns the start in `old` of the latest messages that fit into a window of `budget` tokens.
     fn window(&self, budget: Option<u64>) -> usize {
         let budget = budget.unwrap_or(self.new_tokens);
         let mut left = budget.saturating_sub(self.given_tokens);
@@ -136,8 +140,8 @@ impl Future {
         from
     }
 
-    /// Returns the values that a later call used, that the old session had, and that no message
-    /// repeated before the call, in order.
+    /// Returns the values that a later call used, that the old session contained, and that no later
+    /// message repeated before the call, in order.
     fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, later: &Hay<'_>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
@@ -155,7 +159,8 @@ impl Future {
     }
 }
 
-/// Returns the value as the old session has it: unchanged, or for a path its longest known end.
+/// Returns the value in the form in which the old session contains it. For a path, this may be only
+/// its end.
 fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
     if old.has(value) {
         return Some(value);
@@ -175,7 +180,8 @@ fn add(all: &mut String, text: &str) {
     all.push_str(text);
 }
 
-/// The text of a message: its texts and results, and the names, keys and values of its calls.
+/// Returns the searchable text of a message: its texts and results, and the names, keys and values
+/// of its calls.
 fn text(message: &Message<'_>) -> String {
     let mut lines: Vec<String> = said(&message.parts).map(str::to_owned).collect();
     for call in message.calls() {
@@ -186,7 +192,7 @@ fn text(message: &Message<'_>) -> String {
         };
         lines.extend(arguments.keys);
         let values = arguments.leaves.into_iter().map(|leaf| match leaf.value.as_str() {
-            // JSON values that only look like words.
+            // These JSON values look like words but are not.
             "true" | "false" | "null" => String::new(),
             _ => leaf.value,
         });
@@ -202,7 +208,8 @@ fn said<'m>(parts: &'m [Part<'_>]) -> impl Iterator<Item = &'m str> {
     })
 }
 
-/// The tokens of texts and calls, plus a fixed number for the frame of the message.
+/// Returns the number of tokens in the texts and calls of a message, plus a fixed number for its
+/// frame.
 fn tokens(message: &Message<'_>) -> u64 {
     let counter = Encoding::default().counter();
     let said: u64 = said(&message.parts).map(|text| counter.count(text)).sum();
@@ -212,9 +219,9 @@ fn tokens(message: &Message<'_>) -> u64 {
     FRAME + said + called
 }
 
-/// The number of characters to read on each side of a value.
+/// The number of characters on each side of a value that count as its context.
 const SPAN: usize = 70;
-/// The maximum number of occurrences of a value to read.
+/// The maximum number of occurrences of a value that are examined.
 const MOST: usize = 12;
 /// The number of words that are enough to describe a value.
 const ENOUGH: usize = 2;
@@ -224,8 +231,8 @@ const SHORTEST: usize = 4;
 static LETTERS: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z]+"));
 static KEY: LazyLock<Regex> = LazyLock::new(|| regex(r#""([a-z_]{3,})"\s*:"#));
 
-/// Returns true if some occurrence of the value in `new` is surrounded by enough of the words that
-/// surround it anywhere in `old`.
+/// Returns true if, at some occurrence of `value` in `new`, enough of the words around it also
+/// surround the value somewhere in `old`.
 fn keeps_context(old: &str, new: &str, value: &str) -> bool {
     let known: HashSet<&str> = occurrences(old, value).flat_map(|(a, b)| words(a, b)).collect();
     let enough = known.len().min(ENOUGH);
@@ -233,7 +240,7 @@ fn keeps_context(old: &str, new: &str, value: &str) -> bool {
         .any(|(before, behind)| words(before, behind).intersection(&known).count() >= enough)
 }
 
-/// Returns the text before and after each occurrence of a value.
+/// Returns the text before and after each occurrence of `value`.
 fn occurrences<'t>(text: &'t str, value: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let found = text.match_indices(value).take(MOST);
     found.map(|(at, found)| {
@@ -255,7 +262,7 @@ fn words<'t>(before: &'t str, behind: &'t str) -> HashSet<&'t str> {
     found
 }
 
-/// Returns true if a run of letters is a word and not a piece of a path or of a name.
+/// Returns true if a run of letters is a word, not a part of a path or a name.
 fn is_plain(text: &str, start: usize, end: usize) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let joins = |c: char| is_letter(c) || matches!(c, '/' | '-');
@@ -273,7 +280,7 @@ fn is_plain(text: &str, start: usize, end: usize) -> bool {
 static COMMON: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("common values"));
 static STOP: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("stop words"));
 
-/// Returns true if a value is too common to say anything.
+/// Returns true if a value is too common to be informative.
 fn is_common(value: &str) -> bool {
     COMMON.contains(&value.to_lowercase())
 }
@@ -285,8 +292,8 @@ mod tests {
     use super::{Future, Hay, Needed, known, text, tokens};
     use crate::ledger::fixtures::{answers, calls, says};
 
-    /// The figures for a session `before`, its compacted form `after`, and a later call with a
-    /// value.
+    /// Returns the figures for a session `before`, its compacted form `after`, and a later call
+    /// that uses the value `later`.
     fn needed(before: &[&str], after: &str, later: &str, budget: Option<u64>) -> Needed {
         let mut future = Future::default();
         future.push_before(&says(Role::System, "You serve the harbour of Bergen."));
@@ -333,7 +340,7 @@ mod tests {
         future.push_later(&answers("order_17 is ready"));
         future.push_later(&calls("ship", r#"{"id":"order_17"}"#));
         future.push_later(&calls("ship", r#"{"id":"order_18"}"#));
-        // The repetition comes too late, after the call.
+        // The value is repeated only after the call, which is too late.
         future.push_later(&answers("order_18 is shipped"));
         assert_eq!(future.finish(None).total, 1);
     }
@@ -344,7 +351,7 @@ mod tests {
         assert_eq!(known(&old, "/work/src/main.rs"), Some("src/main.rs"));
         assert_eq!(known(&old, "lib.rs"), Some("lib.rs"));
         assert_eq!(known(&old, "/x/y.rs"), None);
-        // An address must match as a whole.
+        // A URL must match as a whole.
         assert_eq!(known(&old, "https://other.example/lib.rs"), None);
         assert_eq!(known(&old, ""), None);
     }
@@ -355,7 +362,7 @@ mod tests {
         assert_eq!(text(&call), "get\n订单\nall\nnone\n十七\n\n");
         assert_eq!(text(&calls("run", "no JSON")), "run\nno JSON");
         assert_eq!(text(&answers("done")), "done");
-        // An empty message has a frame, too.
+        // Even an empty message has a frame.
         assert!(tokens(&says(Role::User, "")) > 0);
         assert!(tokens(&call) > tokens(&answers("done")));
     }

@@ -1,5 +1,4 @@
-//! The values in a call's arguments that a session must contain, because the call cannot be made
-//! without them.
+//! Finds the values in a call's arguments without which the model could not have made the call.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -15,33 +14,34 @@ use crate::ledger::score::future::is_common;
 
 /// The minimum length of a value. Shorter values are too common.
 const SHORTEST: usize = 4;
-/// The maximum length of an argument that is a value. Longer arguments are texts with values in
-/// them.
+/// The maximum length of an argument that is a single value. A longer argument is text that may
+/// contain values.
 const LONGEST_VALUE: usize = 60;
-/// The maximum number of spaces in an argument that is a value. An argument with more is a text.
+/// The maximum number of spaces in an argument that is a single value. An argument with more spaces
+/// is text.
 const MOST_BLANKS: usize = 5;
 
-/// The values that are removed from a text before its words are searched, in this order.
+/// Patterns for values that are removed from a text, in this order, before its words are searched.
 static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     let extensions = LISTS.pattern("extensions");
     [
-        // An address.
+        // A URL.
         regex(r#"https?://[^\s'"<>)\]},]+"#),
-        // A path: names with slashes between them.
+        // A path, which consists of names separated by slashes.
         regex(r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w"),
-        // The name of a file.
+        // A file name with a known extension.
         regex(&format!(r"\b[\w-]+(?:\.[\w-]+)*\.(?:{extensions})\b")),
     ]
 });
-/// Matches numbers, dates, times and sums: at least two digits, with the characters that join
-/// digits between them, and no letter on either side.
+/// Matches numbers, dates, times and sums of money. They have at least two digits, possibly with
+/// punctuation between the digits, and no adjacent letters.
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?:^|[^\w.])(\$?[0-9][0-9.,:/-]*[0-9]\b(?:%\B)?)"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z_][A-Za-z0-9_]{3,}"));
 static MIXED: LazyLock<Regex> = LazyLock::new(|| regex(r"\b[A-Za-z0-9][\w-]{3,}\b"));
 static CAMEL: LazyLock<Regex> = LazyLock::new(|| regex("[a-z][A-Z]|[A-Z]{2}[a-z]"));
 
-/// Returns the values of a call, each once.
+/// Returns the distinct values in the arguments of a call.
 pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
     let mut values = Vec::new();
     match Arguments::parse(&call.arguments) {
@@ -69,7 +69,7 @@ pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
     values
 }
 
-/// Finds the values in a command or another text: addresses, paths, files, names in code, ids,
+/// Finds the values in a command or other text: URLs, paths, file names, names in code, ids and
 /// numbers.
 fn free(text: &str, values: &mut Vec<String>) {
     let mut rest = text.to_owned();
