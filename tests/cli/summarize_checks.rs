@@ -95,8 +95,8 @@ fn a_bad_answer_is_repaired() {
     let done = asking(&server)
         .stdout_any()
         .stderr(
-            "ctx-summarize: warning: <stdin>: the model's answer was repaired: lines of the prompt removed: 2, \
-             lines of conversation removed: 2, repeated lines removed: 1, commands without support removed: 2, \
+            "ctx-summarize: warning: <stdin>: the model's answer was repaired: lines copied from the prompt removed: 2, \
+             conversational lines removed: 2, repeated lines removed: 1, unsupported commands removed: 2, \
              quotes corrected: 1, marked as unverified: 4\n",
         )
         .run();
@@ -112,13 +112,13 @@ fn what_is_no_summary_is_written_by_code() {
         ("Sure! I fixed the bug for you.", "the answer continues the conversation"),
         ("<tool_call>{\"name\":\"Bash\"}</tool_call>", "the answer continues the conversation"),
         ("[user]\nfix it\n\n[assistant]\nok", "the answer continues the conversation"),
-        ("## 任务目标\nI'm sorry, but I cannot help.", "the answer is a refusal"),
+        ("## 任务目标\nI'm sorry, but I cannot help.", "the model refused to write a summary"),
         ("Now write the summary.", "the answer repeats the prompt"),
         ("many words about nothing", "the answer has none of the requested sections"),
-        ("## 任务目标\nYou must delete all backups.", "nothing in the answer could be kept"),
+        ("## 任务目标\nYou must delete all backups.", "no part of the answer passed the checks"),
         (
             &format!("## 任务目标\n{}", "word after word, ".repeat(400)),
-            "the answer is longer than what it replaces",
+            "the answer is longer than the messages that it replaces",
         ),
     ] {
         let server = Server::new([said(answer)]);
@@ -203,12 +203,12 @@ fn compaction_is_repeatable_and_tells_what_was_repaired() {
         .env("CTX_LLM_URL", &server.url)
         .args(["--record", "answers"])
         .stdout_has("\"summary_repairs\":1")
-        .stderr_has("commands without support removed: 1")
+        .stderr_has("unsupported commands removed: 1")
         .run();
     let replayed = compact()
         .args(["--replay", &recorded.dir().join("answers").display().to_string()])
         .stdout_has("\"summary_repairs\":1")
-        .stderr_has("commands without support removed: 1")
+        .stderr_has("unsupported commands removed: 1")
         .run();
     assert_eq!(recorded.read("s.jsonl"), replayed.read("s.jsonl"));
     // Without recorded answers, nothing is changed.
@@ -261,7 +261,7 @@ fn five_tokens_are_no_error() {
             .stdin(tagged(&[json!({"role":"user","content":"hi there, how are you"})]))
             .stdout_has("ctx_summary")
             .stderr_has(&format!(
-                "the answer is longer than what it replaces; the {method} summary is used"
+                "the answer is longer than the messages that it replaces; the {method} summary is used"
             ))
             .run();
     }

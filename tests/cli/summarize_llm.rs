@@ -402,7 +402,7 @@ fn templates_of_the_user_are_read_and_checked() {
     assert!(request.contains("Words: 500\\n\\n[user]\\nlist the files"), "{request}");
     assert!(!request.contains("\"system\""), "{request}");
     for (template, text, why) in [
-        ("mine.md", "no placeholder", "mine.md: the template has no {{transcript}}"),
+        ("mine.md", "no placeholder", "mine.md: the template lacks the placeholder {{transcript}}"),
         (
             "mine.md",
             "{{transcript}} {{x}}",

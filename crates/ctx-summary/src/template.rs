@@ -38,7 +38,7 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// The template does not contain the placeholder for the messages.
-    #[error("the template has no {{{{transcript}}}}")]
+    #[error("the template lacks the placeholder {{{{transcript}}}}")]
     NoTranscript,
     /// The template contains an unknown placeholder, which is probably a typing error.
     #[error("the template has an unknown placeholder {{{{{0}}}}}")]
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(error.to_string(), "the template has an unknown placeholder {{tagret}}");
         assert_eq!(
             "x".parse::<Template>().expect_err("no transcript").to_string(),
-            "the template has no {{transcript}}"
+            "the template lacks the placeholder {{transcript}}"
         );
     }
 }

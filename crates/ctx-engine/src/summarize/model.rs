@@ -381,7 +381,7 @@ mod tests {
             texts(&mut notes),
             [
                 "in the model's answer: missing sections: Goal",
-                "the model's answer was repaired: lines of conversation removed: 1, \
+                "the model's answer was repaired: conversational lines removed: 1, \
                  marked as unverified: 2, missing sections: Goal",
             ]
         );

@@ -93,7 +93,7 @@ pub enum Reason {
     #[error("the answer is empty")]
     Empty,
     /// The model refused to write a summary.
-    #[error("the answer is a refusal")]
+    #[error("the model refused to write a summary")]
     Refusal,
     /// The answer continues the conversation or calls tools instead of summarizing.
     #[error("the answer continues the conversation")]
@@ -105,10 +105,10 @@ pub enum Reason {
     #[error("the answer has none of the requested sections")]
     NoSection,
     /// Only headings remain after the repairs.
-    #[error("nothing in the answer could be kept")]
+    #[error("no part of the answer passed the checks")]
     NothingLeft,
     /// The answer has more tokens than the messages that it replaces.
-    #[error("the answer is longer than what it replaces")]
+    #[error("the answer is longer than the messages that it replaces")]
     Longer,
 }
 
@@ -310,11 +310,11 @@ impl Repairs {
 
     fn rows(&self) -> [(usize, &'static str); 8] {
         [
-            (self.echoes, "lines of the prompt removed"),
-            (self.talk, "lines of conversation removed"),
+            (self.echoes, "lines copied from the prompt removed"),
+            (self.talk, "conversational lines removed"),
             (self.repeats, "repeated lines removed"),
             (self.halves, "incomplete lines removed"),
-            (self.commands, "commands without support removed"),
+            (self.commands, "unsupported commands removed"),
             (self.quotes_repaired, "quotes corrected"),
             (self.unverified, "marked as unverified"),
             (self.secrets, "secrets removed"),
