@@ -7,18 +7,19 @@ use ctx_format::{Dialect, Message, Object, Part, Role};
 
 use crate::language::{Language, Languages};
 
-/// A line in every summary, in the summary's language. The line keeps the next model from mistaking
-/// a request in the summary for a new request.
+/// A line in every summary, in the summary's language. The record line keeps a model from mistaking
+/// a request in the summary for a new one.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
 /// The record line in Chinese. In rule summaries and older summaries, the record line consists of
 /// this text and then the English text.
 const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的请求。";
 
-/// The heading of an extractive summary. It says the same as the record line in fewer tokens.
+/// The heading of an extractive summary. The heading says the same as the record line in fewer
+/// tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The beginning of the rule summary's heading. This heading is kept when a summary is read back,
-/// because it says how to read the text.
+/// The beginning of the rule summary's heading. The heading of a rule summary is kept when the
+/// summary is read back, because it says how to read the text.
 pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
 /// Composes summary messages, and recognizes the summary messages of earlier compactions by their
@@ -31,16 +32,15 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// Returns a recognizer that composes summaries with `header`. It also recognizes summaries
-    /// with the headers in `presets`.
+    /// Returns a recognizer that composes summaries with `header`. The recognizer also recognizes
+    /// summaries with the headers in `presets`.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
         let presets = presets.iter().map(|header| without_colon(header).to_owned()).collect();
         Self { header: header.map(str::to_owned), presets }
     }
 
-    /// Composes a summary message. It consists of the header, if any, the record line, and the
-    /// summary.
+    /// Composes a summary message from the header, if any, the record line, and the summary.
     ///
     /// If the summary begins with a heading, the record line comes after this heading. If the
     /// header ends with a space, the text continues on the same line.
@@ -68,9 +68,9 @@ impl Recognizer {
     /// Returns the summary in `message`, without its header and record line, or `None` if the
     /// message is not a summary.
     ///
-    /// Other tools mark a summary only by its header. A message by the model or a tool is never
-    /// recognized by a header, because an attacker can make it begin with any line. A message with
-    /// several texts is not either.
+    /// Other tools mark a summary only by its header. Only a message that consists of a single text
+    /// can be recognized by a header. A message by the model or a tool never is, because an
+    /// attacker can make it begin with any line.
     pub fn summary_in(
         &self,
         dialect: &dyn Dialect,
@@ -86,9 +86,9 @@ impl Recognizer {
         marked.then(|| self.bare(text))
     }
 
-    /// Returns a message that is not a summary with the role by which it should be read. If a line
-    /// of a model's message begins with one of our headers, the model is repeating a summary, so
-    /// the message is read as the output of a tool.
+    /// Changes the role of a message, which must not be a summary, to the role by which it should
+    /// be read. If a line of a model's message begins with the header of a summary, the model is
+    /// only repeating text, so the message is read as the output of a tool.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {
@@ -113,7 +113,7 @@ impl Recognizer {
         own.chain(self.known()).chain([RECORD_LINE, CHINESE_RECORD_LINE])
     }
 
-    /// The headings of our own summaries, and the headers of the presets.
+    /// Returns the headings of our own summaries, and the headers of the presets.
     fn known(&self) -> impl Iterator<Item = &str> {
         let presets = self.presets.iter().map(String::as_str);
         presets.chain([RECORD_HEADING, RULE_HEADING])
@@ -142,7 +142,7 @@ fn record_line(heading: Option<&str>, body: &str) -> String {
         return format!("{CHINESE_RECORD_LINE} / {RECORD_LINE}");
     }
     let mut languages = Languages::default();
-    // Code and quotes do not show the language of the summary.
+    // Ignore code and quotes, which may be in a different language than the summary.
     let own = |line: &str| -> String { line.split(['`', '"', '“', '”']).step_by(2).collect() };
     body.lines().for_each(|line| languages.push(&own(line)));
     match languages.most() {

@@ -1,5 +1,5 @@
 //! Detects the language in which people write. The headings and the first line of a summary are in
-//! this language.
+//! the language of most user messages.
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,5 @@
 //! Lists exact values that a model's summary does not mention. The list is appended to the summary.
-//! It consists of statements that are clear on their own and contain a value that cannot be
-//! guessed.
+//! Each listed statement is clear on its own and contains a value that cannot be guessed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -16,8 +15,8 @@ use crate::{LISTS, is_shell};
 const LEAST_CHANCE: f64 = 0.02;
 /// No list is written if fewer tokens than this are available for it.
 const LEAST: u64 = 30;
-/// The weight of the user's own words. They come first, however likely they are to be needed,
-/// because they cannot be looked up elsewhere.
+/// The weight of the user's own words. The user's words come first, however likely they are to be
+/// needed, because they cannot be looked up elsewhere.
 const OWN: f64 = 1_000.0;
 /// The maximum length, in bytes, of a message that the user probably wrote for this session.
 const PASTED: usize = 2_000;
@@ -180,8 +179,8 @@ const CODE: [&str; 30] = [
     "\\n", "</", "/>", "${", "{}", "[]", "@@", "//", " | ", "old_string", "new_string", "`json:", "timeout", "import ", "return ",
 ];
 
-/// Returns true if `text` can be understood on its own, because it is a sentence or a name with its
-/// value, and not a line of code.
+/// Returns true if `text` can be understood on its own: it is a sentence or a name with its value,
+/// but not a line of code.
 fn is_statement(text: &str) -> bool {
     let text = text.trim().trim_start_matches(['-', '*', '•', ' ']);
     let begins = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '“' | '《'));
@@ -229,7 +228,7 @@ static SOURCES: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("sources"));
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
 /// Returns false for a line of code, a search result, or a member of an object in a command's
-/// output. Such lines can be looked up, and mean nothing on their own.
+/// output. Lines of code and listings can be looked up, and mean nothing on their own.
 fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool {
     if segment.origin == Origin::Call {
         return !text.contains(';') && text.len() <= 120;
@@ -243,7 +242,7 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
     let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(end);
-    // The output of commands contains many members without their object.
+    // The output of commands contains many members whose object is not shown.
     let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
 }

@@ -13,8 +13,8 @@ use crate::template::{Filling, Template};
 use crate::transcript::{Record, Transcript, pack, shorten};
 use ctx_llm::{Completion, LlmError, Question};
 
-/// The usual value of [`Job::most_percent`]. It allows a fifth more than requested, because models
-/// cannot count tokens.
+/// The usual value of [`Job::most_percent`]. The default allows a fifth more than requested,
+/// because models cannot count tokens.
 pub const USUAL_PERCENT: u64 = 120;
 
 /// The input for a summary, and its settings.
@@ -24,10 +24,10 @@ pub struct Job<'a> {
     pub template: &'a Template,
     /// The messages to summarize.
     pub transcript: &'a Transcript,
-    /// The earlier summaries. The caller must redact those that were written by other tools.
+    /// The earlier summaries. The caller must redact summaries that were written by other tools.
     pub earlier: &'a str,
-    /// A list of items that the summary must contain, found without a model. It is only sent if
-    /// parts of the record had to be cut.
+    /// A list of items that the summary must contain, found without a model. The list is only sent
+    /// if the record had to be cut or split.
     pub reminder: &'a str,
     /// The points that the user wants to emphasize.
     pub instructions: &'a str,
@@ -53,8 +53,8 @@ pub struct ModelSummary {
     pub parts: usize,
     /// True if the model reached its output limit before the summary was finished.
     pub cut: bool,
-    /// The number of parts that the model did not summarize. They were replaced by their beginnings
-    /// and ends.
+    /// The number of parts that the model did not summarize. Such parts were replaced by their
+    /// beginnings and ends.
     pub excerpts: usize,
     /// The number of tool results and arguments that were shortened so that the record fits.
     pub cuts: usize,
@@ -67,8 +67,8 @@ const SMALLEST_INPUT: u64 = 200;
 /// The maximum number of parts. A model takes several seconds for each part, and this many parts
 /// have millions of tokens.
 const MOST_PARTS: usize = 96;
-/// If there are too many parts, messages are shortened to this many characters, and then to fewer
-/// and fewer, down to [`THINNEST_CHARS`].
+/// If there are too many parts, messages are shortened to this number of characters, which is then
+/// halved until the parts are few enough, or down to [`THINNEST_CHARS`].
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
 /// The number of tokens in the line before a summary that says which part it summarizes.
@@ -103,8 +103,8 @@ fn fill(job: &Job<'_>, target: u64, earlier: &str, transcript: &str) -> (String,
     job.template.fill(&Filling { target, instructions: job.instructions, earlier, transcript })
 }
 
-/// Returns the maximum length of an answer with the length `target`, in tokens. This is at most
-/// half of the window.
+/// Returns the maximum length of an answer in tokens, for the requested length `target`. The limit
+/// is at most half of the window.
 fn most_output(job: &Job<'_>, target: u64) -> u64 {
     let most = target.min(job.target) * job.most_percent / 100;
     most.min(job.window / 2).max(1)
@@ -120,7 +120,8 @@ struct Run<'a, 'q> {
 impl Run<'_, '_> {
     fn all(mut self) -> Result<ModelSummary, LlmError> {
         let earlier = self.job.earlier.trim();
-        // The reminder is not needed with a complete record, which contains everything in it.
+        // A complete record contains everything in the reminder, so the reminder is not sent with
+        // it.
         let whole = self.within(earlier).filter(|record| record.cuts == 0);
         if let Some(record) = whole {
             return self.last(earlier, &record.pieces.join("\n\n"));
@@ -262,8 +263,8 @@ mod tests {
         transcript
     }
 
-    /// A model with a window of `window` tokens. It answers with the numbers of the facts that it
-    /// was sent, as far as its output limit allows.
+    /// A model with a window of `window` tokens. The model answers with the numbers of the facts in
+    /// the question, as far as its output limit allows.
     fn model(
         window: u64,
         log: &mut Vec<String>,

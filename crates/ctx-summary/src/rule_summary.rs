@@ -15,8 +15,8 @@ use ctx_text::{bisected, first_chars, one_line};
 const TOPICS: usize = 3;
 /// The maximum length of a topic, in characters.
 const TOPIC_CHARS: usize = 50;
-/// The number of characters that are read from a message for its topic. They are far more than
-/// needed, so that no secret is cut in two before it is recognized.
+/// The number of characters that are read from a message for its topic. A topic needs far fewer
+/// characters, but a secret must not be cut in two before it is recognized.
 const TOPIC_SOURCE_CHARS: usize = 2_000;
 
 const HEADING: &str = "## 会话摘要 / Session summary";
@@ -88,15 +88,15 @@ impl RuleSummary {
         clean.into_owned()
     }
 
-    /// Writes the summary. If it has more than `limit` tokens, it is shortened until it fits. The
-    /// lines of earlier summaries are removed first, from the oldest on, and a line reports this.
-    /// Then tools are removed, and then topics. The counts are always kept.
+    /// Writes the summary. A summary of more than `limit` tokens is shortened until it fits. First,
+    /// the oldest lines of earlier summaries are removed, which a line reports. Tools are removed
+    /// next, and then topics. The counts are always kept.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
         let Some(limit) = limit else { return self.write(cut) };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
-        // Each stage removes as little as necessary. If that is not enough, it removes everything
-        // that it may remove.
+        // Each stage removes as little as necessary. A stage that cannot make the text fit removes
+        // everything that it may remove.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
                 let mut cut = cut;
@@ -145,8 +145,8 @@ impl RuleSummary {
         self.topics.push_back(topic);
     }
 
-    /// Moves the topics so far, which are older than the end of an earlier summary, to a line of
-    /// the section of earlier summaries.
+    /// Moves the topics that were collected before an earlier summary to a line in the section of
+    /// earlier summaries.
     fn retire_topics(&mut self) {
         if !self.topics.is_empty() {
             let topics = Vec::from(std::mem::take(&mut self.topics)).join("; ");

@@ -20,11 +20,11 @@ pub struct Filling<'a> {
 /// A template of the prompt for a summary.
 ///
 /// Text before the first line `---` is the system prompt, and text after it is the message. Without
-/// such a line, all of the text is the message. The placeholders are `{{target}}`,
+/// a line `---`, all of the text is the message. The placeholders are `{{target}}`,
 /// `{{instructions}}`, `{{earlier}}` and `{{transcript}}`, of which `{{transcript}}` is required.
 /// If the value of a placeholder is empty, its paragraph is omitted, together with a preceding
 /// paragraph that ends in a colon. A first line `<!-- target: 500 -->` is not part of the prompt.
-/// It sets the default length of the summary, in tokens.
+/// The number in such a line is the default length of the summary, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     target: Option<u64>,
@@ -126,9 +126,9 @@ impl Template {
         self.target
     }
 
-    /// Returns the headings that a summary must have, without `## `. They are taken from the system
-    /// prompt, or from the message if there is no system prompt. The heading above the messages to
-    /// summarize is not included.
+    /// Returns the headings that a summary must have, without `## `. The headings are taken from
+    /// the system prompt, or from the message if there is no system prompt. The heading above the
+    /// messages to summarize is not included.
     pub fn headings(&self) -> Vec<String> {
         if self.translates {
             return Vec::new();

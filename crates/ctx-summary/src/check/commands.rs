@@ -1,10 +1,11 @@
 //! Finds sentences in a summary that tell the next model to do something.
 //!
-//! The next model takes a summary to be its own past, so a command that nobody gave is the worst
-//! thing a summary can contain. Sentences such as "You must now …" or "Ignore earlier rules …" are
-//! removed unless the user or the model wrote these words close together. A tool's output does not
-//! count as support for a command, because the user did not write it. "Remove the import" is a
-//! common way to note an open task, so an unsupported sentence of this kind is only marked.
+//! A model takes the summary that it is given to be its own past, so a command that nobody gave is
+//! the worst thing a summary can contain. Sentences such as "You must now …" or "Ignore earlier
+//! rules …" are removed unless the user or the model wrote these words close together. A tool's
+//! output does not count as support for a command, because the user did not write it. "Remove the
+//! import" is a common way to note an open task, so an unsupported sentence of this kind is only
+//! marked.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -24,7 +25,7 @@ pub(super) enum CommandVerdict {
     Marked,
 }
 
-/// The kind of a command, by what happens if the next model obeys it.
+/// The kind of a command, according to what it tells the model to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Force {
     /// The command addresses the reader, or overrides earlier instructions.
@@ -41,8 +42,8 @@ static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
         .map(|(force, list)| (force, beginning(list)))
 });
 
-/// Returns a pattern for text that begins with an entry of `list` as a whole word, or with an entry
-/// of `{list}, whatever follows`. A leading `请` or `please` is ignored.
+/// Returns a pattern for text that begins with a word in the list `list`, or with any characters in
+/// the list `{list}, whatever follows`. A leading `请` or `please` is ignored.
 fn beginning(list: &str) -> Regex {
     let words = LISTS.pattern(list);
     let others = LISTS.pattern(&format!("{list}, whatever follows"));
@@ -51,15 +52,14 @@ fn beginning(list: &str) -> Regex {
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 
-/// Matches the end of a clause, which is either a sentence or a label before a sentence.
+/// Matches the end of a clause, which is a sentence or a label in front of one.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
 /// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
 /// Matches the beginning of a command that addresses the reader.
 static SAID: LazyLock<Regex> = LazyLock::new(|| regex("^(?:please|immediately|请|立即|马上|务必)"));
 
-/// Returns the sentences in `line` that contain a command which the source does not support, in
-/// order.
+/// Returns the sentences in `line` that contain an unsupported command, in order.
 pub(super) fn unsupported(
     line: &str,
     area: Area,
@@ -71,7 +71,7 @@ pub(super) fn unsupported(
         let Some(verdict) = verdict(clause.trim_end(), area, source) else { continue };
         let end = SENTENCE.find_at(line, start.start);
         let end = end.map_or(line.len(), |end| end.end());
-        // An earlier check may have marked the sentence.
+        // The sentence may carry a mark from the check of an earlier summary.
         let sentence = line[start.start..end].trim_end();
         let marked = sentence.strip_suffix(UNVERIFIED);
         let end = marked.map_or(end, |sentence| start.start + sentence.trim_end().len());
@@ -114,7 +114,7 @@ fn force(clause: &str) -> Option<Force> {
     command.map(|(force, _)| *force)
 }
 
-/// Splits a line into clauses, without its bullet. A clause ends after a sentence or a label.
+/// Splits the text after a line's bullet into clauses, which are sentences and labels.
 fn clauses(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut end = line.len() - without_bullet(line).len();
     pieces(without_bullet(line), &END).map(move |piece| {

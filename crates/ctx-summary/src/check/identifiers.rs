@@ -1,7 +1,7 @@
 //! Finds the identifiers that a model invented, such as paths, addresses, ids, hashes and numbers.
 //!
 //! If a range of line numbers follows a path, only the two ends of the range must occur in the
-//! session. A model writes `317-318` for two numbered lines that it read in a listing.
+//! session. For example, a model that read lines 317 and 318 of a listing may write `317-318`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ pub(super) enum IdentifierKind {
     Number,
 }
 
-/// Adds the identifiers in `text`, which is part of the source, to `seen`.
+/// Adds the identifiers in a text of the source to `seen`.
 pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     for range in tokens(text) {
         let token = &text[range];
@@ -49,7 +49,7 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     }
 }
 
-/// Returns the positions of the identifiers in a line that the source does not contain.
+/// Returns the positions of those identifiers in `line` that do not occur in the source.
 pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<Range<usize>> {
     let mut found = tokens(line);
     found.retain(|range| {
@@ -176,7 +176,7 @@ fn is_path(token: &str) -> bool {
     }
 }
 
-/// Returns the ranges of all words and identifiers in `text`, without the punctuation around them.
+/// Returns the ranges of all words and identifiers in `text`, without surrounding punctuation.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let is_part = |c: char| c.is_alphanumeric() && !is_han(c) || "_-./:@#%+~&?$".contains(c);
     // `12,345` is one number.

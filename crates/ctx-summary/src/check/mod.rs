@@ -7,11 +7,11 @@
 //! - Lines copied from the prompt, a preface, a final offer of help, and repeated lines are
 //!   removed.
 //! - A command to the reader ("You must now …", "Ignore earlier rules …") is kept only if the user
-//!   or the model wrote these words in the session. Tool output does not count.
+//!   or the model wrote these words in the session. Tool output does not count as support.
 //! - Names, paths, addresses, ids, hashes, numbers and inexact quotes that are not in the session
-//!   are kept, but marked as [`UNVERIFIED`]. They may still be right, and the mark tells the reader
-//!   what to look up first. If the user wrote a quoted request in nearly the same words, the user's
-//!   words replace the quote.
+//!   are kept, but marked as [`UNVERIFIED`]. A marked claim may still be right, and the mark tells
+//!   the reader what to look up first. If the user wrote a quoted request in nearly the same words,
+//!   the user's words replace the quote.
 
 mod commands;
 mod identifiers;
@@ -40,14 +40,15 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// The requirements that a model's answer must meet to be used as a summary.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// The headings of the requested sections, without `## `. Empty if the answer may be free text.
+    /// The headings of the requested sections, without `## `. No headings are given if the answer
+    /// may be free text.
     pub headings: &'a [String],
     /// The prompt that the model received, without the record of the session.
     pub prompt: &'a str,
     /// True if the model reached its output limit, in which case the last line may be incomplete.
     pub cut: bool,
-    /// The number of tokens that the summary replaces, and so its maximum length. `None` means no
-    /// limit.
+    /// The number of tokens that the summary replaces, and so its maximum length. `None` means that
+    /// the summary may have any length.
     pub largest: Option<u64>,
     /// The counter that measures the length of the answer.
     pub counter: &'static dyn TokenCounter,
@@ -69,8 +70,8 @@ pub struct Repaired {
 pub struct Repairs {
     /// Lines that were removed because they are copied from the prompt.
     pub echoes: usize,
-    /// Removed lines that are not part of the summary: text before the first heading, offers of
-    /// help, and lines that continue the conversation.
+    /// Lines that were removed because they are not part of the summary, such as a preface, an
+    /// offer of help, or a continuation of the conversation.
     pub talk: usize,
     /// Repeated lines that were removed.
     pub repeats: usize,
@@ -164,7 +165,8 @@ impl Check<'_> {
         if says { Ok(kept) } else { Err(Reason::Echo) }
     }
 
-    /// Keeps only the sections with the requested headings, and removes the text around them.
+    /// Removes text before the first requested heading, offers of help, and continuations of the
+    /// conversation.
     fn without_talk(&mut self, lines: &[String]) -> Result<Vec<String>, Reason> {
         let headings = self.rules.headings;
         let end = shape::end_of_summary(lines);
@@ -195,8 +197,8 @@ impl Check<'_> {
         Ok(kept)
     }
 
-    /// Removes repeated lines, and repairs the others. If a section occurs twice, its lines are
-    /// added to the first occurrence.
+    /// Removes repeated lines, and repairs all other lines. If a section occurs twice, its lines
+    /// are added to the first occurrence.
     fn repaired(&mut self, lines: &[String]) -> Vec<String> {
         let mut times = HashMap::new();
         let mut sections: Vec<Vec<String>> = vec![Vec::new()];
@@ -228,8 +230,7 @@ impl Check<'_> {
         sections.concat()
     }
 
-    /// Removes the last line of an answer that was cut off, unless this line is complete or is the
-    /// only line.
+    /// Removes the incomplete last line of an answer that was cut off, unless it is the only line.
     fn drop_half_line(&mut self, lines: &mut Vec<String>) {
         let Some(last) = lines.iter().rposition(|line| !line.is_empty()) else { return };
         let is_whole =
@@ -254,7 +255,7 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
-/// Returns the text without its headings, or `None` if it has no other lines.
+/// Returns the text without its headings, or `None` if the text consists only of headings.
 fn body(text: &str, rules: &Rules<'_>) -> Option<String> {
     let is_heading =
         |line: &&str| shape::is_heading(line) || shape::heading(line, rules.headings).is_some();

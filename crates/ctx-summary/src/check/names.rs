@@ -1,13 +1,13 @@
-//! Finds invented names of functions, types, variables, people and products. Most of them contain
-//! no digit, so the check for invented identifiers does not find them.
+//! Finds invented names of functions, types, variables, people and products. Most names contain no
+//! digit, so the check for invented identifiers does not find them.
 
 use std::ops::Range;
 
 use super::phrases::Phrases;
 use super::spans::{Spans, around};
 
-/// Returns the positions of the names in a line that are neither in the record nor in the summary's
-/// headings.
+/// Returns the positions of those names in `line` that occur neither in the record nor in the
+/// summary's headings.
 pub(super) fn invented(
     line: &str,
     spans: &Spans,
@@ -46,14 +46,15 @@ fn is_proper(word: &str, before: &str) -> bool {
     is_plain && is_within && !CALENDAR.split(' ').any(|name| name == word || name[..3] == *word)
 }
 
-/// Days and months. They are not checked as names, because a summary may write a date differently.
+/// Days and months. These words are not checked as names, because a summary may write a date
+/// differently.
 const CALENDAR: &str = "\
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
     June July August September October November December";
 
-/// Returns true if a word has a form that only programs use: `parseLine`, `parse_line`, `parse(`.
-/// `ParseLine` counts only in code, or if it has three parts, because the names of products such as
-/// `GitHub` have the same form.
+/// Returns true if a word has a form that only occurs in code, such as `parseLine`, `parse_line` or
+/// `parse(`. A word such as `ParseLine` only counts inside backticks or with three parts, because
+/// product names such as `GitHub` have the same form.
 fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     if !word.is_ascii() || word.len() < 4 || word.bytes().any(|b| b.is_ascii_digit()) && !in_code {
         return false;
@@ -80,7 +81,8 @@ fn humps(word: &str) -> usize {
     (0..bytes.len()).filter(|at| begins(*at)).count()
 }
 
-/// Returns true for `parseLine`, but not for `macOS` or `iPhone`.
+/// Returns true if a camel-case name ends with a word, as in `parseLine` but not in `macOS` or
+/// `iPhone`.
 fn ends_with_word(word: &str) -> bool {
     let head = word.bytes().take_while(u8::is_ascii_lowercase).count();
     head > 2 && word.ends_with(|c: char| c.is_ascii_lowercase())

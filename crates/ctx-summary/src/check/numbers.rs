@@ -7,8 +7,8 @@ use super::words::HashedSet;
 /// The minimum number of digits in a number that is checked. Shorter numbers are too common.
 const LEAST_DIGITS: usize = 4;
 
-/// Adds the numbers in a word: each run of digits, each pair of adjacent runs, and all digits
-/// together, as in `12,345`.
+/// Adds the numbers in a word such as `12,345`: each run of digits, each pair of adjacent runs, and
+/// all digits joined.
 pub(super) fn gather(word: &str, seen: &mut HashedSet) {
     let whole = digits(word);
     if whole.is_empty() {
@@ -40,8 +40,8 @@ pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     if is_whole {
         return false;
     }
-    // Each part of a time or a range must be known. Both sides of a fraction must be known
-    // together.
+    // Each part of a time or a range must occur in the record. The two sides of a decimal point
+    // must occur together.
     if word.contains('.') {
         return runs.windows(2).all(|two| seen.has(hash_of_two(two)));
     }
@@ -86,7 +86,7 @@ pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     false
 }
 
-/// Returns the numbers in a text, in thousandths.
+/// Returns the numbers in `text`, as multiples of one thousandth.
 fn amounts(text: &str) -> impl DoubleEndedIterator<Item = u128> {
     let words = text.split(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
     words.filter_map(|word| {

@@ -1,4 +1,4 @@
-//! The words of a record in order, so that quotes can be looked up.
+//! Stores the words of a record and their order, so that quotes can be looked up.
 //!
 //! Line ends, escapes, quotation marks, Markdown and comment markers between words are ignored.
 //! Each Chinese character is a word.
@@ -22,8 +22,8 @@ pub(super) struct Phrases {
 }
 
 impl Phrases {
-    /// Adds a text of the record. Its first word does not count as following the last word of the
-    /// previous text.
+    /// Adds a text of the record. The first word of a text does not count as following the last
+    /// word of the previous text.
     pub(super) fn gather(&mut self, text: &str) {
         let mut words = Vec::new();
         for line in text.lines() {
@@ -51,15 +51,15 @@ impl Phrases {
         self.words.has(hash_lowercase(word))
     }
 
-    /// The percentage of a text's words that occur anywhere in the record.
+    /// Returns the percentage of the words in `text` that occur anywhere in the record.
     pub(super) fn share(&self, text: &str) -> usize {
         let words: Vec<u64> = words_of(text).collect();
         let known = words.iter().filter(|word| self.words.has(**word)).count();
         known * 100 / words.len().max(1)
     }
 
-    /// Returns true if `texts` occur near one another in the record, each without other words
-    /// between its words.
+    /// Returns true if all of `texts` occur near one another in the record. Within each text, no
+    /// words may be omitted.
     pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
         let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
         self.words.are_near(&rows)
@@ -120,10 +120,10 @@ pub(super) struct Places {
 
 /// Marks the end of a word's list of positions, and fills the gaps between texts.
 const NONE: u32 = u32::MAX;
-/// The maximum number of positions that are stored. They take about 16 MB.
+/// The maximum number of positions that are stored, which take about 16 MB.
 const MOST_PLACES: usize = 4_000_000;
-/// The maximum distance between words that are near each other. A statement or an object in a list
-/// is about as long.
+/// The maximum distance between words that are near each other, which is about the length of a
+/// statement or of an object in a list.
 const WINDOW: usize = 16;
 
 impl Places {

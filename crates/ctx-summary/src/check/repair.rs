@@ -52,7 +52,7 @@ impl Check<'_> {
         let mark = format!(" {UNVERIFIED}");
         edits.extend(places.into_iter().map(|at| (at..at, mark.as_str())));
         edits.sort_by_key(|(range, _)| range.start);
-        // Apply the edits from last to first, so that the positions of earlier ones stay valid.
+        // Apply the edits from last to first, so that the positions of earlier edits stay valid.
         for (range, new) in edits.into_iter().rev() {
             text.replace_range(range, new);
         }
@@ -86,7 +86,7 @@ fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
     quoted.iter().any(|(span, _)| span.contains(&at))
 }
 
-/// Returns the range between the quotation marks of a quote.
+/// Returns the range of a quote without its quotation marks.
 fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     let mut chars = line[span.clone()].chars();
     let mut mark = || chars.next().map_or(0, char::len_utf8);
@@ -94,8 +94,8 @@ fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     start..span.end - chars.next_back().map_or(0, char::len_utf8)
 }
 
-/// Returns the position at which a mark for `word` is inserted: after any enclosing code and
-/// closing punctuation.
+/// Returns the position at which a mark for `word` is inserted, which is after any enclosing code
+/// and closing punctuation.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
     let end = around(&spans.code, word.start).map_or(word.end, |code| code.end);
     let rest = &line[end..];
@@ -107,7 +107,7 @@ fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
 enum Quoted<'s> {
     /// The record contains the quote word for word.
     Exact,
-    /// The user wrote almost the same; these are the user's words.
+    /// The user wrote almost the same, in these words.
     Near(&'s str),
     /// The record does not contain the quote.
     Unknown,
@@ -121,7 +121,7 @@ const CERTAIN: usize = 90;
 
 /// Matches the end of a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
-/// Matches the marks that stand in for omitted words.
+/// Matches `…` and other marks for omitted words.
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
 impl Source {
@@ -152,8 +152,8 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// Finds the user's sentence that a quote was taken from. It contains nearly all of the quote's
-    /// meaningful words, and hardly any others.
+    /// Finds the user's sentence that a quote was taken from. The sentence must contain nearly all
+    /// of the quote's meaningful words, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
         if wanted.len() < 3 {

@@ -17,7 +17,8 @@ static TURN: LazyLock<Regex> = LazyLock::new(|| beginning("turn"));
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| beginning("answer"));
 static OFFER: LazyLock<Regex> = LazyLock::new(|| beginning("offer"));
 
-/// Matches the bullet, number or emphasis before the text of a line: `- [ ] `, `3. `, `**`.
+/// Matches a bullet, a number or emphasis at the beginning of a line, such as `- [ ] `, `3. ` or
+/// `**`.
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
@@ -28,8 +29,8 @@ fn beginning(list: &str) -> Regex {
 
 /// Returns the headings in `wanted` that are missing from a summary, in order.
 ///
-/// A heading must be the only text on its line, apart from the decoration or number that models
-/// add: `## Goal`, `**Goal**`, `1. Goal:`.
+/// A heading must be the only text on its line, but models may add markup or a number to it, as in
+/// `## Goal`, `**Goal**` or `1. Goal:`.
 pub fn missing_headings<'a>(text: &str, wanted: &'a [String]) -> Vec<&'a str> {
     let lines: Vec<String> = text.lines().map(plain_heading).collect();
     let is_missing = |heading: &&str| !lines.contains(&plain_heading(heading));
@@ -121,9 +122,9 @@ fn plain(line: &str) -> String {
     one_line(without_bullet(line)).to_lowercase()
 }
 
-/// Returns the index of the line at which an answer begins to continue the conversation, if any.
-/// This is a label of the record, the markup of a tool call, or turns of a chat. A single line
-/// `User: …` does not count, because it may be a remark.
+/// Returns the index of the line at which an answer begins to continue the conversation, if any. An
+/// answer continues the conversation from a label of the record, the markup of a tool call, or
+/// turns of a chat on. A single line `User: …` does not count, because it may be a remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     let lines = || lines.iter().map(|line| lower(line.trim().trim_start_matches("**")));
     let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));
@@ -234,7 +235,8 @@ mod tests {
         assert!(prompt.has("- what the user  wants in the end."));
         assert!(prompt.has("Now write the summary."));
         assert!(prompt.has("<record>"));
-        // A line may be cut off, or be a single sentence of a paragraph in the prompt.
+        // A line of the answer may be an incomplete line of the prompt, or a single sentence of a
+        // paragraph in the prompt.
         let prompt =
             Prompt::new("First one thing. What is open: requests not yet dealt with, and so on.");
         assert!(prompt.has("What is open: requests not yet dealt"));

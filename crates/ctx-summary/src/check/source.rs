@@ -1,4 +1,4 @@
-//! The session as the source against which an answer is checked.
+//! Collects the session as the source against which a model's answer is checked.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use super::spans::{Spans, around};
 use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
-/// The mark that is put after text of an answer if the record does not contain this text.
+/// The mark that is inserted after text of an answer that does not occur in the session.
 pub const UNVERIFIED: &str = "(unverified)";
 
-/// The source against which an answer is checked. It is collected in one pass over the whole
-/// session, including the part that is not summarized.
+/// The source against which an answer is checked. The source is collected in one pass over the
+/// whole session, including the part that is not summarized.
 ///
-/// Memory is bounded. Words, their neighbours and identifiers are stored as at most two million
-/// hashes of each kind, and only the latest 16 MiB of the users' messages are kept. Text beyond
+/// To bound memory, words, pairs of neighbouring words and identifiers are stored as at most two
+/// million hashes each, and only the latest 16 MiB of the users' messages are kept. Text beyond
 /// these limits never counts against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
@@ -73,8 +73,8 @@ impl Source {
         }
     }
 
-    /// Adds an earlier summary. An answer may repeat quotes from an earlier summary. Text that it
-    /// marks as unverified stays unverified.
+    /// Adds an earlier summary. An answer may repeat quotes from an earlier summary. Text that is
+    /// marked as unverified in an earlier summary stays unverified.
     pub fn push_earlier(&mut self, text: &str) {
         let mark = format!(" {UNVERIFIED}");
         for line in text.lines() {
@@ -132,8 +132,8 @@ impl Source {
         }
     }
 
-    /// Returns true if hardly any text of the session is in the language of `text`: Chinese in an
-    /// English session, or English in a Chinese one.
+    /// Returns true if hardly any of the session is in the language of `text`, for example if
+    /// `text` is Chinese in an English session.
     pub(super) fn lacks_language(&self, text: &str) -> bool {
         let (same, all) = (self.chinese, self.chinese + self.other_words);
         let same = if has_chinese(text) { same } else { all - same };

@@ -17,7 +17,8 @@ impl Spans {
     pub(super) fn of(line: &str) -> Self {
         let code = code(line);
         let mut quotes = quotes(line);
-        // Quotation marks in code belong to the code: `": "` neither is a quote nor begins one.
+        // Quotation marks in code are part of the code, so `": "` neither is a quote nor begins
+        // one.
         let is_whole =
             |quote: &Range<usize>| around(&code, quote.start) == around(&code, quote.end - 1);
         quotes.retain(is_whole);
@@ -53,7 +54,7 @@ fn code(line: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Pairs of quotation marks: the opening mark and the closing mark.
+/// Pairs of an opening and a closing quotation mark.
 const PAIRS: [(char, char); 5] = [('“', '”'), ('「', '」'), ('『', '』'), ('«', '»'), ('„', '“')];
 
 /// Finds the ranges between quotation marks. Unpaired marks are ignored, and so is the inch sign in

@@ -1,4 +1,4 @@
-//! The words of a text as hashes, so that a long source needs little memory.
+//! Hashes the words of a text, so that a long source takes up little memory.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,8 +8,7 @@ use regex::Regex;
 
 use super::LISTS;
 
-/// A set of hashes with a maximum size. Once it is full, it is no longer known which hashes were
-/// never added.
+/// A set of hashes with a maximum size. Once the set is full, any hash counts as a member.
 #[derive(Debug, Default)]
 pub(super) struct HashedSet {
     hashes: HashSet<u64>,
@@ -28,7 +27,8 @@ impl HashedSet {
         }
     }
 
-    /// Returns true if `hash` was added, or if the set is full and so may have left it out.
+    /// Returns true if `hash` was added, or if the set is full, so that `hash` may have been
+    /// dropped.
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
     }
@@ -44,7 +44,7 @@ pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
 
-/// Normalizes text for pattern matching: lower case, and one kind of apostrophe.
+/// Normalizes text for pattern matching by using lower case and one kind of apostrophe.
 pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }

@@ -14,21 +14,21 @@ use crate::ledger::form::left_out;
 use crate::ledger::{Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
-/// The percentage of a short and of a long summary that the story may take up, and the lengths of
-/// these two summaries in tokens. In sessions with files the story has a larger share, because
-/// values can be read from the files again.
+/// The story's share of a short and of a long summary, in percent. `LENGTHS` are the lengths of the
+/// two summaries in tokens. In sessions with files, the story has a larger share, because values
+/// can be read from the files again.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
-/// The story's share in sessions without tools, in percent. There, the words of the user and the
-/// model matter most.
+/// The story's share in sessions without tools, in percent. In such sessions, the words of the user
+/// and the model matter most.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
-/// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a line that says what it left out.
-/// This closing line has at most [`CLOSING`] tokens.
+/// A summary of at least [`TELLS_LEFT_OUT`] tokens ends with a closing line of at most [`CLOSING`]
+/// tokens, which says what was left out.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// If a summary has fewer tokens, the space reserved for its closing line is filled as far as the
-/// line does not need it.
+/// In a summary with fewer tokens, more text is added to the space that was reserved for the
+/// closing line but is not needed by it.
 const LITTLE: u64 = 1_000;
 
 /// Writes a summary that consists of `head`, the story of the session, and as many values as fit
@@ -138,8 +138,8 @@ const SLOTS: u32 = 20;
 /// Counts the current items of each kind that `text` does not contain.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
-    // This table avoids most searches: a part that the text does not contain almost always includes
-    // eight bytes that the text does not contain.
+    // Most searches can be avoided, because a part that is missing from the text almost always
+    // includes eight bytes that are missing as well.
     let mut known = vec![false; 1 << SLOTS];
     for bytes in text.as_bytes().windows(8).filter_map(<[u8]>::first_chunk) {
         known[slot(*bytes)] = true;
@@ -148,7 +148,8 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
         part.as_bytes().as_chunks().0.iter().all(|bytes| known[slot(*bytes)])
             && memmem::find(text.as_bytes(), part.as_bytes()).is_some()
     };
-    // For `Bash: make: exit code 2`, the text has the outcome on a separate line below the call.
+    // For an item such as `Bash: make: exit code 2`, the text has the outcome on a separate line
+    // below the call.
     let has = |item: &Item| {
         let parts: Vec<&str> = item.text.split(": ").collect();
         let words = if parts.len() > 1 { &parts[1..] } else { &parts };

@@ -9,12 +9,11 @@ use ctx_tokens::TokenCounter;
 
 use super::page::PER_LINE;
 
-/// The exponent of the length by which the worth of a segment is divided. It is below 1 to slightly
-/// favour longer segments, because they read better than many short ones.
+/// The exponent of the length by which the worth of a segment is divided. An exponent below 1
+/// slightly favours longer segments, because they read better than many short ones.
 const LENGTH_POWER: f64 = 0.8;
 
-/// The powers of short lengths. They are computed only once, because each segment is judged several
-/// times.
+/// The powers of short lengths, computed only once because each segment is judged several times.
 static POWERS: LazyLock<Vec<f64>> = LazyLock::new(|| (0..256).map(power).collect());
 
 #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
@@ -28,8 +27,7 @@ fn power(tokens: u64) -> f64 {
 pub(super) struct Candidate {
     /// The bits of a non-negative floating-point number, which have the same order as the number.
     gain: u64,
-    // There may be a candidate for every segment of a long session, so these fields have only 32
-    // bits.
+    // The fields have only 32 bits, because every segment of a long session may be a candidate.
     number: Reverse<u32>,
     tokens: u32,
 }
@@ -44,7 +42,7 @@ impl Candidate {
         }
     }
 
-    /// Creates a candidate. Its total `worth` is divided by a power of its length.
+    /// Creates a candidate whose rank is its total `worth`, divided by a power of its length.
     pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
         let known = usize::try_from(tokens).ok().and_then(|tokens| POWERS.get(tokens));
         let power = known.copied().unwrap_or_else(|| power(tokens));
@@ -53,7 +51,7 @@ impl Candidate {
 }
 
 /// The maximum number of rounds in which a text is filled. One round is not enough, because the
-/// number of tokens is only known after the text is written.
+/// length of the text is only known after it is rendered.
 const ROUNDS: usize = 4;
 
 /// Computes the worth of each segment, given the segments that are already chosen.
@@ -182,8 +180,8 @@ impl<J: Judge> Greedy<J> {
         for number in chain {
             self.chosen[*number] = true;
         }
-        // Add a segment before the segments that need it. Segments are removed from the end, so it
-        // is removed after them.
+        // Add a segment before the segments that need it, because segments are removed from the
+        // end.
         self.order.extend(chain.iter().rev());
     }
 }

@@ -1,6 +1,6 @@
-//! Writes the extractive summary. Within a token budget, it contains the segments of a session that
-//! are most likely to be needed, in order, and then the open items and errors. There are separate
-//! rules for dialogues.
+//! Writes the extractive summary. Within a token budget, an extractive summary contains the
+//! segments of a session that are most likely to be needed, in order, and then the open items and
+//! errors. Dialogues have separate rules.
 
 mod dialogue;
 mod draft;

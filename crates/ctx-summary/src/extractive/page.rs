@@ -1,5 +1,5 @@
-//! Renders the story in the order of the session, with related lines next to each other. The lines
-//! are labelled with their speaker.
+//! Renders the story in the order of the session, with related lines next to each other. Lines are
+//! labelled with their speaker.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -39,7 +39,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     text
 }
 
-/// Returns the indexes of the chosen segments. Each follows the heading or call that it belongs to.
+/// Returns the indexes of the chosen segments, each after the heading or call that it belongs to.
 fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     let numbers = (0..segments.len()).filter(|number| chosen[*number]);
     let from_the_top = |number| {

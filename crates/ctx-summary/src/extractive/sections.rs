@@ -27,7 +27,7 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
 
 /// The sum of the shares of all kinds in a long text, in percent.
 const ALL_SHARES: u64 = 39;
-/// If the limit has fewer tokens than this, some kinds have smaller shares.
+/// Below this limit, in tokens, some kinds of items have smaller shares.
 const LITTLE: u64 = 1_000;
 /// The minimum number of tokens in a section. A shorter section does not justify its heading.
 const LEAST: u64 = 30;
@@ -230,7 +230,7 @@ mod tests {
         let written = found.lines().count() - 1;
         assert!(written > 10);
         assert!(counter().count(&found) <= limit * share(ItemKind::Ask, limit) / 100);
-        // The section has the first request and the latest one.
+        // The section contains the first and the latest request.
         let has = |n: usize| found.contains(&format!("number {n} ⟦{n}⟧\n"));
         assert!(has(1) && has(500), "{}", found);
     }
@@ -270,7 +270,8 @@ mod tests {
             with(4, State::Current, true),
             with(5, State::Current, false),
         ];
-        // The first request says what the session is about, but the latest is the current task.
+        // The latest request is the current task, and the first request says what the session is
+        // about.
         assert_eq!(order(&items, ItemKind::Ask), [5, 1, 4]);
         let mut of = |kind| {
             for item in &mut items {

@@ -8,12 +8,13 @@ use regex::Regex;
 
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
-/// The factor for a model's text in an earlier summary. It is repeated unless later text is more
-/// useful.
+/// The factor for a model's text in an earlier summary. Such text is repeated unless later text is
+/// more useful.
 const EARLIER: f64 = 0.35;
 
-/// The factors for requests and statements that an earlier summary quotes. They are preferred to
-/// new ones, because the earlier summary only had space for the most important ones.
+/// The factors for requests and statements that an earlier summary quotes. Quoted requests and
+/// statements are preferred to new ones, because the earlier summary only had space for the most
+/// important ones.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
 /// The number of statements at the beginning of a request that say what it is about.
@@ -179,9 +180,9 @@ impl Places {
 
 // Words that raise or lower the worth of a statement.
 //
-// The ledger's rules decide what is an item, so they exclude many similar phrases. The words listed
-// here only shift the rank of a statement slightly, so a false match does little harm. All of them
-// are tried on every statement.
+// The ledger's rules decide what is an item, so they exclude many similar phrases. The words in
+// these lists only shift the rank of a statement slightly, so a false match does little harm. All
+// lists are tried on every statement.
 
 static RULE: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("rule"));
 static WHY: LazyLock<Phrases> = LazyLock::new(|| LISTS.phrases("why"));

@@ -12,8 +12,8 @@ use crate::ledger::{Index, Origin, Segment};
 
 /// The part of a segment's worth that does not depend on how many of its words are new.
 const ALONE: f64 = 0.1;
-/// The part of a request's worth that does not depend on how many of its words are new. It is
-/// large, so that a request is quoted in full if it fits.
+/// The part of a request's worth that does not depend on how many of its words are new. This part
+/// is large, so that a request is quoted in full if it fits.
 const ALONE_ASKED: f64 = 0.6;
 /// If the user's words take up more than [`ASKED_SHARE`] percent of the story, the later words of a
 /// request are multiplied by [`CROWDED`], because a long request mostly names things that have
@@ -21,12 +21,13 @@ const ALONE_ASKED: f64 = 0.6;
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 
-/// Judges segments by those of their words that the story does not contain yet.
+/// Judges segments by how many of their words the story does not contain yet.
 pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     words: Words,
-    /// The number of tokens in the user's words that are chosen so far, and its maximum.
+    /// The number of tokens in the user's words that are chosen so far. `most_asked` is its
+    /// maximum.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,

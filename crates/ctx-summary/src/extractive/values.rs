@@ -11,9 +11,9 @@ use super::page::{chain_of_heads, tokens_with_heads};
 use super::segment_worth::{CODE_LINE, has_files, matcher};
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
-/// The share of an identifier's worth that a text covers. The first share is for a text without the
-/// identifier. The others are for a text that contains it with none, one, or several of the words
-/// around it.
+/// The share of an identifier's worth that a text covers. The first share is for a text that does
+/// not contain the identifier. The other shares are for a text that contains the identifier with
+/// none, one, or several of the words around it.
 const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// A line is only quoted for an identifier that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.0005;
@@ -24,7 +24,7 @@ const LITTLE: u64 = 400;
 /// A summary with fewer tokens omits single lines of code that can be read again.
 const SHORT: u64 = 1_300;
 
-/// Judges segments by those of their identifiers that the summary does not contain yet.
+/// Judges segments by the identifiers in them that the summary does not contain yet.
 pub(super) struct Picker<'i> {
     index: &'i Index,
     chances: Vec<f64>,

@@ -1,4 +1,5 @@
-//! Reads tool calls: a one-line digest of each call, its file, command or tasks, and its error.
+//! Extracts a one-line digest from each tool call, its file, command or task list, and the error in
+//! its result.
 
 use std::sync::LazyLock;
 
@@ -51,7 +52,7 @@ fn main_argument(object: &Object<'_>) -> Option<String> {
 /// Returns all plain values of the arguments in order. `clean` contains the redacted arguments.
 fn all_arguments(clean: &str, object: Option<&Object<'_>>) -> String {
     let Some(object) = object else {
-        // The arguments are free text, or incomplete JSON.
+        // The arguments are free text or incomplete JSON.
         return plain_line(clean);
     };
     let mut plain = Vec::new();
@@ -76,7 +77,7 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
 /// Returns the error that a tool result reports, on one line, or `None` if it reports no error.
 ///
 /// Few formats mark errors, so the error is searched for in the first lines, where tools usually
-/// report it. Words such as "error" on later lines are mostly content.
+/// report it. On later lines, words such as "error" are mostly part of the content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),
@@ -137,7 +138,7 @@ fn names_exception(line: &str) -> bool {
 /// code 1`.
 fn exit_code(line: &str) -> Option<i64> {
     static EXIT: LazyLock<LazyRegex> = LazyLock::new(|| LISTS.hinted("exit code"));
-    // Most lines begin with another letter, so the pattern is rarely needed.
+    // The pattern is rarely needed, because most lines begin with a different letter.
     line.starts_with(['E', 'e', 'P', 'p']).then(|| EXIT.groups(line))??[1]?.parse().ok()
 }
 
@@ -165,8 +166,8 @@ pub(crate) enum Target {
 }
 
 impl Action {
-    /// Reads a call. `clean` contains its arguments without secrets, and `leaves` the values in the
-    /// arguments if they are JSON.
+    /// Reads a call. `clean` contains the redacted arguments, and `leaves` contains the values in
+    /// them if the arguments are JSON.
     pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
         let object = Object::parse(clean).ok();
         let file = match &object {
@@ -191,7 +192,7 @@ impl Action {
     }
 }
 
-/// The result of a call, as far as it matters for the ledger.
+/// The part of a call's result that the ledger needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The id of the call.
@@ -216,8 +217,8 @@ pub(crate) fn is_shell(tool: &str) -> bool {
     crate::is_shell(&tool) || tool.contains("run")
 }
 
-/// Returns the tasks that a call writes. A task list is recognized by its arguments, in which each
-/// name of a task is followed by a status.
+/// Returns the tasks that a call writes. A task list is recognized by arguments in which the name
+/// of each task is followed by its status.
 pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     let name = call.name.to_ascii_lowercase();
     if !(name.contains("todo") || name.contains("plan") || name.contains("task")) {

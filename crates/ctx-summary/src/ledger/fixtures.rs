@@ -14,7 +14,7 @@ pub(crate) fn says(role: Role, text: &str) -> Message<'_> {
     Message::new(role, vec![Part::Text(text.into())])
 }
 
-/// Returns a call. Its id is `c` unless the test passes a different one.
+/// Returns a call. The call has the id `c` unless the test passes a different one.
 pub(crate) fn call<'m>(id: Option<&'m str>, name: &'m str, arguments: &'m str) -> Call<'m> {
     Call { id: id.map(Into::into), name: name.into(), arguments: arguments.into(), slot: None }
 }

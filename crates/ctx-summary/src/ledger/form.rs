@@ -92,7 +92,7 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
 }
 
 /// The marks before and after an item's text, by its kind, its `changed` flag and its state. Tasks
-/// are marked in the same way as in the agents' own task lists.
+/// have the same marks as in the agents' own task lists.
 const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::File, true, State::Current, "changed: ", ""),
     (ItemKind::File, false, State::Current, "read: ", ""),
@@ -120,7 +120,8 @@ pub fn line_of(item: &Item, cite: bool) -> String {
 pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
     let (mut text, line) = cited(line.strip_prefix("- ")?.trim_end());
     let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
-    // `changed` means that a task is replaced by the next task list, or that a command succeeded.
+    // A task is marked as `changed` if the next task list replaces it, and a command if it
+    // succeeded.
     item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
     for (_, changed, state, before, after) in MARKS.iter().filter(|mark| mark.0 == kind) {
         let inside = text.strip_prefix(before).and_then(|text| text.strip_suffix(after));
@@ -168,7 +169,7 @@ pub enum Line<'t> {
     Item(Item),
     /// A statement of one or more lines, with its label and its line number in the session.
     Block(Label, Option<u64>, Cow<'t, str>),
-    /// The number of items that earlier summaries left out, by kind.
+    /// The number of items of each kind that earlier summaries left out.
     LeftOut(Vec<(ItemKind, usize)>),
 }
 

@@ -1,7 +1,7 @@
-//! Determines who wrote the text of a user message, because agent programs add text for the model
-//! to user messages.
+//! Determines who wrote the text of a user message, because agent programs insert their own text
+//! into user messages.
 //!
-//! The recognized text was taken from recorded sessions of Claude Code 2 (commands, reminders,
+//! The patterns were taken from recorded sessions of Claude Code 2 (commands, reminders,
 //! interruptions, skills, continued sessions), Codex 0.1xx (environment, instructions) and
 //! SWE-agent 0.x (observations, demonstrations).
 
@@ -149,9 +149,10 @@ const ANSWERS: [(&str, &str); 3] = [
 /// Returns the user's words in a result of `tool` in a Claude Code 2 session: answers to the
 /// agent's questions, or the reason why the user denied a call.
 ///
-/// Any web page or program can print the same words. Therefore they only count in a result of the
-/// tool that asks questions, and in a denial that the record reports. MCP servers write their own
-/// error texts, so for their tools the record must mark the denial explicitly.
+/// Any web page or program can print the same words. The user's words are therefore only searched
+/// for in results of the tool that asks questions, and in denials that the record reports. MCP
+/// servers write their own error texts, so for their tools the record must mark the denial
+/// explicitly.
 pub fn users_words<'t>(
     result: &ToolResult<'_>,
     tool: Option<&str>,
@@ -229,7 +230,7 @@ pub enum Speech<'t> {
     User(Cow<'t, str>),
     /// The model's words in a summary of earlier messages.
     Summary(Cow<'t, str>),
-    /// Nobody speaks: the text was written by the agent program, or is the output of a command.
+    /// No speaker, because the text was written by the agent program or is the output of a command.
     Nobody,
 }
 
@@ -237,7 +238,7 @@ pub enum Speech<'t> {
 pub fn speech(text: &str) -> Speech<'_> {
     match writer(text) {
         Writer::User => match demonstration(text) {
-            // A demonstration shows the work of others, so it is not the user's own text.
+            // A demonstration shows how somebody else worked, so it is not the user's own text.
             Some(place) => {
                 let own = [&text[..place.start], &text[place.end..]].concat();
                 Speech::User(unwrapped(&own).into_owned().into())

@@ -16,7 +16,8 @@ pub(crate) const DIGIT: u8 = 1 << 2;
 pub(crate) const UNDERSCORE: u8 = 1 << 3;
 /// The class of `/` and `~`, which occur between the names in a path.
 pub(crate) const SLASH: u8 = 1 << 4;
-/// The class of `.`, `@` and `+`. The words that they join are also identifiers individually.
+/// The class of `.`, `@` and `+`. Words joined by these characters also count as individual
+/// identifiers.
 pub(crate) const DOT: u8 = 1 << 5;
 pub(crate) const DASH: u8 = 1 << 6;
 
@@ -103,7 +104,7 @@ pub(crate) const SHORTEST: usize = 4;
 const SHORTEST_HASH: usize = 7;
 /// The maximum length of a code. Codes are short, so that people can read them aloud.
 const LONGEST_CODE: usize = 12;
-/// The maximum length of an identifier. Longer runs are data such as base64.
+/// The maximum length of an identifier. Longer runs of characters are data such as base64.
 const LONGEST: usize = 300;
 
 /// Calls `found` for each identifier in `text`, in order. A path or a dotted name is followed by
@@ -156,8 +157,8 @@ fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>
     }
 }
 
-/// Returns true if a run may begin at `at`. Never called in the middle of a run, because the
-/// scanner skips to the end of each run.
+/// Returns true if a run may begin at `at`. The scanner never calls this function in the middle of
+/// a run, because it skips to the end of each run.
 fn begins(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         b'/' | b'~' | b'.' | b'@' => {
@@ -180,8 +181,8 @@ fn url(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at + trimmed(&rest[..end]))
 }
 
-/// Returns the end of the run of letters, digits and joining characters that begins at `at`. A
-/// colon or comma is only part of a run between digits, and a percent sign only at the end of a
+/// Returns the end of the run of letters, digits and joining characters that begins at `at`. A run
+/// may contain colons and commas only between digits, and a percent sign only at the end of a
 /// number.
 fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
@@ -235,7 +236,7 @@ fn simple(
     found: &mut impl FnMut(Range<usize>, Shape),
 ) {
     let run = &bytes[range.clone()];
-    // Most runs are single words.
+    // Most runs of characters are single words.
     if of_run & (DOT | DASH) == 0 {
         if let Some(shape) = word_shape(run, of_run) {
             report(range, shape, found);
@@ -338,7 +339,7 @@ fn is_file(run: &[u8]) -> bool {
 
 static EXTENSIONS: LazyLock<WordSet> = LazyLock::new(|| LISTS.words("known extensions"));
 
-/// Splits a run at the bytes of class `separator`. Empty parts are omitted.
+/// Splits a run at the bytes of class `separator`. Empty parts of the run are omitted.
 fn parts(run: &[u8], start: usize, separator: u8) -> impl Iterator<Item = Range<usize>> {
     let mut begin = start;
     let parts = run.split(move |b| class(*b) & separator != 0);

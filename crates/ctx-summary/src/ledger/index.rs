@@ -1,5 +1,5 @@
-//! The index of a session. It contains the identifiers of the session, the history of each
-//! identifier, and the segments that a summary can quote.
+//! The index of a session, which contains its identifiers, the history of each identifier, and the
+//! segments that a summary can quote.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -61,8 +61,8 @@ pub(crate) struct Entry {
     /// message contains it.
     pub(crate) line: u64,
     pub(crate) facts: Facts,
-    /// True if a system message contains the identifier. It cannot be lost, because system messages
-    /// are always kept.
+    /// True if a system message contains the identifier. Such an identifier cannot be lost, because
+    /// system messages are always kept.
     pub(crate) is_given: bool,
 }
 
@@ -98,7 +98,7 @@ impl Index {
         // For each mention in this message, the id of the identifier.
         let mut ids = Vec::with_capacity(mentions.list.len());
         for mention in &mentions.list {
-            // An identifier that only counts as covered has no id.
+            // An identifier that is only mentioned in kept text has no id.
             let mut id = Id::MAX;
             if !mention.origins.is_empty() {
                 id = self.id(mention.hash, mentions.name(mention), mention.shape);
@@ -193,9 +193,9 @@ impl Index {
         }
     }
 
-    /// Returns how well `text` and the kept messages cover each identifier. This is 0 if the
-    /// identifier does not occur in them, and otherwise 1 plus the number of words around it, up to
-    /// two.
+    /// Returns how well `text` and the kept messages cover each identifier. The coverage is 0 if
+    /// the identifier does not occur in these texts, and otherwise 1 plus the number of words
+    /// around it, up to two.
     pub fn coverage_with(&self, text: &str) -> Vec<u8> {
         let mut coverage = self.coverage.clone();
         let mut scan = Scan::default();

@@ -36,8 +36,8 @@ fn is_open(sentence: &str) -> bool {
     sentence.starts_with("[ ] ") || OPEN.are_in(sentence) || sentence.contains("TODO") && has_mark()
 }
 
-/// Returns true if a quotation would be a request, rule, decision or plan in the mouth of the
-/// person who quotes it.
+/// Returns true if a quotation would be a request, rule, decision or plan if it were the writer's
+/// own words.
 pub(crate) fn gives_orders(text: &str) -> bool {
     let is_order = |sentence: &str| {
         ORDER.is_match(sentence)

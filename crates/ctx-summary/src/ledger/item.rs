@@ -42,7 +42,7 @@ impl ItemKind {
 /// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The item applies, or is still to be done.
+    /// The item is still valid, or remains to be done.
     Current,
     /// The task is in progress.
     InProgress,
@@ -63,8 +63,8 @@ pub struct Item {
     pub line: u64,
     /// The state of the item.
     pub state: State,
-    /// Whether a file was changed, or a command succeeded, or an open item belongs to a task list,
-    /// which the next task list replaces.
+    /// For a file, whether it was changed. For a command, whether it succeeded. For an open item,
+    /// whether it belongs to a task list, which the next task list replaces.
     pub changed: bool,
 }
 
@@ -74,8 +74,8 @@ impl Item {
         Self { kind, text, line, state: State::Current, changed: false }
     }
 
-    /// Returns true if a summary must still contain the item. This includes repaired errors,
-    /// because they may occur again.
+    /// Returns true if a summary must still contain the item. Repaired errors are included, because
+    /// they may occur again.
     pub fn holds(&self) -> bool {
         match self.kind {
             ItemKind::Error => self.state != State::Superseded,

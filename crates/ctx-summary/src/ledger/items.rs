@@ -13,8 +13,9 @@ use crate::ledger::call::{Action, Outcome, Target, Waiting};
 use crate::ledger::item::{Item, ItemKind, State};
 use crate::ledger::patterns::{MemoryKind, find, simplified};
 
-/// The maximum number of items of a kind. If there are more, half of them are dropped. The oldest
-/// finished or superseded items are dropped first, then the oldest of the other items.
+/// The maximum number of items of a kind. If there are more items of a kind, half of them are
+/// dropped. The oldest finished or superseded items are dropped first, then the oldest of the other
+/// items.
 const MOST: usize = 5_000;
 /// The number of preceding decisions that are searched for one that a decision supersedes.
 const LOOKED_BACK: usize = 200;
@@ -195,8 +196,8 @@ impl Items {
         self.places = (self.list.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
-        // The positions of items have changed, so these errors can no longer be marked as repaired.
-        // This is rarely needed.
+        // The positions of items have changed, so earlier errors can no longer be marked as
+        // repaired, which is rarely needed.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -221,8 +222,8 @@ impl Decision {
         }
     }
 
-    /// Returns true if this decision supersedes an earlier one. It must revoke something, both must
-    /// contain a word for deciding, and they must have a subject in common.
+    /// Returns true if this decision supersedes `earlier`. The later decision must revoke
+    /// something, both must contain a word for deciding, and they must have a subject in common.
     pub fn supersedes(&self, earlier: &Self) -> bool {
         self.takes_back
             && self.has_word

@@ -3,8 +3,8 @@
 //! [`Arguments`] contains the keys and leaf values of a call's arguments. [`records`] writes a JSON
 //! result as lines without quotes and braces, such as `S61CZX flights: origin LAX, flight_number
 //! HAT228`. A line cut out of the JSON text would not say to which object and key its values
-//! belong. Therefore each object has lines of its own, and the lines of an inner object begin with
-//! the name of the outer object.
+//! belong. For this reason, each object has lines of its own, and the lines of an inner object
+//! begin with the name of the outer object.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::ledger::identifier;
 /// A value that is neither an object nor a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
-    /// The key of the value, or of the list that contains it. Empty at the top level.
+    /// The key of the value, or of the list that contains it. The key is empty at the top level.
     pub(crate) key: String,
     pub(crate) value: String,
 }
@@ -120,13 +120,15 @@ fn length_of_string(bytes: &[u8]) -> Option<usize> {
 const DEEPEST: usize = 4;
 /// The maximum width of a line of members, in bytes.
 const WIDEST: usize = 120;
-/// The maximum length of a value on a line of members, in bytes. Longer values are separate pieces.
+/// The maximum length of a value on a line of members, in bytes. A longer value becomes a separate
+/// piece.
 const LONGEST_VALUE: usize = 120;
 
 /// A piece of a JSON result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Members of an object on one line. The flag is true if the line names the object.
+    /// Members of an object on one line. The flag is true if the line contains the name of the
+    /// object.
     Members(String, bool),
     /// A long value, or a value that is not in an object.
     Text(String),
@@ -148,8 +150,8 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(found)
 }
 
-/// The text before the members of an object. It consists of the name of the object, or of the
-/// nearest enclosing object that has a name, and the keys from there to the object.
+/// The text before the members of an object. The label consists of the name of the object, or of
+/// the nearest enclosing object that has a name, and the keys from there to the object.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,
@@ -322,7 +324,7 @@ mod tests {
                 pairs.map(|(key, value)| (key.clone(), value.as_str().into())).collect();
             let text = serde_json::to_string(&object).expect("JSON");
             let short = with_short_values(&text).unwrap_or_else(|| text.clone());
-            // A value may only lack the last character, if it is a cut escape.
+            // Only the last character of a value may be missing, if its escape was cut.
             for (key, value) in &object {
                 let raw = value.to_string();
                 if raw.len() <= LONG + 2 {

@@ -1,5 +1,5 @@
-//! The ledger lists what a summary of a session must not lose. This content is found by rules, and
-//! a score says how much of it was kept by a compaction.
+//! The ledger lists what a summary of a session must not lose. Rules find this content in the
+//! session, and a score says how much of it was kept by a compaction.
 //!
 //! The modules form layers. The lowest layer splits and scans text: [`sentence`], `statement`,
 //! `output`, `json`, `identifier`, `term` and `scan`. [`patterns`], `intent`, `harness` and
@@ -65,7 +65,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger.
+    /// Creates an empty ledger.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,6 +1,6 @@
-//! Splits the output of a tool into pieces. A piece is a line, a sentence, or a whole comment. Its
-//! form shows whether it is an outcome, a reason or a name, as printed by compilers, test runners
-//! and git.
+//! Splits the output of a tool into pieces, each of which is a line, a sentence, or a whole
+//! comment. The form of a piece shows whether it is an outcome, a reason or a name, as printed by
+//! compilers, test runners and git.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,8 @@ use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments_of_line};
 use crate::ledger::sentence::ends;
 
-/// The maximum length of a comment or a sentence, in bytes. Longer ones are split into pieces.
+/// The maximum length of a comment or a sentence, in bytes. A longer comment or sentence is split
+/// into pieces.
 const LONGEST: usize = 480;
 /// The maximum length, in bytes, of a line that is not split into sentences.
 const SHORT: usize = 120;
@@ -28,8 +29,8 @@ pub(crate) fn pieces(text: &str, with_kinds: bool) -> Vec<(SegmentKind, Cow<'_, 
     }
     let mut cutter = Cutter { with_kinds, ..Cutter::default() };
     let mut start = 0;
-    // This search for line breaks is faster than `str::lines`. Lines are trimmed, and empty lines
-    // are ignored.
+    // Searching for line breaks in this way is faster than `str::lines`. Lines are trimmed, and
+    // empty lines are ignored.
     for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
         let line = &text[start..end];
         start = end + 1;
@@ -175,14 +176,13 @@ fn is_word(text: &str) -> bool {
         || text.contains(|c| c >= '\u{2e80}')
 }
 
-/// Returns true if `line`, which is a line of a file, defines something. A line that begins with
-/// `#` counts as a comment.
+/// Returns true if a line of a file contains a definition. A line that begins with `#` counts as a
+/// comment.
 fn defines(line: &str) -> bool {
     !line.starts_with('#') && names_something(line)
 }
 
-/// Returns true if `line`, which is a line of a result, says how a command, a build or a test
-/// ended.
+/// Returns true if a line of a tool result says how a command, a build or a test ended.
 ///
 /// A false match only wastes space. Whether a call failed is decided by [`super::call::error`],
 /// which uses narrower patterns and only looks at the first lines.
@@ -214,8 +214,8 @@ pub(crate) fn gives_reason(text: &str) -> bool {
     REASON.are_in(text)
 }
 
-/// Returns true if a line of code or Markdown contains a function, a type, a test or a heading by
-/// its name.
+/// Returns true if a line of code or Markdown contains the name of a function, a type, a test or a
+/// section.
 pub(crate) fn names_something(line: &str) -> bool {
     static NAME: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("name")));
     may_name(line) && NAME.is_match(line)
@@ -234,8 +234,8 @@ pub(crate) fn without_place(line: &str) -> &str {
     let bytes = line.as_bytes();
     let in_name = |byte: &u8| *byte != b':' && !byte.is_ascii_whitespace();
     let name = bytes.iter().take_while(|byte| in_name(byte)).count();
-    // The line number follows the file name, or the line has no file name. A dash may also be part
-    // of the name.
+    // The line number comes after the file name, if there is one, and a dash may also be part of
+    // the file name.
     let numbers = (1..=name).rev().filter(|at| matches!(bytes.get(*at), Some(b':' | b'-')));
     let mut numbers = numbers.map(|at| at + 1).chain([0]);
     let after = |start: usize| {

@@ -12,14 +12,14 @@ use ctx_text::{LazyRegex, Matcher};
 use crate::ledger::sentence::Blocks;
 use crate::ledger::{LISTS, intent};
 
-/// The mark that replaces text which the user quotes or pastes.
+/// The mark that replaces quoted or pasted text.
 const HANDED_ON: &str = "[…]";
 /// The minimum length of a quotation, in words. A shorter quotation is a name or a label.
 const LEAST_WORDS: usize = 5;
 /// The minimum length of a quotation in Chinese, in characters.
 const LEAST_CHINESE: usize = 10;
-/// The maximum length of a quotation, in bytes. If it seems to be longer, its opening mark was
-/// never closed.
+/// The maximum length of a quotation, in bytes. If a quotation seems to be longer, its opening mark
+/// was never closed.
 const MOST_BYTES: usize = 1_000;
 
 /// Consecutive lines of the same origin.
@@ -42,7 +42,7 @@ pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
     let blocks = blocks(text);
     let own = without_blocks(text, &blocks);
     let of_own = orders(&own);
-    // Most texts contain no blocks. In this case all of the text is the writer's own.
+    // A text without blocks, like most texts, is entirely the writer's own.
     let of_text = match &own {
         Cow::Borrowed(_) => of_own.clone(),
         Cow::Owned(_) => orders(text),

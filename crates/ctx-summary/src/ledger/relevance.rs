@@ -19,7 +19,8 @@ pub(crate) struct Facts {
     by_user: bool,
     by_tool: bool,
     in_first_request: bool,
-    /// The number of identifiers in that message with the identifier which contains the fewest.
+    /// Among the messages that contain the identifier, the smallest number of identifiers in a
+    /// message.
     crowd: u32,
 }
 
@@ -195,7 +196,7 @@ mod tests {
         let straight = seen.map(|(_, by, crowd)| (5, by, crowd));
         let (one, other) = (chance(Shape::Path, 8, &straight), chance(Shape::Path, 8, &turned));
         assert!((one - other).abs() < 1e-12, "{one} {other}");
-        // The penalty for length is limited to that of three times the usual length.
+        // The penalty for length does not increase beyond three times the usual length.
         assert!((of(60, 2) - of(100_000, 2)).abs() < 1e-12);
     }
 

@@ -1,5 +1,5 @@
-//! Finds the identifiers in a segment. In prose, also finds names and figures. For each of them,
-//! counts the nearby words that describe it.
+//! Finds the identifiers in a segment, and also names and figures if the segment is prose. For each
+//! identifier, counts the nearby words that describe it.
 
 use std::ops::Range;
 
@@ -26,8 +26,8 @@ pub(crate) struct Scan {
     words: Words,
 }
 
-/// The words of a segment that may describe identifiers near them. They are read only as far as
-/// needed, which is rarely to the end of the segment.
+/// The words of a segment that may describe identifiers near them. The segment is only read as far
+/// as needed, which is rarely to its end.
 #[derive(Debug, Default)]
 struct Words {
     known: Vec<Range<usize>>,
@@ -36,8 +36,8 @@ struct Words {
 }
 
 impl Scan {
-    /// Returns the identifiers in a segment and, if `prose` is set, then its names and figures. The
-    /// nearby words are counted only if `with_words` is set.
+    /// Returns the identifiers in a segment, followed by its names and figures if `prose` is set.
+    /// The nearby words are counted only if `with_words` is set.
     pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Match] {
         self.found.clear();
         let found = &mut self.found;
@@ -66,8 +66,8 @@ impl Scan {
     }
 }
 
-/// The number of bytes on each side of an identifier that are searched for words, which is about a
-/// dozen words.
+/// The number of bytes, on each side of an identifier, that are searched for words. This is the
+/// length of about a dozen words.
 const SPAN: usize = 70;
 /// The number of words that are enough to describe an identifier.
 pub(crate) const ENOUGH: u8 = 2;
@@ -93,8 +93,8 @@ impl Words {
         while let Some(word) = self.get(text, number) {
             number += 1;
             if word.end > place.start && word.start < place.end {
-                // A Chinese name is part of a longer run of characters. The rest of this run
-                // describes it.
+                // A Chinese name is part of a longer run of characters. The other characters of the
+                // run describe the name.
                 let before = place.start.saturating_sub(word.start);
                 let after = word.end.saturating_sub(place.end);
                 let sides = [before, after].into_iter();
@@ -155,7 +155,7 @@ fn han_end(text: &str, at: usize) -> usize {
 }
 
 /// Returns true if an ASCII word can describe an identifier near it. Parts of paths, of names in
-/// code and of numbers cannot.
+/// code and of numbers do not describe anything.
 fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
     let word = &bytes[range.clone()];
     if word.len() < SHORTEST_KEY {

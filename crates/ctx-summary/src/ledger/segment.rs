@@ -102,7 +102,7 @@ pub struct Segment {
 }
 
 /// The maximum width of a segment, in columns. A Chinese character is two columns wide. Only a name
-/// may be wider than this.
+/// may be wider than the maximum.
 const WIDEST: usize = 120;
 /// The minimum length of a segment, in bytes. Shorter pieces contain no information.
 const SHORTEST: usize = 4;
@@ -150,8 +150,8 @@ enum Cut {
     Sentence,
 }
 
-/// Returns the end of the first segment of a line. Among the positions beyond a third of the
-/// maximum width, this is the best position, or the last of several that are equally good.
+/// Returns the end of the first segment of a line. The line is split at the best position beyond a
+/// third of the maximum width, or at the last of several equally good positions.
 fn end_of_first(line: &str) -> usize {
     // No character has more columns than bytes.
     if line.len() <= WIDEST {

@@ -18,8 +18,7 @@ use crate::ledger::identifier::{DIGIT, UPPER, class_at, run};
 pub(crate) struct Blocks {
     fence: Option<char>,
     tag: Option<String>,
-    /// End tags that the text does not contain. They are remembered so that each is searched for
-    /// only once.
+    /// End tags that the text does not contain, remembered so that each is searched for only once.
     unclosed: HashSet<String>,
     indented: bool,
     after_blank: bool,
@@ -163,8 +162,7 @@ pub(crate) fn is_no_prose(line: &str) -> bool {
         LazyLock::new(|| LISTS.entries("not prose, beginnings"));
     static FORMS: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("not prose")));
     let [first, .., last] = line.as_bytes() else { return matches!(line, ">" | "|" | "{" | "}") };
-    // Compare the first byte before the string. This is faster, because most lines begin with a
-    // different byte.
+    // Compare the first byte before the string, because most lines begin with a different byte.
     let begins = |begin: &String| begin.as_bytes()[0] == *first && line.starts_with(begin.as_str());
     matches!((first, last), (_, b'{' | b'}') | (b'[', b']') | (b'(', b')'))
         || line.ends_with(");")
@@ -193,7 +191,7 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    // In UTF-8, 。 begins with 0xE3, and ！？； begin with 0xEF. These bytes never occur inside a
+    // In UTF-8, 。 begins with 0xE3, and ！？； begin with 0xEF. Neither byte occurs inside another
     // character.
     let may_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF);
     let mut next = 0;
@@ -235,8 +233,8 @@ fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }
 
-/// Returns true if the punctuation mark before `rest` ends a sentence. This requires a space after
-/// the mark. After a full stop, no lower-case letter may follow, as in `e.g. this` and `... and`.
+/// Returns true if the punctuation mark before `rest` ends a sentence. A space must follow the
+/// mark. After a full stop, no lower-case letter may follow, as in `e.g. this` and `... and`.
 fn stops(rest: &str, full_stop: bool) -> bool {
     let rest = &rest[closing(rest)..];
     let next = rest.trim_start();
@@ -250,7 +248,8 @@ fn is_abbreviation(before: &str) -> bool {
     if !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit()) {
         return true;
     }
-    // Longer words are not abbreviations. Without this limit, "a.a.a…" would take quadratic time.
+    // Longer words are not abbreviations. Without the limit, text such as "a.a.a…" would take
+    // quadratic time.
     let last = before.char_indices().rev().take(8);
     let word = last.take_while(|(_, c)| c.is_alphanumeric() || *c == '.');
     let word = word.last().map_or("", |(start, _)| &before[start..]);

@@ -10,7 +10,7 @@ use crate::ledger::segment::Segment;
 /// The maximum number of bytes in all segments together, and the maximum number of identifiers.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
-/// The maximum number of segments. This limit is needed because the fields of a segment take more
+/// The maximum number of segments. Segments are limited because the fields of a segment take more
 /// memory than a short text.
 const MOST_SEGMENTS: usize = 1 << 18;
 /// The worth of a statement, in addition to the worth of the names in it.
@@ -56,7 +56,8 @@ impl Index {
         self.keep_identifiers();
     }
 
-    /// Moves the kept segments to the front. Copying them would need half as much memory again.
+    /// Moves the kept segments to the front. Copying the segments would need half as much memory
+    /// again.
     fn keep_segments(&mut self, keep: &[bool]) {
         let mut arena = std::mem::take(&mut self.arena).into_bytes();
         let (mut bytes, mut marks) = (0, 0);

@@ -1,10 +1,10 @@
-//! Finds names and figures in prose. No tool needs them verbatim, but a dialogue without tools
-//! contains no other identifiers.
+//! Finds names and figures in prose. No tool needs such terms verbatim, but a dialogue without
+//! tools contains no other identifiers.
 //!
-//! The lists of units, endings and words before a name were written by hand. Their author had seen
-//! the dialogues that are measured in `docs/benchmarks.md`, so the figures there do not come from
-//! held-out data. The effect of a change is measured on English dialogues by `cargo test --test cli
-//! dialogues::`, and on any session by `ctx-score BEFORE AFTER --future FULL`.
+//! The lists of units, endings and words before a name were written by hand. The author of the
+//! lists had seen the dialogues that are measured in `docs/benchmarks.md`, so the figures there do
+//! not come from held-out data. The effect of a change is measured on English dialogues by `cargo
+//! test --test cli dialogues::`, and on any session by `ctx-score BEFORE AFTER --future FULL`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -88,8 +88,8 @@ fn figure(text: &str, at: usize) -> Option<Range<usize>> {
     Some(at..end + unit.len_utf8())
 }
 
-/// Finds a name that consists of two or more capitalized words, or of a single one that does not
-/// begin a sentence.
+/// Finds a name that consists of two or more capitalized words, or of one capitalized word that
+/// does not begin a sentence.
 fn proper(text: &str, at: usize) -> Option<Range<usize>> {
     let mut before = text[..at].chars();
     if before.clone().next_back().is_some_and(char::is_alphanumeric) {

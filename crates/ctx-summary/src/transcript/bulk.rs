@@ -1,5 +1,5 @@
-//! If a record does not fit, decides which tool texts to cut, and by how much. This depends on how
-//! useful the texts are, not only on their length.
+//! If a record does not fit, decides which tool texts to cut, and by how much. The decision depends
+//! on how useful the texts are, not only on their length.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -32,7 +32,7 @@ const ERROR: usize = 300;
 /// The additional worth of a text for each name in it that is used later, up to [`NAMES`] names.
 const NAME: usize = 40;
 const NAMES: usize = 5;
-/// The last text of a record is worth this many times as much as an equal text at the beginning.
+/// How many times more a text is worth at the end of a record than at the beginning.
 const LATEST: usize = 3;
 
 /// A tool text that is long enough to be cut.
@@ -58,8 +58,9 @@ pub(super) fn shows(name: &str, digest: &str) -> bool {
 }
 
 impl Transcript {
-    /// Returns the record, with its tool texts cut if it does not fit into `room` tokens otherwise.
-    /// Returns `None` if it does not fit even with texts that are cut as far as is reasonable.
+    /// Returns the record, with its tool texts cut if it would not fit into `room` tokens
+    /// otherwise. Returns `None` if the record does not fit even if its tool texts are cut as far
+    /// as is reasonable.
     pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
         let tokens = |pieces: &[String]| -> u64 {
             pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()

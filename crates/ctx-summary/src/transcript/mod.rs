@@ -30,8 +30,8 @@ pub struct Transcript {
     /// The number of redacted secrets.
     pub redacted: usize,
     languages: Languages,
-    /// The texts of kept messages since the last message to summarize. Each is preceded by its
-    /// label.
+    /// The texts of kept messages since the last message to summarize. The first element of each
+    /// pair is the label of the text.
     kept: Vec<(String, String)>,
     calls: HashMap<String, Made>,
     /// For each line of the session that contains a result, the call that produced the result.
@@ -49,7 +49,7 @@ pub struct Transcript {
 struct Spoken {
     label: String,
     text: String,
-    /// The kind of tool text, which may be cut. `None` for text by the user or the model.
+    /// The kind of tool text, which may be cut. `None` stands for text by the user or the model.
     tool: Option<ToolText>,
 }
 

@@ -21,8 +21,8 @@ static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"
 /// The number of characters that are kept from encoded data, because its beginning may reveal what
 /// it is.
 const BEGINNING: usize = 40;
-/// The maximum number of consecutive equal lines that are kept. If there are more, only the first
-/// is kept.
+/// The maximum number of consecutive equal lines that are kept. Of a longer series of equal lines,
+/// only the first line is kept.
 const SAME: usize = 3;
 
 /// Returns `text` without content that is only of use to machines.
@@ -82,7 +82,7 @@ fn each_line_once(text: &str) -> String {
 }
 
 /// The percentages of the kept characters that come from the beginning and from the end of a text
-/// that is cut. The remaining characters come from the most informative lines in between.
+/// that is cut. The other characters that are kept come from the most informative lines in between.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
 static OUTCOME: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("outcome")));

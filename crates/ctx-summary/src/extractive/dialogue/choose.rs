@@ -21,22 +21,21 @@ const ALONE: f64 = 0.1;
 /// If a statement is chosen, so are the other statements of its message that have more than this
 /// share of its worth.
 const BESIDE: f64 = 0.5;
-/// The maximum length, in tokens, of a message whose other informative statements are chosen along
-/// with one of them.
+/// Above this length of a message, in tokens, its statements are chosen individually.
 const LONGEST: u64 = 120;
 /// The factor for a statement from an earlier message that is only chosen to explain a later
 /// statement.
 const NEEDED: f64 = 0.6;
 /// The maximum number of statements that are chosen only to explain another statement.
 const MOST_NEEDED: usize = 4;
-/// The factor for an offer if the user then chose one of its options.
+/// The factor for an offer after which the user chose one of the options.
 const OFFERED: f64 = 0.5;
 /// The minimum number of words that the user's choice must share with the offer.
 const LEAST_SHARED: usize = 2;
-/// The length of a message's label, in tokens.
+/// The number of tokens that each message takes up in addition to its name and text.
 const PER_MESSAGE: u64 = 2;
 
-/// Judges statements by those of their words that no chosen statement contains.
+/// Judges statements by how many of their words no chosen statement contains.
 pub(super) struct Chooser<'t> {
     talk: &'t Talk<'t>,
     words: Words,
@@ -51,7 +50,7 @@ pub(super) struct Chooser<'t> {
     /// The number of chosen statements in each message.
     open: Vec<usize>,
     /// For each message, the statement of the next message in which the user chooses one of the
-    /// options. There is one more entry than there are messages.
+    /// options. An extra entry follows that of the last message.
     choices: Vec<Option<usize>>,
 }
 
@@ -91,7 +90,7 @@ impl<'t> Chooser<'t> {
 
     /// Adds the answer to each question in the chain, because a question is useless without its
     /// answer. If the next message offers options, the answer is the user's choice among them.
-    /// Otherwise it is the best statement of the next message.
+    /// Without options, the answer is the best statement of the next message.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];
@@ -106,7 +105,7 @@ impl<'t> Chooser<'t> {
 }
 
 /// Finds, for each message, the statement of the next message in which the user chooses one of the
-/// options. There is one more entry than there are messages.
+/// options. An extra entry follows that of the last message.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
@@ -158,7 +157,7 @@ impl Judge for Chooser<'_> {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];
             }
-            // Statements of earlier messages only help to understand this one.
+            // Statements of earlier messages are only included to explain this statement.
             let share = if said < own { NEEDED } else { 1.0 };
             worth += share * self.worths[*at] * (ALONE + self.words.news_beside(*at, &mut words));
         }

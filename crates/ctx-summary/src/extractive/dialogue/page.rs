@@ -1,5 +1,5 @@
 //! Renders the chosen statements of a dialogue in order, by speaker, with the date whenever it
-//! changes. A date or name that is repeated in front of every message is written only once.
+//! changes. A date or name that precedes several messages in a row is written only once.
 
 use std::fmt::Write as _;
 

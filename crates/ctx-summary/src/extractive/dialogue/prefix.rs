@@ -45,8 +45,8 @@ impl<'t> Prefix<'t> {
     }
 }
 
-/// Splits a date off the beginning of a message. Other text in brackets is only removed if a name
-/// follows it.
+/// Splits a date off the beginning of a message. Text in brackets that is not a date is only
+/// removed if a name follows it.
 pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let Some(found) = STAMP.captures(text) else { return (None, text) };
     let rest = &text[found[0].len()..];

@@ -18,10 +18,11 @@ pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
 /// The factors for a friendly remark without and with a name, a number or a time.
 const KIND: (f64, f64) = (0.12, 0.5);
-/// The maximum length of a friendly remark, in bytes. A longer statement contains more than that.
+/// The maximum length of a friendly remark, in bytes. A longer statement contains more than a
+/// friendly remark.
 const LONGEST_KIND: usize = 90;
-/// The factors for a question without and with information in it. The second pair is for an unnamed
-/// user who asks an assistant for help, because such questions are informative.
+/// The factors for a question without and with information in it. Questions of an unnamed user to
+/// an assistant have higher factors, because they are more informative.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
 /// A question loses worth if the next message repeats at least this percentage of its words.
@@ -35,12 +36,13 @@ const OTHER: f64 = 0.45;
 const NAMED: f64 = 0.35;
 const MOST_NAMED: usize = 3;
 const WHEN: f64 = 1.25;
-/// The factors for an unnamed user's statements: for all of them, for statements in the first
-/// message, and for wishes, exclusions and choices.
+/// The factors for all statements of an unnamed user, for those in the first message, and for
+/// wishes, exclusions and choices.
 const HELPED: f64 = 1.4;
 const FIRST: f64 = 1.3;
 const WANTED: f64 = 1.5;
-/// The factor for a number in a statement of an unnamed assistant, because the user asked for it.
+/// The factor for an assistant's statement that contains a number, because the user probably asked
+/// for it.
 const GIVEN: f64 = 1.6;
 /// The factors for a model's text in an earlier summary, and for quoted text.
 const EARLIER: f64 = 0.6;
@@ -167,8 +169,8 @@ static WANTS: LazyLock<Regex> = LazyLock::new(|| pattern("wants"));
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
 impl Words {
-    /// Collects the words of the given statements. The flag says whether the statement may be
-    /// chosen.
+    /// Collects the words of the given statements. The flag in each pair says whether the statement
+    /// may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
         let (mut lists, mut open) = (WordLists::default(), Vec::new());
         for (text, is_open) in texts {

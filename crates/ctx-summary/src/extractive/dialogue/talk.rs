@@ -22,7 +22,7 @@ pub(super) struct Utterance<'i> {
     /// The name before the text, and the separator after the name.
     pub(super) name: Option<&'i str>,
     pub(super) colon: &'i str,
-    /// The date in front of the message, or else the date of the previous message.
+    /// The date in front of the message, or else the most recent date before it.
     pub(super) date: Option<&'i str>,
     /// The indexes of the message's statements.
     pub(super) statements: Range<usize>,
@@ -85,9 +85,9 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// Adds the missing names. A message that repeats an earlier message may have lost its
-    /// beginning. If all other messages of its role have the same name, the message is given this
-    /// name.
+    /// Adds the missing names. A message may lack its name because its beginning repeats an earlier
+    /// message. If all named messages of a role have the same name, this name is given to the other
+    /// messages of the role.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
@@ -162,7 +162,8 @@ fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     if CHOICE.is_match(choice) { (choice, Some(question)) } else { (text, None) }
 }
 
-/// Finds the names at the beginning of messages. Returns no names if most messages have none.
+/// Finds the names at the beginning of messages. Returns no names if most messages do not begin
+/// with a name.
 fn names(index: &Index) -> Vec<&str> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut messages = 0;

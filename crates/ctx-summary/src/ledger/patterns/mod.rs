@@ -1,4 +1,4 @@
-//! Finds sentences that state decisions, facts and preferences, by means of tables of patterns.
+//! Finds sentences that state decisions, facts and preferences, using tables of patterns.
 //!
 //! The tables are text files. Each pattern is compiled when it is first used, because most sessions
 //! are in one language and most sentences match nothing. A small session therefore only compiles
@@ -72,8 +72,8 @@ pub fn quote(sentence: &str) -> String {
 
 /// The tables of all kinds, and the hints of all patterns.
 struct Tables {
-    /// Two tables for each kind: for sentences that are of this kind by their words, and for other
-    /// sentences that memory files keep.
+    /// Two tables for each kind of statement. The first is for sentences that name the kind, and
+    /// the second is for other sentences that memory files keep.
     of_kinds: [[Table; 2]; 3],
     /// Statements of any kind that no memory file keeps.
     passing: Matcher,
@@ -124,7 +124,7 @@ impl Tables {
 
     /// Returns the patterns of which a hint occurs in the sentence, and all patterns without hints.
     fn hinted(&self, sentence: &str) -> Hinted {
-        // A full stop at the end of a sentence is not a hint of a file name.
+        // Remove the full stop at the end of the sentence, because a dot is a hint of a file name.
         let sentence = sentence.trim_end_matches('.');
         // The lower-case form of a few non-ASCII letters is an ASCII letter.
         let mut lower = Cow::Borrowed(sentence);
@@ -168,15 +168,15 @@ impl<'s> Sentence<'s> {
         Self { text, role, plain: OnceCell::new(), with_code: OnceCell::new() }
     }
 
-    /// Returns true if the sentence states something of this kind by its words.
+    /// Returns true if the words of the sentence show that it is of this kind.
     pub fn is_a(&self, kind: MemoryKind) -> bool {
         self.pattern(kind).is_some()
     }
 
     /// Returns true if memory files keep the sentence as a statement of this kind. In addition to
     /// the sentences of [`Self::is_a`], conclusions with a reason are kept as decisions, the user's
-    /// constraints as preferences, and statements about people as facts. A sentence that applies
-    /// only for the moment is never kept.
+    /// constraints as preferences, and statements about people as facts. A sentence that is only
+    /// true for the moment is never kept.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;
@@ -218,8 +218,8 @@ impl<'s> Stated<'s> {
             text = simplified(&text).replace('’', "'").into();
         }
         if is_question(&text) {
-            // In the Chinese "我喜欢欢乐谷，它周边有什么酒店吗？", only the last clause is a question. In English,
-            // the whole sentence would be.
+            // In the Chinese "我喜欢欢乐谷，它周边有什么酒店吗？", only the last clause is a question. In an English
+            // sentence, all of it would be the question.
             if text.is_ascii() {
                 return None;
             }
@@ -290,7 +290,7 @@ struct Table {
     patterns: Vec<Pattern>,
     /// Sentences that no pattern may match.
     veto: Matcher,
-    /// Statements that apply only for the moment.
+    /// Statements that are only true for the moment.
     passing: Matcher,
     /// Words of which every matching sentence must contain at least one.
     states: Option<Phrases>,

@@ -23,7 +23,7 @@ const SHORT_ARGUMENT: usize = 120;
 const LONGEST_NAME: usize = 400;
 /// The maximum length, in bytes, of a line with several arguments.
 const LINE: usize = 260;
-/// The maximum length of a single argument on a line, in bytes. Longer arguments are cut.
+/// The maximum length of a single argument on a line, in bytes. A longer argument is cut.
 const LONGEST_LINE: usize = LONGEST_NAME + 80;
 /// The maximum length, in bytes, of an argument that is a value by itself, such as a name or a
 /// number.
@@ -31,7 +31,7 @@ const LONGEST_VALUE: usize = 40;
 
 impl Reader {
     pub(super) fn call(&mut self, call: &Call<'_>) {
-        // Redact first, while each name still precedes its value.
+        // Redact the arguments first, while each name still precedes its value.
         let mut clean = self.clean_arguments(&call.arguments);
         let mut parsed = Arguments::parse(&clean);
         if parsed.is_none() {
@@ -73,7 +73,7 @@ impl Reader {
     ) -> Option<usize> {
         let mut short = name.to_owned();
         let mut long = Vec::new();
-        // The lines that an edit replaces.
+        // The lines that are replaced by an edit.
         let mut old = HashSet::new();
         self.values(leaves);
         for leaf in leaves {
@@ -162,7 +162,8 @@ fn is_long(value: &str) -> bool {
     value.len() > most || value.contains('\n')
 }
 
-/// Splits a quoted call into lines between arguments. Each line contains as many arguments as fit.
+/// Splits a quoted call into lines, but never inside an argument. Each line contains as many
+/// arguments as fit.
 fn argument_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;

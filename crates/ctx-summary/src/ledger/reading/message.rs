@@ -37,8 +37,8 @@ impl Reading {
         reader.finish()
     }
 
-    /// Reads an earlier summary. If it is extractive, its items become items again, and its quotes
-    /// are attributed to their original speakers.
+    /// Reads an earlier summary. The items of an extractive summary become items again, and its
+    /// quotes are attributed to their original speakers.
     pub fn of_earlier(text: &str) -> Self {
         let mut reader = Reader::new(Source::Earlier, true);
         let clean = reader.clean(text);
@@ -280,7 +280,7 @@ mod tests {
             format!(r#"{{"content":"{long}\n{key}"}}"#),
             format!(r#"{{"content":"{long}","password":"correct-horse"}}"#),
             format!(r#"{{"content":"{long}\npassword: >-\n  correct-horse\n"}}"#),
-            // This JSON is incomplete, because the model was cut off.
+            // The model was cut off before the end of the JSON.
             format!(r#"{{"content":"{long}{key}","#),
             format!(r#"{{"content":"{long}{key}"}} and"#),
         ] {

@@ -1,6 +1,6 @@
 //! Reads one message independently of all others.
 //!
-//! This is most of a ledger's work, because secrets are redacted, sentences are judged and
+//! Most of the work for a ledger is done here: secrets are redacted, sentences are judged, and
 //! identifiers are found. A [`Reading`] can be made on any thread. The ledger then absorbs the
 //! readings in the order of the session.
 
@@ -25,7 +25,8 @@ pub struct Reading {
     pub(crate) events: Vec<Event>,
     pub(crate) mentions: Mentions,
     pub(crate) quotes: Vec<Quote>,
-    /// The identifiers of all quotes, in order. Their ids are indexes of mentions in this reading.
+    /// The identifiers of all quotes, in order. The ids in this list are indexes of mentions in the
+    /// reading.
     pub(crate) marks: Vec<Mark>,
     /// The hashes of the texts in a kept message, which need not be quoted in a summary.
     pub(crate) kept: Vec<u64>,
@@ -33,7 +34,7 @@ pub struct Reading {
     pub(crate) secrets: usize,
 }
 
-/// What was read.
+/// What a reading was made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A system message, which is always kept.
@@ -50,8 +51,8 @@ pub(crate) enum Source {
 /// An item, a call or a result in a message.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// An item, and whether it may supersede an earlier one. Only an item from an earlier summary
-    /// has a line number yet.
+    /// An item, and whether it may supersede an earlier one. An item from an earlier summary
+    /// already has its line number.
     Item(Item, bool),
     /// A call, and the index of its quote.
     Call(Action, Option<usize>),
@@ -98,7 +99,8 @@ pub(crate) struct Mention {
     pub(crate) hash: u64,
     place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The origins of the texts that contain the identifier. Empty if it only counts as covered.
+    /// The origins of the texts that contain the identifier. The set is empty if the identifier
+    /// only counts as covered.
     pub(crate) origins: Origins,
     /// How well a kept message covers the identifier: 0 if it does not contain the identifier, else
     /// 1 plus the number of words around it.
@@ -375,7 +377,7 @@ mod tests {
         let second = mentions.number("user_2", Shape::Keyed, Some(15..21));
         assert_eq!((first, second), (0, 1));
         assert_eq!(mentions.number("user_1", Shape::Keyed, None), first);
-        // This identifier does not occur in a quote.
+        // The third identifier does not occur in a quote.
         let third = mentions.number("订单17", Shape::Mixed, None);
         assert_eq!(third, 2);
         assert_eq!(names_of(&mentions), ["user_1", "user_2", "订单17"]);

@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// Quotes the lines of a redacted text that nobody says, such as tool output.
+    /// Quotes the lines of a redacted text that has no speaker, such as tool output.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let pieces = pieces(text, self.leaves);
         self.reserve(pieces.len(), text.len());
@@ -102,7 +102,7 @@ impl Reader {
             return None;
         }
         let Reading { mentions, marks, quotes, .. } = &mut self.reading;
-        // Kept text is not quoted. Only the names in it count.
+        // Text in a kept message is not quoted, but the names in it count.
         let quoted = self.leaves.then(|| mentions.push_text(text));
         let first = marks.len();
         for found in found {
@@ -133,7 +133,7 @@ impl Reader {
         Some(quotes.len() - 1)
     }
 
-    /// Redacts and counts the secrets in `text`. If the text is too long, cuts out its middle.
+    /// Redacts and counts the secrets in `text`. The middle of a text that is too long is cut out.
     pub(super) fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let (clean, secrets) = redact(text);
         self.reading.secrets += secrets;

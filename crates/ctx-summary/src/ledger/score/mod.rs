@@ -29,12 +29,12 @@ use quotes::with_results;
 pub use quotes::{Quotes, add_said};
 pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 
-/// Looks for the old session's content in the new session.
+/// Searches the new session for the content of the old session.
 #[derive(Debug)]
 pub struct Scorer {
     after: After,
     handles: HashSet<(ShortHash, u64)>,
-    /// The texts that the new session refers to. Their lines in the old session are in
+    /// The texts that the new session refers to. The lines of these texts in the old session are in
     /// `referred_lines`.
     referred: String,
     referred_lines: HashSet<u64>,
@@ -92,7 +92,7 @@ impl Scorer {
     /// Adds a text that the new session refers to and that is stored outside both sessions.
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
-        // The line of the old session that contains this text then counts as referred to.
+        // After this, the line of the old session that contains the text counts as referred to.
         self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 

@@ -1,9 +1,9 @@
 //! Decides whether a message still contains what was quoted from a session.
 //!
-//! The comparison uses lower-case words and ignores the characters between them. Each Chinese or
-//! Japanese character is a word. A text contains a quote if it contains three quarters of the
-//! quote's distinct pairs of neighbouring words, in any order. A truncated line or an omitted word
-//! therefore does no harm. If a quote consists of a single word, the text must contain that word.
+//! The comparison ignores case and all characters between words. Each Chinese or Japanese character
+//! is a word. A text contains a quote if it contains three quarters of the quote's distinct pairs
+//! of neighbouring words, in any order. A truncated line or an omitted word therefore does no harm.
+//! If a quote consists of a single word, the text must contain that word.
 
 use std::collections::{HashMap, HashSet};
 use std::str::Chars;
@@ -162,7 +162,7 @@ mod tests {
     fn escapes_are_what_they_mean() {
         assert_eq!(words(r#"a\nb\tc\"d\re"#), ["a", "b", "c", "d", "e"]);
         assert_eq!(words(r"\u4e09\u00e9x"), ["三", "éx"]);
-        // These characters are not words.
+        // Backslashes and other punctuation are not words.
         assert_eq!(words(r"\users \u+123 \ud800 \"), ["users", "u", "123", "ud800"]);
         assert_eq!(words(r"\u12"), ["u12"]);
     }

@@ -56,10 +56,10 @@ impl Serialize for Class {
 pub enum Standing {
     /// The new session contains the item word for word.
     Retained,
-    /// The new session refers to a text that contains the item by a handle or a path, so the model
-    /// can recover the item.
+    /// The new session has a handle or a path of a text that contains the item, so the model can
+    /// recover the item.
     Recoverable,
-    /// Only a snapshot contains the item. A person can recover it, but the model cannot.
+    /// Only a snapshot contains the item, so a person can recover it, but the model cannot.
     Saved,
     /// The item cannot be found in any text.
     Lost,
@@ -87,8 +87,8 @@ pub struct Scored {
     /// The line number of the item in the old session. For an identifier, the last line that
     /// contains it.
     pub line: u64,
-    /// The weight of the item within its class. This is 1, except for identifiers, whose weight is
-    /// the probability that they are needed again.
+    /// The weight of the item within its class. An identifier's weight is the probability that it
+    /// is needed again, and any other item has the weight 1.
     pub weight: f64,
     /// Where the item can be found after the compaction.
     pub standing: Standing,
@@ -111,8 +111,8 @@ pub struct Row {
     pub saved: u64,
     /// The number of items that cannot be recovered.
     pub lost: u64,
-    /// The number of items that need not be kept, because they are finished or superseded. They are
-    /// not included in `total`.
+    /// The number of items that need not be kept, because they are finished or superseded. Such
+    /// items are not included in `total`.
     pub retired: u64,
     /// The weighted share of kept items, or `None` if the class has no items.
     #[serde(serialize_with = "rounded_share")]
@@ -162,8 +162,8 @@ impl Score {
         })
     }
 
-    /// Returns the share of kept items, from 0 to 1. This is the weighted mean over all classes
-    /// that have items, or 1 if there are no items.
+    /// Returns the share of kept items, from 0 to 1. The share is the weighted mean over all
+    /// classes that have items, or 1 if there are no items.
     ///
     /// The items come from the same ledger from which our summaries are written. The share
     /// therefore says little about how much a reader knows, or about how one summary compares with

@@ -1,7 +1,7 @@
 //! Measures whether a compaction kept what a session needed later, if the continuation of the
 //! session is known. The score looks for values in later calls that occurred only in the earlier
-//! part, and for the words around these values. It is also meant to judge what the ledger considers
-//! as context, so it has its own rules for how many and which words count.
+//! part, and for the words around these values. The score must not depend on what the ledger
+//! considers as context, so it has its own rules for which words around a value count.
 
 mod values;
 
@@ -102,7 +102,7 @@ impl Future {
     pub fn finish(self, budget: Option<u64>) -> Needed {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
         let later = Hay::of(&self.later);
-        // Skip the system messages that the old session already contained.
+        // Skip the system messages that are already in the old session.
         let mut new = String::new();
         for system in self.new_systems.iter().skip(self.old_systems) {
             add(&mut new, system);
@@ -160,7 +160,7 @@ impl Future {
 }
 
 /// Returns the value in the form in which the old session contains it. For a path, this may be only
-/// its end.
+/// the end of the path.
 fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
     if old.has(value) {
         return Some(value);
@@ -192,7 +192,7 @@ fn text(message: &Message<'_>) -> String {
         };
         lines.extend(arguments.keys);
         let values = arguments.leaves.into_iter().map(|leaf| match leaf.value.as_str() {
-            // These JSON values look like words but are not.
+            // JSON keywords look like words, but are left out.
             "true" | "false" | "null" => String::new(),
             _ => leaf.value,
         });

@@ -33,7 +33,7 @@ static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         regex(&format!(r"\b[\w-]+(?:\.[\w-]+)*\.(?:{extensions})\b")),
     ]
 });
-/// Matches numbers, dates, times and sums of money. They have at least two digits, possibly with
+/// Matches numbers, dates, times and sums of money. A match has at least two digits, possibly with
 /// punctuation between the digits, and no adjacent letters.
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?:^|[^\w.])(\$?[0-9][0-9.,:/-]*[0-9]\b(?:%\B)?)"));
