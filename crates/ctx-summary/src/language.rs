@@ -67,7 +67,7 @@ fn is_foreign(c: char) -> bool {
 }
 
 impl Languages {
-    /// Counts the language of a message.
+    /// Adds a message to the count of its language.
     pub fn push(&mut self, text: &str) {
         if let Some(language) = Language::of(text) {
             self.0[language as usize] += 1;

@@ -75,7 +75,7 @@ impl Template {
     /// The name of the default template.
     pub const DEFAULT: &str = "default";
 
-    /// The names of the built-in templates.
+    /// Returns the names of the built-in templates.
     pub fn names() -> impl Iterator<Item = &'static str> {
         INSIDE.iter().map(|(name, _)| *name)
     }

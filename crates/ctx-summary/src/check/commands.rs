@@ -48,7 +48,7 @@ fn beginning(list: &str) -> Regex {
     let words = LISTS.pattern(list);
     let others = LISTS.pattern(&format!("{list}, whatever follows"));
     let polite = format!(r"(?:please |请)\s*(?:{words}|{others})");
-    // `Runtime` must not match `run`.
+    // A word boundary is required so that `run` does not match the beginning of `Runtime`.
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 

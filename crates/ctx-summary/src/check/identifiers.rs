@@ -55,7 +55,7 @@ pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<R
     found.retain(|range| {
         let (token, before) = (&line[range.clone()], &line[..range.start]);
         let Some(kind) = kind(token) else { return false };
-        // `strings.to_lower(…)` is a call and not a file.
+        // `strings.to_lower(…)` is a call, not a file name.
         let is_call = line[range.end..].starts_with('(') && !token.contains('/');
         let is_derived = || match kind {
             IdentifierKind::Url => false,
@@ -222,7 +222,7 @@ fn pieces(token: &str) -> impl Iterator<Item = &str> {
         .filter(|piece| !piece.is_empty())
 }
 
-/// Returns a version without its `v`: `v1.2` becomes `1.2`.
+/// Removes the `v` from a version such as `v1.2`.
 fn bare(piece: &str) -> &str {
     match piece.strip_prefix(['v', 'V']) {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => rest,
@@ -236,7 +236,7 @@ fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
     (7..=12).filter(move |_| is_hash).map(|length| &piece[..length])
 }
 
-/// Returns a dotted name and its ends: `a.b.C`, `b.C` and `C`.
+/// Returns a dotted name and its ends, which are `b.C` and `C` for `a.b.C`.
 fn last_names(piece: &str) -> impl Iterator<Item = &str> {
     let names = piece.match_indices('.').map(|(at, _)| &piece[at + 1..]);
     let names = names.filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));

@@ -304,7 +304,7 @@ fn joined(lines: &[String]) -> String {
 }
 
 impl Repairs {
-    /// The total number of repairs.
+    /// Returns the total number of repairs.
     pub fn total(&self) -> usize {
         self.rows().iter().map(|(count, _)| count).sum()
     }

@@ -81,8 +81,8 @@ fn humps(word: &str) -> usize {
     (0..bytes.len()).filter(|at| begins(*at)).count()
 }
 
-/// Returns true if a camel-case name ends with a word, as in `parseLine` but not in `macOS` or
-/// `iPhone`.
+/// Returns true if a camel-case name has the form of names in code, such as `parseLine`, rather
+/// than of product names, such as `macOS` or `iPhone`.
 fn ends_with_word(word: &str) -> bool {
     let head = word.bytes().take_while(u8::is_ascii_lowercase).count();
     head > 2 && word.ends_with(|c: char| c.is_ascii_lowercase())

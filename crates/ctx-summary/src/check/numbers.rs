@@ -53,7 +53,7 @@ pub(super) fn are_ends_known(range: &str, seen: &HashedSet) -> bool {
     runs(range).all(|run| seen.has(hash_lowercase(plain(run))))
 }
 
-/// Removes leading zeros: `02` becomes `2`.
+/// Removes leading zeros, so that `02` becomes `2`.
 fn plain(run: &str) -> &str {
     run.trim_start_matches('0')
 }

@@ -37,7 +37,7 @@ pub fn missing_headings<'a>(text: &str, wanted: &'a [String]) -> Vec<&'a str> {
     wanted.iter().map(String::as_str).filter(is_missing).collect()
 }
 
-/// Returns a line without the marks of a heading.
+/// Returns a line without the markup of a heading.
 fn plain_heading(line: &str) -> String {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':' | '：');
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ')');
@@ -143,7 +143,7 @@ pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
 
-/// Returns the line without the marks of a list item or of bold text.
+/// Returns the line without a bullet and without the markup of bold text.
 pub(super) fn without_bullet(line: &str) -> &str {
     &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
 }

@@ -126,13 +126,13 @@ impl<'l> Draft<'l> {
     }
 }
 
-/// Returns the slot of a sequence of eight bytes. Few sequences share a slot.
+/// Returns the table index of a sequence of eight bytes. Few sequences share an index.
 fn slot(bytes: [u8; 8]) -> usize {
     let number = u64::from_le_bytes(bytes).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     usize::try_from(number >> (64 - SLOTS)).unwrap_or(0)
 }
 
-/// The binary logarithm of the number of slots.
+/// The binary logarithm of the number of entries in the table of byte sequences.
 const SLOTS: u32 = 20;
 
 /// Counts the current items of each kind that `text` does not contain.

@@ -9,8 +9,8 @@ use ctx_tokens::TokenCounter;
 
 use super::page::PER_LINE;
 
-/// The exponent of the length by which the worth of a segment is divided. An exponent below 1
-/// slightly favours longer segments, because they read better than many short ones.
+/// To rank a segment, its worth is divided by its length to this power. A power below 1 slightly
+/// favours longer segments, because they read better than many short ones.
 const LENGTH_POWER: f64 = 0.8;
 
 /// The powers of short lengths, computed only once because each segment is judged several times.

@@ -27,7 +27,7 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
 
 /// The sum of the shares of all kinds in a long text, in percent.
 const ALL_SHARES: u64 = 39;
-/// Below this limit, in tokens, some kinds of items have smaller shares.
+/// In a text with a limit below this number of tokens, some kinds of items have smaller shares.
 const LITTLE: u64 = 1_000;
 /// The minimum number of tokens in a section. A shorter section does not justify its heading.
 const LEAST: u64 = 30;

@@ -26,8 +26,7 @@ pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     words: Words,
-    /// The number of tokens in the user's words that are chosen so far. `most_asked` is its
-    /// maximum.
+    /// The number of tokens in the chosen segments by the user. `most_asked` is its maximum.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,

@@ -198,7 +198,7 @@ fn run_end(bytes: &[u8], at: usize) -> usize {
     at + trimmed(&bytes[at..end]).max(1)
 }
 
-/// Returns the length of a run without the sentence's punctuation at its end.
+/// Returns the length of `run` without trailing punctuation.
 fn trimmed(run: &[u8]) -> usize {
     let joins = |b: &u8| matches!(b, b'.' | b',' | b';' | b':' | b'-' | b'+' | b'@' | b'~');
     let ends = run.iter().rposition(|b| !joins(b));

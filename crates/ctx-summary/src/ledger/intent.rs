@@ -51,7 +51,7 @@ pub(crate) fn gives_orders(text: &str) -> bool {
     is_order(text) || sentences(text).iter().any(|sentence| sentence != text && is_order(sentence))
 }
 
-/// Calls `found` for each item in a text. `role` is the role of its speaker.
+/// Calls `found` for each item in `text`. `role` is the speaker's role.
 pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
     let sentences: Vec<String> = sentences(text)
         .into_iter()

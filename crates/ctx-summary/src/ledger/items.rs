@@ -114,7 +114,7 @@ impl Items {
         self.add(Item::new(ItemKind::Error, text.clone(), line));
         let at = self.places.get(&(ItemKind::Error, text)).copied();
         if let Some(before) = at.and_then(|at| self.failing.insert(subject.to_owned(), at)) {
-            // The same subject now fails with another error.
+            // The same file or command now fails with a different error.
             if Some(before) != at {
                 self.list[before].state = State::Superseded;
             }
@@ -213,7 +213,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Parses a decision. `role` is the role of its speaker.
+    /// Parses a decision. `role` is the speaker's role.
     pub fn of(text: &str, role: Role) -> Self {
         Self {
             has_word: find(MemoryKind::Decision, text, role).is_some(),
@@ -232,7 +232,7 @@ impl Decision {
     }
 }
 
-/// Returns true if a decision says that it revokes an earlier decision.
+/// Returns true if a decision explicitly revokes an earlier one.
 pub(crate) fn takes_back(decision: &str) -> bool {
     TAKES_BACK.is_match(&simplified(decision))
 }
@@ -431,7 +431,7 @@ mod tests {
         let newest = format!("task {}", MOST - 101);
         assert_eq!((left[0], left[1]), ("of another kind", oldest.as_str()));
         assert_eq!(left[left.len() - 2..], [newest.as_str(), "one more"]);
-        // The other items are still known.
+        // The remaining items can still be found.
         let count = left.len();
         items.add(item(ItemKind::Open, &newest, 3));
         assert_eq!(items.list.len(), count);

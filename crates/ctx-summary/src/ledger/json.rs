@@ -150,8 +150,9 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(found)
 }
 
-/// The text before the members of an object. The label consists of the name of the object, or of
-/// the nearest enclosing object that has a name, and the keys from there to the object.
+/// The label in front of the members of a JSON object. The label consists of the name of the
+/// object, or of the nearest enclosing object that has a name, and the keys from there to the
+/// object.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,

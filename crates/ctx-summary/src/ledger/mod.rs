@@ -76,7 +76,8 @@ impl Ledger {
         self.absorb(line, Reading::of(message, zone));
     }
 
-    /// Adds the reading of the next record, which is on line `line` of the session.
+    /// Adds the reading of the next message or earlier summary, which is on line `line` of the
+    /// session.
     pub fn absorb(&mut self, line: u64, reading: Reading) {
         self.redacted += reading.secrets;
         let mut numbers = Vec::new();

@@ -1,6 +1,5 @@
-//! Splits text by a person or the model into statements. Each statement can be understood together
-//! with the statement to which it refers, which is its heading or the sentence that introduces its
-//! list.
+//! Splits text by a person or the model into statements. Together with the heading or introduction
+//! to which it refers, a statement can be understood without the rest of the text.
 
 use std::borrow::Cow;
 
@@ -98,7 +97,7 @@ fn item(line: &str) -> Option<usize> {
 #[derive(Default)]
 struct Cutter<'t> {
     found: Vec<Statement<'t>>,
-    /// The headings of the current line, each with its level.
+    /// The headings that enclose the current line, each with its level.
     headings: Vec<(usize, usize)>,
     /// The list items in which the next item may be nested, each with its indentation.
     items: Vec<(usize, usize)>,

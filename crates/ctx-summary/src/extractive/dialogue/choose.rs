@@ -50,7 +50,7 @@ pub(super) struct Chooser<'t> {
     /// The number of chosen statements in each message.
     open: Vec<usize>,
     /// For each message, the statement of the next message in which the user chooses one of the
-    /// options. An extra entry follows that of the last message.
+    /// options. One extra entry follows at the end of the list.
     choices: Vec<Option<usize>>,
 }
 
@@ -105,7 +105,7 @@ impl<'t> Chooser<'t> {
 }
 
 /// Finds, for each message, the statement of the next message in which the user chooses one of the
-/// options. An extra entry follows that of the last message.
+/// options. One extra entry follows at the end of the list.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();

@@ -1,4 +1,4 @@
-//! Dialogues for tests.
+//! Builds dialogues for tests.
 
 use crate::ledger::Ledger;
 use ctx_format::{Message, Part, Role, Zone};

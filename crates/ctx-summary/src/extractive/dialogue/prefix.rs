@@ -24,7 +24,7 @@ pub(super) struct Prefix<'t> {
 }
 
 impl<'t> Prefix<'t> {
-    /// Splits the prefix off a message. Only an entry of `speakers` counts as a name.
+    /// Splits the date and the name off a message. Only an entry of `speakers` counts as a name.
     pub(super) fn of(text: &'t str, speakers: &[&str]) -> Self {
         let (date, rest) = stamp(text);
         let is_known = |named: &Self| named.name.is_some_and(|name| speakers.contains(&name));
@@ -34,7 +34,8 @@ impl<'t> Prefix<'t> {
         }
     }
 
-    /// Splits the prefix off a message. Any text in the position of a name counts as a name.
+    /// Splits the name and a date next to it off a message. Any text in the position of a name
+    /// counts as a name.
     pub(super) fn named(text: &'t str) -> Option<Self> {
         let found = NAME.captures(text)?;
         let rest = &text[found[0].len()..];

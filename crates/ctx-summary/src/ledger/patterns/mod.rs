@@ -4,12 +4,12 @@
 //! are in one language and most sentences match nothing. A small session therefore only compiles
 //! the patterns that it needs.
 //!
-//! A file has the tables `== named` and `== kept`. A table begins with regexes that apply to all of
-//! its patterns, in the form `KEY: REGEX`. The patterns follow, each under a `[NAME]` that is
-//! unique in the table. A pattern with a Chinese name applies only to Chinese sentences. Lines that
-//! begin with `#` are comments, and consecutive lines with the same key form one regex. `veto
-//! hints` and `passing hints` are hints for the regexes `veto` and `passing`, and `states` is a
-//! list of words. A pattern may have these keys:
+//! Each file contains the tables `== named` and `== kept`. A table begins with regexes that apply
+//! to all of its patterns, in the form `KEY: REGEX`. The patterns follow, each under a `[NAME]`
+//! that is unique in the table. A pattern with a Chinese name applies only to Chinese sentences.
+//! Lines that begin with `#` are comments, and consecutive lines with the same key form one regex.
+//! `veto hints` and `passing hints` are hints for the regexes `veto` and `passing`, and `states` is
+//! a list of words. A pattern may have these keys:
 //!
 //! - `says`: the regex that finds the statement.
 //! - `not`: a regex for similar phrases, which are blanked out before `says` is tried.
@@ -122,7 +122,8 @@ impl Tables {
         self.of_kinds.iter().flatten()
     }
 
-    /// Returns the patterns of which a hint occurs in the sentence, and all patterns without hints.
+    /// Returns the patterns with a hint that occurs in the sentence, and all patterns without
+    /// hints.
     fn hinted(&self, sentence: &str) -> Hinted {
         // Remove the full stop at the end of the sentence, because a dot is a hint of a file name.
         let sentence = sentence.trim_end_matches('.');
@@ -163,7 +164,7 @@ struct Stated<'s> {
 }
 
 impl<'s> Sentence<'s> {
-    /// Prepares a sentence. `role` is the role of its speaker.
+    /// Prepares a sentence. `role` is the speaker's role.
     pub fn new(text: &'s str, role: Role) -> Self {
         Self { text, role, plain: OnceCell::new(), with_code: OnceCell::new() }
     }
@@ -269,7 +270,7 @@ pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
     text.chars().map(simple).collect::<String>().into()
 }
 
-/// One pattern of a table.
+/// A pattern that recognizes one kind of statement.
 #[derive(Default)]
 pub struct Pattern {
     /// The name of the pattern, which is unique in its table.
@@ -342,8 +343,7 @@ impl Table {
         }
     }
 
-    /// Returns the first pattern in `hinted` that matches `sentence`. `role` is the role of its
-    /// speaker.
+    /// Returns the first pattern in `hinted` that matches `sentence`. `role` is the speaker's role.
     fn find(&self, sentence: &str, role: Role, hinted: PatternSet) -> Option<&Pattern> {
         if hinted == 0 || !self.states.as_ref().is_none_or(|states| states.are_in(sentence)) {
             return None;
@@ -392,7 +392,7 @@ mod table_tests {
         assert!(kept.passing.pattern() == "d" && kept.patterns[0].hints.is_empty());
     }
 
-    /// Compiles a pattern for ASCII texts and for others.
+    /// Checks that a pattern compiles, both for ASCII text and for other text.
     fn compiles(pattern: &Matcher) {
         pattern.is_match("");
         pattern.is_match("é");

@@ -139,7 +139,8 @@ impl Mentions {
         start..self.text.len()
     }
 
-    /// Returns the id of an identifier. `place` is its range in the stored text, if it is there.
+    /// Returns the id of an identifier. `place` is the range of the identifier in the stored text,
+    /// if the text contains it.
     pub(super) fn number(&mut self, name: &str, shape: Shape, place: Option<Range<usize>>) -> Id {
         let hash = hash(name);
         let (list, text) = (&self.list, &self.text);

@@ -101,7 +101,7 @@ impl Scorer {
         self.saved = true;
     }
 
-    /// Computes the score. `ledger` is the ledger of the old session.
+    /// Computes the score of a compaction. `ledger` is the ledger of the old session.
     pub fn finish(self, ledger: &Ledger) -> Score {
         let items = self.after.ledger.items().iter();
         let search = Search {
@@ -226,7 +226,7 @@ impl After {
     }
 }
 
-/// Adds a text as one line and without secrets, like the items of a ledger.
+/// Adds a text on a single line and without secrets, which is the form of a ledger's items.
 fn add(all: &mut String, text: &str) {
     let (clean, _) = redact(text);
     all.push_str(&one_line(&clean));

@@ -84,8 +84,8 @@ pub struct Scored {
     pub class: Class,
     /// The text of the item on one line, without secrets.
     pub text: String,
-    /// The line number of the item in the old session. For an identifier, the last line that
-    /// contains it.
+    /// The line number of the item in the old session. An identifier has the number of the last
+    /// line that contains it.
     pub line: u64,
     /// The weight of the item within its class. An identifier's weight is the probability that it
     /// is needed again, and any other item has the weight 1.

@@ -96,9 +96,9 @@ impl Future {
         }
     }
 
-    /// Computes the figures. `budget` is the number of tokens, including system messages, in a
-    /// window of the latest messages with which the new session is compared. By default, the window
-    /// has as many tokens as the new session.
+    /// Computes how many of the needed values were kept. `budget` is the number of tokens,
+    /// including system messages, in a window of the latest messages with which the new session is
+    /// compared. By default, the window has as many tokens as the new session.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
         let later = Hay::of(&self.later);
@@ -159,8 +159,8 @@ impl Future {
     }
 }
 
-/// Returns the value in the form in which the old session contains it. For a path, this may be only
-/// the end of the path.
+/// Returns the value in the form in which the old session contains it. A path may be shortened to
+/// its end.
 fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
     if old.has(value) {
         return Some(value);
