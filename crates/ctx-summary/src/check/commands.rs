@@ -52,7 +52,7 @@ fn beginning(list: &str) -> Regex {
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 
-/// Matches the end of a clause, which is a sentence or a label in front of one.
+/// Matches the end of a clause, which is the end of a sentence or of the label before it.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
 /// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));

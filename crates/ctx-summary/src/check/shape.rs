@@ -122,9 +122,9 @@ fn plain(line: &str) -> String {
     one_line(without_bullet(line)).to_lowercase()
 }
 
-/// Returns the index of the line at which an answer begins to continue the conversation, if any. An
-/// answer continues the conversation from a label of the record, the markup of a tool call, or
-/// turns of a chat on. A single line `User: …` does not count, because it may be a remark.
+/// Returns the index of the line at which an answer begins to continue the conversation, if any.
+/// The continuation begins with a label of the record, the markup of a tool call, or turns of a
+/// chat. A single line `User: …` does not count, because it may be a remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     let lines = || lines.iter().map(|line| lower(line.trim().trim_start_matches("**")));
     let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));

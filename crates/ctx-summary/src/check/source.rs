@@ -12,7 +12,7 @@ use super::spans::{Spans, around};
 use super::words::{HashedSet, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
-/// The mark that is inserted after text of an answer that does not occur in the session.
+/// The mark that follows text in an answer if this text does not occur in the session.
 pub const UNVERIFIED: &str = "(unverified)";
 
 /// The source against which an answer is checked. The source is collected in one pass over the

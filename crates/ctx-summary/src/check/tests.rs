@@ -35,7 +35,7 @@ fn checked_with(answer: &str, headings: &[&str], largest: Option<u64>) -> Result
     check(answer, &source(), &rules)
 }
 
-/// Checks an answer with the single heading `Goal` against another session.
+/// Checks an answer against `source`. The only requested heading is `Goal`.
 fn checked_against(source: &Source, answer: &str) -> Result<String, Reason> {
     let headings = ["Goal".to_owned()];
     check(answer, source, &rules(&headings)).map(|repaired| repaired.text)
@@ -177,7 +177,7 @@ fn commands_that_people_or_the_model_gave_stay() {
         let repaired = used(&format!("{GOOD}\n{line}"));
         assert_eq!(repaired.text, format!("{GOOD}\n{line}"));
     }
-    // In Chinese, a report of finished work has the same words as a command.
+    // In Chinese, a report of finished work looks the same as a command.
     let done = GOOD.replace("\n\n## Decisions", "\n- 删除了旧的缓存\n\n## Decisions");
     assert_eq!(used(&done).text, done);
 }

@@ -27,8 +27,8 @@ const SHARE_WITHOUT_TOOLS: u64 = 95;
 /// tokens, which says what was left out.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// In a summary with fewer tokens, more text is added to the space that was reserved for the
-/// closing line but is not needed by it.
+/// Below this length of a summary, in tokens, the part of the reserved space that the closing line
+/// does not need is filled with more text.
 const LITTLE: u64 = 1_000;
 
 /// Writes a summary that consists of `head`, the story of the session, and as many values as fit

@@ -22,10 +22,11 @@ fn power(tokens: u64) -> f64 {
 }
 
 /// A segment that may be chosen, ordered by its worth relative to its length. Of two segments with
-/// equal worth, the earlier one is the greater.
+/// equal worth, the earlier one is chosen first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    /// The bits of a non-negative floating-point number, which have the same order as the number.
+    /// The bits of a non-negative floating-point number, which compare in the same order as the
+    /// number.
     gain: u64,
     // The fields have only 32 bits, because every segment of a long session may be a candidate.
     number: Reverse<u32>,

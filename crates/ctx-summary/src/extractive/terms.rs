@@ -81,7 +81,7 @@ pub(super) struct WordLists {
 }
 
 impl WordLists {
-    /// Adds a statement. `each_word` calls the function that it is given for each word.
+    /// Adds a statement. `each_word` must call its argument once for each word of the statement.
     pub(super) fn add(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) {
         each_word(&mut |word| self.push(hash(word)));
         self.end();

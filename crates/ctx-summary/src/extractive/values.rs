@@ -18,10 +18,10 @@ const OF_COVERAGE: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// A line is only quoted for an identifier that is needed with at least this probability.
 const LEAST_CHANCE: f64 = 0.0005;
 
-/// A summary with fewer tokens quotes most values without the heading or call above them, and omits
-/// lines that mean nothing without it.
+/// Below this length, in tokens, a summary quotes most values without the heading or call above
+/// them, and omits lines that mean nothing without it.
 const LITTLE: u64 = 400;
-/// A summary with fewer tokens omits single lines of code that can be read again.
+/// Below this length, in tokens, a summary omits single lines of code that can be read again.
 const SHORT: u64 = 1_300;
 
 /// Judges segments by the identifiers in them that the summary does not contain yet.

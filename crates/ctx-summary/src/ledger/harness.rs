@@ -230,7 +230,8 @@ pub enum Speech<'t> {
     User(Cow<'t, str>),
     /// The model's words in a summary of earlier messages.
     Summary(Cow<'t, str>),
-    /// No speaker, because the text was written by the agent program or is the output of a command.
+    /// The text has no speaker, because it was written by the agent program or is the output of a
+    /// command.
     Nobody,
 }
 

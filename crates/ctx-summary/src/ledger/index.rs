@@ -133,7 +133,7 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // If the heading above is a repeated text, this is the segment in which it first
+                // A heading that is a repeated text is replaced by the segment in which it first
                 // occurred.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,

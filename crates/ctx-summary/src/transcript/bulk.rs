@@ -150,7 +150,7 @@ fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
 }
 
 impl Bulk {
-    /// Returns how many characters of this text to keep if `least` characters of a text of the
+    /// Returns how many characters of this tool text to keep if `least` characters of a text of the
     /// usual worth are kept.
     fn limit(&self, least: usize) -> usize {
         (least * self.worth / USUAL).max(SHORT).min(self.chars)

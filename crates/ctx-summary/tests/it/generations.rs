@@ -1,5 +1,5 @@
-//! Summaries of summaries: every item of a summary is in the next summary, or is counted as left
-//! out, or was settled.
+//! Tests summaries of summaries. Every item of a summary must be in the next summary, or be counted
+//! as left out there, or be settled.
 
 use ctx_format::dialect::{Chat, Dialect};
 use ctx_format::{Object, Zone};
@@ -16,7 +16,8 @@ fn push(ledger: &mut Ledger, line: u64, record: &serde_json::Value) {
     ledger.push(line, &message, Zone::Old);
 }
 
-/// Adds the messages of one round: a request, a rule, a decision, an error, a file.
+/// Adds the messages of one round, which contain a request, a rule, a decision, an error and a
+/// file.
 fn round(ledger: &mut Ledger, round: usize) {
     let line = 10 * round as u64;
     push(
@@ -45,7 +46,7 @@ fn round(ledger: &mut Ledger, round: usize) {
     );
 }
 
-/// The number of items that the summary's last line counts as left out.
+/// Returns how many items of this kind the summary's last line reports as left out.
 fn left_out(summary: &str, kind: ItemKind) -> usize {
     let line = summary.lines().find(|line| line.starts_with("⟦left out: "));
     let counts =
@@ -54,11 +55,11 @@ fn left_out(summary: &str, kind: ItemKind) -> usize {
     count.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
-/// The current items of a kind, and the number of them that the summary has.
+/// Returns the number of current items of a kind, and how many of them the summary contains.
 fn told(ledger: &Ledger, summary: &str, kind: ItemKind) -> (usize, usize) {
     let items = ledger.items().iter().filter(|item| item.kind == kind && item.holds());
-    // The story has a call without the tool's name, which begins the item, and the outcome below
-    // it.
+    // The item begins with the tool's name. In the story, the call has no tool name, and the
+    // outcome is on the next line.
     let words: Vec<&str> = summary.split_whitespace().collect();
     let summary = words.join(" ");
     let texts: Vec<&str> = items.map(|item| item.text.as_str()).collect();
@@ -96,7 +97,8 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
 fn with_room_the_tenth_summary_has_all_of_the_first() {
     let summaries = generations(10, 6_000);
     let words = |line: &str| line.split_once("] ").map_or(line, |(_, line)| line).to_owned();
-    // The story also has everything in the lists of open items and errors.
+    // Only the story is searched, because it also contains everything in the lists of open items
+    // and errors.
     let is_story = |line: &&str| !line.starts_with("## ") && !line.starts_with("- ");
     let first: Vec<String> = summaries[0].lines().filter(is_story).map(words).collect();
     for line in &first {
@@ -110,7 +112,8 @@ fn with_room_the_tenth_summary_has_all_of_the_first() {
 fn without_room_what_is_left_out_is_counted() {
     let summaries = generations(10, 1_000);
     assert!(summaries[9].contains("⟦left out: "), "{}", summaries[9]);
-    // The request that says what the session is about, and the latest request, are never left out.
+    // The first request, which says what the session is about, and the latest request are never
+    // left out.
     assert!(summaries[9].contains("order_0 to the form"), "{}", summaries[9]);
     assert!(summaries[9].contains("order_9 to the form"), "{}", summaries[9]);
 }

@@ -1,4 +1,4 @@
-//! Tests of whole summaries: the rule summary, and summaries of earlier summaries.
+//! Tests rule summaries, and summaries of earlier summaries.
 
 mod generations;
 mod rule;

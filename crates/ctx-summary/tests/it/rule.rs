@@ -1,4 +1,4 @@
-//! The rule summary as a whole: exact texts, earlier summaries, limits.
+//! Tests the exact text of rule summaries, with earlier summaries and limits.
 
 use ctx_format::Object;
 use ctx_format::dialect::{Anthropic, Chat, Dialect};
@@ -146,7 +146,7 @@ fn the_oldest_lines_leave_first_and_it_is_said() {
     assert!(text.contains("older lines left out）\n"), "{text}");
     assert!(text.ends_with("- fact number 39"), "{text}");
     assert!(!text.contains("number 0\n"), "{text}");
-    // The summary leaves out as few lines as possible: with one more line it would be too long.
+    // The summary leaves out as few lines as possible, so one more line would make it too long.
     let kept = text.matches("fact number").count();
     assert!(kept >= 8, "{text}");
 

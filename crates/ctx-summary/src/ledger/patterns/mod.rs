@@ -45,7 +45,7 @@ pub enum MemoryKind {
     Decision,
     /// Statements that name a project, a path or a setting
     Fact,
-    /// How the user wants things
+    /// How the user wants things to be done
     Preference,
     /// Tool calls in short form, and their errors
     Runtime,

@@ -89,7 +89,7 @@ fn code_in_backticks_is_not_said() {
 fn hints_overlap_and_have_no_case() {
     let is = |sentence| is_a(Decision, sentence, Role::User);
     assert!(is("WE'RE GOING TO DROP IT") && is("We're going with tabs, so going with it"));
-    // The lower case of the kelvin sign is a k.
+    // The lower-case form of the kelvin sign is the letter k.
     assert!(is("Please switch to the other parser.") && !is("Please swit\u{212a}h"));
 }
 
