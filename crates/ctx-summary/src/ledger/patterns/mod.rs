@@ -4,7 +4,7 @@
 //! are in one language and most sentences match nothing. A small session therefore only compiles
 //! the patterns that it needs.
 //!
-//! Each file contains the tables `== named` and `== kept`. A table begins with regexes that apply
+//! A file may contain the tables `== named` and `== kept`. A table begins with regexes that apply
 //! to all of its patterns, in the form `KEY: REGEX`. The patterns follow, each under a `[NAME]`
 //! that is unique in the table. A pattern with a Chinese name applies only to Chinese sentences.
 //! Lines that begin with `#` are comments, and consecutive lines with the same key form one regex.
