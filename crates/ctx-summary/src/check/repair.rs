@@ -113,7 +113,7 @@ enum Quoted<'s> {
     Unknown,
 }
 
-/// The maximum length in bytes of a sentence that replaces a quote.
+/// The maximum length, in bytes, of a sentence that replaces a quote.
 const LONGEST: usize = 400;
 /// The minimum percentage of words that a sentence must share with the quote that it replaces.
 /// Below this percentage, the quote may come from a different sentence.

@@ -48,7 +48,8 @@ impl Words {
         news
     }
 
-    /// Returns the number of words of a statement that also occur in the statements `others`.
+    /// Returns the number of words in a statement that also occur in any of the statements
+    /// `others`.
     pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
         let others: HashSet<u32> =
             others.iter().flat_map(|of| self.lists.of(*of).iter().copied()).collect();

@@ -136,7 +136,7 @@ pub(crate) fn numbered(line: &str) -> (&str, &str) {
     after.map_or(("", line), |code| (&line[..digits], code.trim_start()))
 }
 
-/// Where a line can be split, from the worst to the best position.
+/// The kinds of positions at which a line can be split, from worst to best.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     Anywhere,

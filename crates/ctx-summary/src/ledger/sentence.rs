@@ -191,8 +191,8 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    // In UTF-8, 。 begins with 0xE3, and ！？； begin with 0xEF. Neither byte occurs inside another
-    // character.
+    // In UTF-8, 。 begins with 0xE3, and ！？； begin with 0xEF. Both bytes can only occur at the
+    // beginning of a character.
     let may_end = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF);
     let mut next = 0;
     while let Some(length) = paragraph.as_bytes()[next..].iter().position(may_end) {

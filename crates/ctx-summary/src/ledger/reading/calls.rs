@@ -112,8 +112,8 @@ impl Reader {
         }
     }
 
-    /// Quotes a line of a long argument. If `may_name` is set, the line is marked as a name if it
-    /// has the form of one.
+    /// Quotes a line of a long argument. If `may_name` is set, a line that has the form of a name
+    /// is marked as a name.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
         let kind =
             if may_name && names_something(line) { SegmentKind::Name } else { SegmentKind::Line };
