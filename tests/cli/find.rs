@@ -87,7 +87,7 @@ fn days_and_times_name_snapshots() {
     rollback(dir)
         .args(["--snapshot", "1 week ago", "s.jsonl"])
         .code(2)
-        .stderr_has("ctx-rollback: no snapshot is as old as 1 week ago; the oldest is demo-")
+        .stderr_has("ctx-rollback: no snapshot is older than 1 week ago; the oldest is demo-")
         .run();
     fs::write(dir.join("s.jsonl"), NEW).expect("writes");
     rollback(dir).args(["--before", "now", "s.jsonl"]).run();
@@ -95,7 +95,7 @@ fn days_and_times_name_snapshots() {
     rollback(dir)
         .args(["--before", "today", "s.jsonl"])
         .code(2)
-        .stderr_has("ctx-rollback: no snapshot is as old as ")
+        .stderr_has("ctx-rollback: no snapshot is older than ")
         .run();
     rollback(dir)
         .args(["--before", "3d", "s.jsonl"])
@@ -148,7 +148,7 @@ fn a_moved_file_is_known_by_its_content() {
         .args(["--snapshot", "latest", "moved.jsonl"])
         .code(2)
         .stderr_has(&format!(
-            "-0001 was taken of {}, which is gone; to restore it here anyway: ctx-rollback -s demo --snapshot 1 --to moved.jsonl\n",
+            "-0001 is a snapshot of {}, which is gone; to restore it here anyway: ctx-rollback -s demo --snapshot 1 --to moved.jsonl\n",
             real.display()
         ))
         .run();

@@ -22,59 +22,60 @@ pub enum StoreError {
         action: &'static str,
         /// The path on which the system call failed.
         path: PathBuf,
-        /// The error from the operating system.
+        /// The error reported by the operating system.
         source: io::Error,
     },
-    /// A file that is written whole or not at all was not written.
+    /// An atomic write failed before the file had its final name.
     #[error("cannot write {}: {source}; nothing was changed", path.display())]
     NotWritten {
         /// The file that was not written.
         path: PathBuf,
-        /// The error from the operating system.
+        /// The error reported by the operating system.
         source: io::Error,
     },
-    /// A file has its new content, but a power cut may undo that.
+    /// A file has its new content, but may lose it in a power cut.
     #[error("{} is written, but may not survive a power cut: {source}", path.display())]
     NotDurable {
         /// The file that was written.
         path: PathBuf,
-        /// The error from the operating system.
+        /// The error reported by the operating system.
         source: io::Error,
     },
-    /// Others can write to the store, or another user owns it.
+    /// Other users can write to the store, or another user owns it.
     #[error("{} is not safe: {why}", path.display())]
     Insecure {
-        /// The directory or file of the store that is not safe.
+        /// The unsafe directory or file of the store.
         path: PathBuf,
         /// Why the path is not safe.
         why: &'static str,
     },
-    /// The directory is not a store, and has other files.
-    #[error("{} is not a store: it has other files and no FORMAT", .0.display())]
+    /// The directory is not a store, and it contains other files.
+    #[error("{} is not a store: it contains other files, but no FORMAT file", .0.display())]
     NotAStore(PathBuf),
-    /// The text is not allowed as the id of a session.
+    /// The text is not a valid session id.
     #[error(
-        "{0:?} is not a session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
+        "{0:?} is not a session id: use 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
     )]
     BadSession(String),
     /// No snapshot has the requested name.
     #[error("{0}")]
     NoSnapshot(Box<MissingSnapshot>),
-    /// The store has no snapshots and no offloaded files of this session.
+    /// The store contains neither snapshots nor offloaded files of this session.
     #[error("no session {session:?} in the store")]
     NoSession {
-        /// The requested session.
+        /// The requested session id.
         session: String,
-        /// Known sessions with similar names.
+        /// Similar ids of sessions in the store.
         near: Vec<String>,
-        /// Whether the trash has items of this session.
+        /// Whether the trash contains items of this session.
         in_trash: bool,
     },
-    /// No snapshot was taken of this file, and the file does not begin with the content of any
-    /// snapshot.
+    /// The store has no snapshot of this file, and the file does not begin with the content of any
+    /// other snapshot.
     #[error("no snapshot was taken of {}, and no snapshot matches its beginning", .0.display())]
     NoSnapshotOf(PathBuf),
-    /// A moved file is recognized by its content only, and this content fits several sessions.
+    /// The file seems to have been moved, so it can be recognized only by its content, which
+    /// matches several sessions.
     #[error("{} begins with the content of several sessions: {}", path.display(), sessions.join(", "))]
     SeveralSessions {
         /// The moved file.
@@ -82,14 +83,15 @@ pub enum StoreError {
         /// The sessions whose content matches the beginning of the file.
         sessions: Vec<String>,
     },
-    /// The trash has nothing with the requested name.
+    /// The trash contains nothing with the requested name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
-    /// No tool has replaced the file, or every snapshot has the file's current content.
+    /// There is nothing to undo, because no tool has replaced the file, or every snapshot contains
+    /// the file's current content.
     #[error("nothing to undo: no tool has replaced the current content")]
     NothingToUndo,
-    /// The snapshot to restore is damaged, or damage to another snapshot hides which one to
-    /// restore.
+    /// The snapshot to restore is damaged, or it cannot be determined because another snapshot is
+    /// damaged.
     #[error("nothing was undone: snapshot {id} is damaged: {why}")]
     UndoDamaged {
         /// The id of the damaged snapshot.
@@ -97,18 +99,18 @@ pub enum StoreError {
         /// What is wrong with the snapshot.
         why: String,
     },
-    /// Several items match the requested name.
+    /// The requested name matches several items.
     #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
     Ambiguous {
         /// The requested name.
         wanted: String,
-        /// The first few items that match, and how many more there are.
+        /// The first few matching items, and how many more there are.
         matches: Vec<String>,
     },
     /// The retention policy is not valid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The bytes or the meta.json of a snapshot differ from what was committed.
+    /// The bytes or the meta.json of a snapshot have changed since they were committed.
     #[error("snapshot {id} is damaged: {why}")]
     Damaged {
         /// The id of the damaged snapshot.
@@ -116,19 +118,20 @@ pub enum StoreError {
         /// What is wrong with the snapshot.
         why: String,
     },
-    /// The commit record of a snapshot could not be read; the snapshot may be intact.
+    /// The commit record of a snapshot could not be read, but the snapshot may be intact.
     #[error("snapshot {id} could not be read: {why}")]
     Unread {
         /// The id of the snapshot.
         id: String,
-        /// The error from the operating system, with the path.
+        /// The error reported by the operating system, with the path.
         why: String,
     },
-    /// The store cannot tell which offloaded files of a session are still referenced.
-    #[error("cannot read every transcript that may name offloaded files: {0}")]
+    /// It is not known which offloaded files of a session are still in use, because not every
+    /// transcript could be searched.
+    #[error("cannot read every transcript that may refer to offloaded files: {0}")]
     Unsearchable(String),
-    /// The store's path is not UTF-8, so a session cannot name files in it.
-    #[error("{}: the path is not UTF-8, so no transcript can name files in it", .0.display())]
+    /// The store's path is not UTF-8, so a session cannot refer to files in the store.
+    #[error("{}: the path is not UTF-8, so no transcript can refer to files in it", .0.display())]
     NotUtf8(PathBuf),
     /// The file was not replaced, because no snapshot of its content could be taken.
     #[error("{} was not changed, because its content could not be saved: {source}", path.display())]
@@ -138,18 +141,18 @@ pub enum StoreError {
         /// Why the content could not be saved.
         source: Box<StoreError>,
     },
-    /// The user holds the snapshot, so it may not be removed.
+    /// The snapshot must not be removed, because the user put it on hold.
     #[error("snapshot {0} is held")]
     Held(String),
-    /// The path is not a file that the tools may read or replace.
+    /// The tools refuse to read or replace the file at this path.
     #[error("{} {why}", path.display())]
     Refused {
         /// The path that was refused.
         path: PathBuf,
-        /// The end of the message, after the path: "is a FIFO".
+        /// The words that follow the path in the message, such as "is a FIFO".
         why: &'static str,
     },
-    /// The path is inside a store, whose files belong to the tools and are not sessions.
+    /// The path is inside a store, which contains the tools' own files and no sessions.
     #[error("{} is in the store {}", path.display(), root.display())]
     InStore {
         /// The path inside the store.
@@ -157,41 +160,42 @@ pub enum StoreError {
         /// The directory of the store.
         root: PathBuf,
     },
-    /// The snapshot was taken of another file.
-    #[error("{id} was taken of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
+    /// The snapshot is of another file.
+    #[error("{id} is a snapshot of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
     OtherFile {
-        /// The file that the user wanted to restore.
+        /// The file that the user wants to restore.
         path: PathBuf,
         /// The id of the snapshot.
         id: String,
-        /// The file from which the snapshot was taken.
+        /// The session file that was saved in the snapshot.
         taken_of: String,
-        /// Whether the file from which the snapshot was taken is gone. If that file is gone, `path`
-        /// may be the same session under another name.
+        /// Whether the file that was saved is gone. If so, `path` may be the same session under a
+        /// new name.
         is_gone: bool,
     },
-    /// The clock is far ahead of every time that the store has recorded; nothing was removed.
+    /// Nothing was removed, because the clock is far ahead of every time recorded in the store.
     #[error("the clock says {}; nothing was removed", clock_jumped(*now, *seen, *to))]
     ClockJumped {
         /// The current time according to the clock.
         now: DateTime<Utc>,
-        /// The last time that the store recorded before the jump.
+        /// The last time recorded in the store before the clock jumped.
         seen: DateTime<Utc>,
-        /// The first recorded time after the jump; `now` if there is none.
+        /// The first time recorded in the store after the jump, or `now` if there is none.
         to: DateTime<Utc>,
     },
     /// Another process is using the store, the session or its file.
     #[error("{0}")]
     Busy(String),
-    /// Another process changed the file, other than by appending to it.
+    /// Another process changed the file in a way that does not allow the replacement.
     #[error("{} changed meanwhile; nothing was replaced", .0.display())]
     Changed(PathBuf),
-    /// The file changed so recently that an agent may be using it, with its history in memory.
+    /// The file changed so recently that an agent may be using it. A running agent keeps its
+    /// history in memory.
     #[error("{} changed {}; a running agent would not notice a change by this tool", path.display(), since(*ago))]
     NotIdle {
         /// The session file.
         path: PathBuf,
-        /// The time since the file's last change.
+        /// How long ago the file was last changed.
         ago: Duration,
         /// How long the file must have been idle.
         min_idle: Duration,
@@ -199,25 +203,26 @@ pub enum StoreError {
     /// The operation is done, but a power cut may undo it, or its audit record is missing.
     #[error("{what} is done, but {source}")]
     Uncertain {
-        /// What was done, as the message names it: `snapshot ID`, `the replacement of PATH`.
+        /// What was done, in the words of the message: `snapshot ID`, `the replacement of PATH`.
         what: String,
-        /// The failure that followed the change.
+        /// The failure that occurred after the change.
         source: Box<StoreError>,
     },
 }
 
-/// What an error means for the caller. Each severity has its own exit status.
+/// What an error means for the caller. The severity determines the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The operation failed, and nothing was changed.
     Failed,
-    /// The operation failed without a change, and another attempt may succeed.
+    /// The operation failed without changing anything, and another attempt may succeed.
     Busy,
-    /// The operation is done; its durability or its audit record is uncertain.
+    /// The operation is done, but it may not survive a power cut, or its audit record may be
+    /// missing.
     Uncertain,
 }
 
-/// The time since a change, in words: `5 s ago`.
+/// Returns the time since a change in words: `5 s ago`.
 fn since(ago: Duration) -> String {
     match ago.as_secs() {
         0 => "just now".to_owned(),
@@ -226,11 +231,11 @@ fn since(ago: Duration) -> String {
     }
 }
 
-/// The most matches of an ambiguous id that the message lists.
+/// The maximum number of matches that the message for an ambiguous name lists.
 const SHOWN_MATCHES: usize = 5;
 
 impl StoreError {
-    /// The error for a name that matches several items.
+    /// Returns the error for a name that matches several items.
     pub(crate) fn ambiguous<T: ToString>(wanted: &str, found: impl IntoIterator<Item = T>) -> Self {
         let mut matches: Vec<String> = found.into_iter().map(|item| item.to_string()).collect();
         let more = matches.len().saturating_sub(SHOWN_MATCHES);
@@ -241,12 +246,13 @@ impl StoreError {
         Self::Ambiguous { wanted: wanted.to_owned(), matches }
     }
 
-    /// The error for a file that is refused; `why` says what is wrong with it.
+    /// Returns the error for a file that is refused. `why` is the end of the message, after the
+    /// path.
     pub(crate) fn refused(path: &Path, why: &'static str) -> Self {
         Self::Refused { path: path.to_owned(), why }
     }
 
-    /// The severity of this error.
+    /// Returns the severity of this error.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Busy(_) | Self::Changed(_) | Self::NotIdle { .. } | Self::ClockJumped { .. } => {
@@ -258,7 +264,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the cause is a full disk.
+    /// Whether the error was caused by a full disk.
     pub(crate) fn is_disk_full(&self) -> bool {
         let source = match self {
             Self::Io { source, .. }
@@ -270,7 +276,7 @@ impl StoreError {
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
-    /// Wraps an error that happened after `what` had been done.
+    /// Wraps an error that occurred after `what` had been done.
     #[must_use]
     pub fn after(self, what: impl Into<String>) -> Self {
         let source = match self {
@@ -280,8 +286,8 @@ impl StoreError {
         Self::Uncertain { what: what.into(), source }
     }
 
-    /// Turns the error for a damaged or unreadable snapshot into the error of an undo, which never
-    /// falls back to an older snapshot.
+    /// Turns the error for a damaged or unreadable snapshot into the error of an undo, because an
+    /// undo never falls back to an older snapshot.
     pub(crate) fn in_undo(self) -> Self {
         match self {
             Self::Damaged { id, why } | Self::Unread { id, why } => Self::UndoDamaged { id, why },
@@ -289,7 +295,7 @@ impl StoreError {
         }
     }
 
-    /// Turns "done, but uncertain" into a plain failure, for a file that does not count until a
+    /// Turns the error "is done, but …" into a plain failure, for a file that has no effect until a
     /// later step has succeeded.
     pub(crate) fn before(self) -> Self {
         match self {
@@ -304,20 +310,20 @@ fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> S
     let shown = |time: DateTime<Utc>| time.format("%Y-%m-%d %H:%M UTC");
     if to == now {
         let now = shown(now);
-        return format!("{now}, {days} days after the last time that the store recorded");
+        return format!("{now}, {days} days after the last time that is recorded in the store");
     }
     let (now, seen, to) = (shown(now), shown(seen), shown(to));
-    format!("{now}, but the store recorded nothing in the {days} days from {seen} to {to}")
+    format!("{now}, but nothing was recorded in the store in the {days} days from {seen} to {to}")
 }
 
-/// A requested snapshot that does not exist.
+/// The error for a requested snapshot that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingSnapshot {
     /// The requested name.
     pub wanted: String,
     /// Why no snapshot has the requested name.
     pub reason: MissingReason,
-    /// Snapshots with similar numbers.
+    /// The ids of the snapshots with the nearest numbers.
     pub near: Vec<String>,
 }
 
@@ -326,20 +332,20 @@ pub struct MissingSnapshot {
 pub enum MissingReason {
     /// There is no such snapshot.
     Unknown,
-    /// The digits look like a date. The text is that day in the form `2026-11-21`, which the store
-    /// accepts.
+    /// The requested name consists of digits that look like a date. The text is the same date in
+    /// the accepted form, `2026-11-21`.
     DayInDigits(String),
-    /// The digits may be a hash that happens to have no letter.
+    /// The requested name consists of digits that may be a hash without letters.
     HashInDigits,
-    /// The snapshot belongs to another session, or another file, than the requested one.
+    /// The snapshot belongs to another session or another file. The text is its id.
     Elsewhere(String),
-    /// The snapshot is in the trash.
+    /// The snapshot is in the trash. The text is its id.
     InTrash(String),
     /// No snapshot was taken on that day. The ids are those of the nearest snapshots before and
     /// after that day.
     NotThatDay(Vec<String>),
-    /// Every snapshot is newer than the requested time. The id is that of the oldest snapshot;
-    /// `None` if there are no snapshots.
+    /// Every snapshot is newer than the requested time. The text is the id of the oldest snapshot,
+    /// or `None` if there are no snapshots.
     NoneBefore(Option<String>),
 }
 
@@ -359,18 +365,18 @@ impl fmt::Display for MissingSnapshot {
             }
             MissingReason::InTrash(id) => write!(f, "{id} is in the trash"),
             MissingReason::NotThatDay(_) => write!(f, "no snapshot was taken on {wanted}"),
-            MissingReason::NoneBefore(_) => write!(f, "no snapshot is as old as {wanted}"),
+            MissingReason::NoneBefore(_) => write!(f, "no snapshot is older than {wanted}"),
         }
     }
 }
 
-/// Adds the path to the error of a failed system call.
+/// Adds the path and the action to the error of a failed system call.
 pub(crate) trait OrCannot<T> {
-    /// `action` is the verb in the message: "read", "create".
+    /// `action` is the verb in the message, such as "read" or "create".
     fn or_cannot(self, action: &'static str, path: &Path) -> Result<T>;
 
-    /// Reports that an atomic write failed before the file had its final name, so nothing was
-    /// changed.
+    /// Turns the error of an atomic write into the report that the file was not written and nothing
+    /// was changed.
     fn or_not_written(self, path: &Path) -> Result<T>;
 }
 

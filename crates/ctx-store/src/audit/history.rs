@@ -1,4 +1,4 @@
-//! The history of sessions: the operations on them, as the audit log records them.
+//! The history of a session: the operations that the audit log records for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,66 +12,66 @@ use crate::error::Result;
 use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
-/// An operation on a session, as the audit log records it. A field is empty if the tool that wrote
-/// the record did not know it.
+/// An operation on a session, as recorded in the audit log. A field is empty if it is missing from
+/// the record.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When the operation ended, or when it started if it did not finish.
+    /// The end time of the operation, or its start time if it did not finish.
     pub time: DateTime<Utc>,
     /// The name of the tool: `ctx-compact`.
     pub tool: String,
     /// The kind of operation: `snapshot`, `compact`, `rollback`, `gc`, …
     pub op: String,
-    /// How the operation ended: `done`; `failed` if it changed nothing; `intent` if the run was
-    /// killed or failed.
+    /// How the operation ended: `done`, `failed` (nothing was changed), or `intent` (the run was
+    /// killed or failed midway, or is still running).
     pub phase: String,
     /// The id of the operation.
     pub operation: String,
-    /// Names of the flags that were given.
+    /// The names of the command-line flags of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
-    /// The session; `None` if the operation may concern several sessions.
+    /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The snapshots that the operation made or removed. For a replacement, this is the snapshot of
-    /// the old content.
+    /// The ids of the snapshots that the operation made or removed. A replacement lists the
+    /// snapshot of the old content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
-    /// The snapshot that a rollback restored.
+    /// The id of the snapshot that a rollback restored.
     pub restored: Option<String>,
-    /// The hash of the new content, or of the snapshot.
+    /// The sha256 of the session's new content, or of the snapshot.
     pub sha256: Option<String>,
     /// The number of bytes written.
     pub bytes: Option<u64>,
     /// The number of items written or removed.
     pub count: Option<u64>,
-    /// The number of tokens of the context before a compaction.
+    /// The number of tokens in the context before a compaction.
     pub tokens_before: Option<u64>,
-    /// The number of tokens of the context after the compaction.
+    /// The number of tokens in the context after a compaction.
     pub tokens_after: Option<u64>,
     /// The number of messages before a compaction.
     pub messages_before: Option<u64>,
-    /// The number of messages after the compaction.
+    /// The number of messages after a compaction.
     pub messages_after: Option<u64>,
     /// How a compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: Option<String>,
-    /// All other members of the record.
+    /// All members of the JSON record that have no field of their own here.
     #[serde(flatten)]
     pub others: Map<String, Value>,
 }
 
 impl Event {
-    /// Parses a line of the log; `None` if the line is incomplete.
+    /// Parses a line of the audit log. Returns `None` if the line is not a complete record.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut event: Self = serde_json::from_slice(line).ok()?;
-        // The hash of the previous line means nothing outside the log.
+        // Outside the log, the hash of the previous line is meaningless.
         event.others.remove("prev");
         event.others.remove("pid");
         Some(event)
     }
 
-    /// Keeps only those snapshots in the event that belong to these sessions; `None` if the event
-    /// does not concern any of the sessions.
+    /// Removes the snapshots of other sessions from the event. Returns `None` if the event has
+    /// nothing to do with any of the given sessions.
     fn of(mut self, sessions: &BTreeSet<SessionId>) -> Option<Self> {
         let is_of =
             |id: &String| SnapshotId::parse(id).is_some_and(|id| sessions.contains(&id.session));
@@ -82,9 +82,9 @@ impl Event {
 }
 
 impl Store {
-    /// The operations on these sessions, newest first. The snapshot that a replacement takes is
-    /// listed with the replacement. A snapshot that was withdrawn because nothing was replaced is
-    /// not listed.
+    /// Returns the operations on the given sessions, newest first. A snapshot that was taken for a
+    /// replacement is listed as part of that replacement. If the replacement failed and its
+    /// snapshot was deleted, the snapshot is not listed at all.
     pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>> {
         let mut events: BTreeMap<String, Event> = BTreeMap::new();
         self.each_log_line(|line| {
@@ -93,7 +93,7 @@ impl Store {
             if sessions.iter().any(is_named)
                 && let Some(event) = Event::parse(line).and_then(|event| event.of(sessions))
             {
-                // The record of the end of an operation replaces the record of its start.
+                // An operation's end record overwrites its start record.
                 events.insert(event.operation.clone(), event);
             }
         })?;
@@ -103,7 +103,7 @@ impl Store {
     }
 
     /// Calls `see` with each record of the audit log, oldest first. Returns the number of lines
-    /// that are not records: incomplete ones, and lines that other programs wrote.
+    /// that could not be parsed, because they are incomplete or were written by another program.
     pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64> {
         let mut unread = 0;
         self.each_log_line(|line| match Event::parse(line) {
@@ -115,7 +115,8 @@ impl Store {
     }
 }
 
-/// Drops events that are part of another event in the list, such as the snapshot before a rollback.
+/// Drops events that are part of a larger event in the list. For example, a rollback includes the
+/// snapshot taken before it.
 fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let has_part = |event: &&Event| {
         matches!(event.op.as_str(), "compact" | "rollback" | "output" | "withdraw")
@@ -124,7 +125,7 @@ fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let parts: BTreeSet<String> = parts.collect();
     events.retain(|event| match event.op.as_str() {
         "snapshot" => !event.snapshots.iter().any(|id| parts.contains(id)),
-        // Skip the `summary` record of ctx-compact, because the record of the compaction covers it.
+        // Skip the `summary` record of ctx-compact, because its `compact` record says the same.
         "summary" => event.tool != "ctx-compact",
         "withdraw" => false,
         _ => true,
@@ -162,8 +163,8 @@ mod history_tests {
         let first = draft.commit(&id("demo"), SnapshotKind::Snapshot).expect("saved").id;
         let other = bench.take("other", b"x\n");
         fs::write(&path, "new\n").expect("written");
-        // Advance the clock, because events at the same time are ordered by the id of the
-        // operation, which is random within one process.
+        // Advance the clock so that the events have different times. Events with the same time are
+        // sorted by operation id, and the order of two ids of one process is arbitrary.
         bench.wait_days(1);
         let restore = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         restore.expect("found").restore(&path, MinIdle::default()).expect("restored");
@@ -177,8 +178,8 @@ mod history_tests {
         assert!(history(&bench, "dem").is_empty());
     }
 
-    /// A killed run is listed with the phase `intent`. Incomplete lines and unknown members do no
-    /// harm.
+    /// A killed run is listed with the phase `intent`. Incomplete lines and unknown members in the
+    /// log are not an error.
     #[test]
     fn an_unfinished_operation_is_listed_as_begun() {
         let bench = Bench::new();
@@ -212,7 +213,7 @@ mod events_tests {
 
     use crate::tests::Bench;
 
-    /// Lines that are incomplete, very long, or from another program are counted and do no harm.
+    /// Log lines that are incomplete, very long, or from another program are skipped and counted.
     #[test]
     fn what_is_no_record_is_counted_and_passed_over() {
         let bench = Bench::new();

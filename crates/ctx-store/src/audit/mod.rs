@@ -1,10 +1,11 @@
-//! The audit log: which tool did what to the store, and when. Each operation has two records, one
-//! before it and one after it, so that an interrupted operation is visible. Each record is a single
-//! write and begins with the sha256 of the previous line, so that a change, a removal or an
-//! insertion is visible. An attempt that failed without changing anything has only one record.
+//! The audit log: which tool did what to the store, and when. Each operation is recorded twice,
+//! before and after it, so that an interrupted operation can be recognized. Each record is written
+//! in a single call and begins with the sha256 of the previous line, so that changed, removed or
+//! inserted lines can be detected. An attempt that failed without changing anything is recorded
+//! only once.
 //!
-//! Besides ids, hashes and sizes, a record has only numbers and fixed words, so no session text and
-//! no value of a flag can get into the log.
+//! A record contains only ids, hashes, numbers and fixed words, so that no session text and no
+//! value of a flag can end up in the log.
 
 pub(crate) mod history;
 
@@ -32,17 +33,18 @@ use crate::store::{Store, StoreLock};
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// How the session was compacted; `None` for other changes.
+    /// How the session was compacted, or `None` if the change was not a compaction.
     #[serde(flatten)]
     pub compaction: Option<Compaction>,
-    /// How the summary was made; `None` if the operation made no summary.
+    /// How the summary was made, or `None` if the operation did not make one.
     #[serde(flatten)]
     pub summing: Option<Summing>,
-    /// The time from the start until the new content was ready to be written.
+    /// The time in milliseconds from the start of the run until the new content was ready to be
+    /// written.
     pub duration_ms: Option<u64>,
-    /// The snapshot whose bytes are the new content, for a rollback.
+    /// The id of the snapshot that a rollback restored.
     pub restored: Option<String>,
-    /// How many items of the old session survive in the new one, by class.
+    /// How many items of the old session survive in the new session, for each class of items.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: Survived,
 }
@@ -51,67 +53,68 @@ pub struct Figures {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Compaction {
-    /// The name of the preset, if the policy is a preset.
+    /// The name of the preset that was used as the policy, if any.
     pub preset: Option<&'static str>,
     /// How the compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: &'static str,
-    /// Whether the outcome is a normal one, so that no person needs to act.
+    /// Whether the outcome is normal, so that nobody needs to intervene.
     pub success: bool,
-    /// The triggers that fired.
+    /// The triggers that caused the compaction.
     pub triggers: Vec<&'static str>,
-    /// The number of tokens of the context before the compaction.
+    /// The number of tokens in the context before the compaction.
     pub tokens_before: u64,
-    /// The number of tokens of the context after the compaction.
+    /// The number of tokens in the context after the compaction.
     pub tokens_after: u64,
     /// The tokens after the compaction, divided by the tokens before it.
     pub ratio: Option<f64>,
-    /// The number of tokens that the whole context should have after the compaction.
+    /// The number of tokens to which the whole context was to be reduced.
     pub target_tokens: Option<u64>,
-    /// The number of messages before the compaction, without system messages.
+    /// The number of messages before the compaction, not counting system messages.
     pub messages_before: u64,
-    /// The number of messages after the compaction, without system messages.
+    /// The number of messages after the compaction, not counting system messages.
     pub messages_after: u64,
 }
 
 /// How a summary was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// The method: `extractive`, `rule` or `llm`; `none` if there is no summary.
+    /// The method that wrote the summary: `extractive`, `rule`, `llm`, or `none` if there is no
+    /// summary.
     pub method: &'static str,
-    /// Whether code wrote the summary because the model failed to.
+    /// Whether the summary was written without a model because the model failed.
     pub fell_back: bool,
     /// The number of requests to a model, including retries.
     pub model_calls: u64,
-    /// Input tokens, as reported by the server; null if it reported none.
+    /// The number of input tokens that the server reported, or null if it did not report any.
     pub model_tokens_in: Option<u64>,
-    /// Output tokens, as reported by the server; null if it reported none.
+    /// The number of output tokens that the server reported, or null if it did not report any.
     pub model_tokens_out: Option<u64>,
-    /// The time spent waiting for the model, including pauses between retries.
+    /// The time in milliseconds spent waiting for the model, including the pauses before retries.
     pub model_ms: u64,
 }
 
 /// How many items of each class (asks, constraints, …) survived a compaction.
 pub type Survived = BTreeMap<&'static str, ClassCounts>;
 
-/// How many items of one class were kept, can be recovered, or are lost.
+/// How many items of one class a compaction kept, left recoverable, or lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClassCounts {
     /// Items that the new session still contains.
     pub retained: u64,
-    /// Items that the new session no longer contains, but refers to.
+    /// Items that the new session refers to but no longer contains.
     pub recoverable: u64,
     /// Items that only the snapshot of the old session contains.
     pub lost: u64,
 }
 
-/// The facts about an operation that a record in the log states: ids, hashes and sizes, never
-/// values or text.
+/// The facts about an operation that go into its audit record: ids, hashes and sizes, but never
+/// session text or the values of flags.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
-    /// The session; `None` if the operation may concern several sessions.
+    /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The snapshots that the operation made, restored or removed.
+    /// The ids of the snapshots that the operation made, restored or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The sha256 of the session file before the operation.
@@ -120,9 +123,10 @@ pub struct Facts {
     pub sha256: Option<String>,
     /// The size of the file in bytes, or the number of bytes written.
     pub bytes: Option<u64>,
-    /// The number of bytes that were appended to the session file, which was not replaced.
+    /// The number of bytes that were appended to the session file, if the file was not replaced.
     pub added_bytes: Option<u64>,
-    /// The number of bytes that another process wrote meanwhile and that were carried over.
+    /// The number of bytes that other processes wrote during the operation and that were carried
+    /// over.
     pub late_bytes: Option<u64>,
     /// The number of items written or removed.
     pub count: Option<u64>,
@@ -132,12 +136,13 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of an operation on one session. All other fields are empty.
+    /// Returns the facts of an operation on one session, with all fields empty except for the
+    /// session's id.
     pub fn of(session: &SessionId) -> Self {
         Self { session: Some(session.to_string()), ..Self::default() }
     }
 
-    /// The facts of an operation on one snapshot.
+    /// Returns the facts of an operation on one snapshot.
     pub(crate) fn of_snapshot(id: &SnapshotId, meta: &Meta) -> Self {
         Self {
             snapshots: vec![id.to_string()],
@@ -148,7 +153,7 @@ impl Facts {
     }
 }
 
-/// An operation whose start is in the log.
+/// An operation whose start has been recorded in the audit log.
 #[derive(Clone, Debug)]
 pub struct Operation {
     id: String,
@@ -157,8 +162,7 @@ pub struct Operation {
 
 #[derive(Serialize)]
 struct Record<'a> {
-    /// The sha256 of the previous line. The hash of the previous line must be the first member of
-    /// the record.
+    /// The sha256 of the previous line of the log. This must be the first member of the record.
     prev: String,
     time: String,
     operation: &'a str,
@@ -173,13 +177,13 @@ struct Record<'a> {
 }
 
 impl Store {
-    /// Records that an operation starts. If this record cannot be written, the operation must not
-    /// change anything, because a change without a record would be invisible.
+    /// Records the start of an operation. If this record cannot be written, the operation must not
+    /// change anything, because nothing may be changed without leaving a trace in the log.
     pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation> {
         self.lock()?.begin(op, facts)
     }
 
-    /// Checks the chain of hashes in the audit log, and returns the lines at which it is broken.
+    /// Checks the hash chain of the audit log and returns the lines at which it is broken.
     pub fn check_audit_log(&self) -> Result<Vec<BrokenLink>> {
         let log = self.open_audit_log()?;
         log.map_or_else(|| Ok(Vec::new()), check).or_cannot("read", &self.audit_log())
@@ -209,8 +213,8 @@ impl Store {
         locked.append(&operation, "failed", facts)
     }
 
-    /// Records that the operation is done. If the record cannot be written, the error says "done,
-    /// but…", because the change itself is complete.
+    /// Records that the operation is done. If the record cannot be written, the error message
+    /// begins with "… is done, but", because the change itself is complete.
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<()> {
         let locked = self.lock().map_err(|error| error.after(operation.op));
         locked?.done(operation, facts)
@@ -243,7 +247,7 @@ impl StoreLock<'_> {
         let mut file = opened.or_cannot("open", &path)?;
         let prev = hash_of_last(&file).or_cannot("read", &path)?;
         let mut line = Vec::new();
-        // A killed run may have left half a record without a line end.
+        // The last line has no line end if a run was killed while it wrote a record.
         if !ends_line(&file).or_cannot("read", &path)? {
             line.push(b'\n');
         }
@@ -265,20 +269,21 @@ impl StoreLock<'_> {
     }
 }
 
-/// The bytes with which every record in the chain begins.
+/// The bytes at the start of every record that is part of the hash chain.
 const PREV: &[u8] = b"{\"prev\":\"";
 /// The number of hex digits in a sha256.
 const DIGITS: usize = 64;
-/// The number of bytes at the start of a line that are searched for the time of the record.
+/// How many bytes at the start of a line are searched for the time of the record.
 const HEAD: usize = 256;
 const BLOCK: usize = 64 * 1024;
 
-/// The hash in the first record of a log, which has no previous line: 64 zeros.
+/// Returns the 64 zeros that take the place of the previous hash in the first record of a log.
 fn none_before() -> String {
     "0".repeat(DIGITS)
 }
 
-/// The byte range of the last line of a log, without its line end; `None` if the log is empty.
+/// Returns the byte range of the last line of a log, without its line end, or `None` if the log is
+/// empty.
 fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     let length = log.metadata()?.len();
     let mut byte = [0];
@@ -302,15 +307,15 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     Ok(Some(start..end))
 }
 
-/// The sha256 of the last line of a log, which the next record will contain. Half a record that a
-/// killed run left counts as a line.
+/// Returns the sha256 of the last line of a log, which goes into the next record. If a run was
+/// killed while it wrote the last line, the incomplete line is hashed.
 fn hash_of_last(mut log: &File) -> io::Result<String> {
     let Some(Range { start, end }) = last_line(log)? else { return Ok(none_before()) };
     log.seek(SeekFrom::Start(start))?;
     hash(&mut log.take(end - start))
 }
 
-/// The time in the last record of a log; `None` if it cannot be read.
+/// Returns the time in the last record of a log, or `None` if it cannot be read.
 pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
     let Range { start, end } = last_line(log).ok()??;
     let mut head = vec![0; usize::try_from(end - start).map_or(HEAD, |left| left.min(HEAD))];
@@ -322,7 +327,7 @@ pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
     Some(time.ok()?.to_utc())
 }
 
-/// A line of the audit log that does not match the line before it.
+/// A line of the audit log whose recorded hash does not match the previous line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenLink {
     /// The number of the line, from 1.
@@ -332,12 +337,12 @@ pub struct BrokenLink {
 }
 
 const OTHER_LINE: &str =
-    "it does not match the line before it: that line was changed, or lines are missing or added";
+    "it does not match the line before it: that line was changed, or lines were removed or added";
 const NO_BEGINNING: &str = "the records before it are missing";
 const NO_HASH: &str = "the record lacks the hash of the previous record";
 
-/// Checks the chain of hashes through a log, in bounded memory. Lines before the first record of
-/// the chain are accepted, because older versions of the tools wrote no hashes.
+/// Checks the hash chain of a log in bounded memory. Lines before the first hashed record are
+/// accepted, because older versions of the tools wrote no hashes.
 fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     let mut broken = Vec::new();
     let (mut number, mut is_chained) = (0, false);
@@ -362,15 +367,15 @@ fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     Ok(broken)
 }
 
-/// The hash of the previous line, as a line of the log states it.
+/// Returns the hash of the previous line that is recorded in this line of the log.
 fn prev(line: &[u8]) -> Option<&[u8]> {
     let (prev, rest) = line.strip_prefix(PREV)?.split_at_checked(DIGITS)?;
     let is_hash = prev.iter().all(u8::is_ascii_hexdigit) && rest.starts_with(b"\"");
     is_hash.then_some(prev)
 }
 
-/// The longest line, in bytes, that the tools write. A longer line comes from another program and
-/// is read in pieces of this length, so that memory stays bounded.
+/// The length in bytes of the longest line that the tools write. A longer line comes from another
+/// program and is read in pieces of this length to bound the memory use.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Calls `see` with each piece of each line of a log, and with `true` if the piece is the start of
@@ -392,7 +397,7 @@ mod chain_tests {
 
     use super::check;
 
-    /// A log whose reader is interrupted by a signal before each byte.
+    /// A log that returns one byte per read, after an interruption by a signal.
     struct Interrupted<'a>(&'a [u8], bool);
 
     impl Read for Interrupted<'_> {
@@ -405,7 +410,7 @@ mod chain_tests {
         }
     }
 
-    /// A check of the chain continues after a signal interrupts a read.
+    /// A check of the hash chain continues when a signal interrupts a read.
     #[test]
     fn a_chain_is_followed_through_interruptions() {
         let log = b"{\"time\":\"written by an older tool\"}\nhalf a line\n";

@@ -1,13 +1,14 @@
-//! Decides whether to trust the clock, by comparing it with the times that the store has recorded.
+//! Decides whether to trust the system clock, by comparing it with the times recorded in the store.
 //!
-//! A wrong clock could end the grace of everything in the trash at once. To a single run, a correct
-//! clock after a month without snapshots looks like a clock that jumped by a month. Each collection
-//! therefore records its time, so a nightly run sees that the last collection was yesterday. After
-//! a real pause, the first run doubts the clock, and a later run believes it if its own time is
-//! consistent with that of the first run.
+//! If the clock is wrong, the grace period of everything in the trash may seem to be over. After a
+//! month without snapshots, a single run cannot tell a correct clock from one that jumped ahead by
+//! a month. Each collection therefore records its time, so that a nightly run can see that the last
+//! collection was yesterday. After a real pause, the first run distrusts the clock, and a later run
+//! trusts it again if its own time is consistent with that of the first run.
 //!
-//! Events between two collections must not hide a jump: after a slow clock is corrected, a new
-//! snapshot has jumped ahead just as the next collection has, so it proves nothing.
+//! Events between two collections must not hide a jump. If a slow clock is corrected, the time of
+//! the next snapshot jumps ahead as much as the time of the next collection, so the snapshot proves
+//! nothing.
 
 use std::path::PathBuf;
 
@@ -22,36 +23,37 @@ use crate::snapshot::meta::snapshot_files;
 use crate::store::{Store, read_derived};
 use crate::trash::bins;
 
-/// A day, plus two hours for a run that starts late and for the change to summer time.
+/// A day, plus two hours to allow for a run that starts late and for the change to summer time.
 const DAY: TimeDelta = TimeDelta::hours(26);
-/// The minimum time between a run that doubts the clock and a later run that may believe it.
+/// The minimum time between a run that distrusts the clock and a later run that may trust it again.
 const HOUR: TimeDelta = TimeDelta::hours(1);
-/// After a pause up to this length has proved real, later pauses of the same length are not
-/// doubted. The limit allows for weekly runs.
+/// Once a pause has turned out to be real, later pauses of the same length are not doubted, up to
+/// this limit. The limit allows for weekly runs.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
 /// The content of `context/clock.json`: the times of earlier collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClockRecord {
-    /// The time of the last collection that believed the clock.
+    /// The time of the last collection that trusted the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
-    /// When the grace began for the items removed by the last collection that believed the clock.
-    /// The grace began later than `believed` if the clock was known to be slow.
+    /// The start of the grace period of the items removed by the last collection that trusted the
+    /// clock. It is later than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
-    /// A time that was doubted because it was too long after every recorded time.
+    /// The time of a collection that distrusted the clock because too much time seemed to have
+    /// passed since the last recorded event.
     #[serde(default)]
     doubted: Option<DateTime<Utc>>,
-    /// The last time that was first doubted and later believed. Days before it do not count towards
-    /// the grace of an item.
+    /// The last time that was first doubted and later trusted. Days before it do not count towards
+    /// the grace period of an item.
     #[serde(default)]
     resumed: Option<DateTime<Utc>>,
-    /// The longest pause that proved real, in seconds.
+    /// The longest pause, in seconds, that turned out to be real.
     #[serde(default)]
     pause: i64,
 }
 
-/// A period in which the store recorded nothing.
+/// A period in which nothing was recorded in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) from: DateTime<Utc>,
@@ -63,8 +65,8 @@ impl Gap {
         self.to - self.from
     }
 
-    /// The gaps between the recorded times from `from` to `to`, in order. There is always at least
-    /// one gap.
+    /// Returns the gaps between consecutive recorded times from `from` to `to`, in order. There is
+    /// always at least one gap.
     fn all(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Self> {
         let between = times.iter().filter(|time| (from..=to).contains(time));
         let mut seen: Vec<_> = between.copied().chain([from, to]).collect();
@@ -78,24 +80,24 @@ impl Gap {
     }
 }
 
-/// The verdict on the clock.
+/// Whether the clock is trusted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClockVerdict {
-    /// The last jump of the clock, if there was one and the clock is doubted.
+    /// The last jump of the clock, or `None` if the clock is trusted.
     pub(crate) jumped: Option<Gap>,
     /// The record to write for the next collection.
     pub(crate) record: ClockRecord,
 }
 
 impl ClockRecord {
-    /// Judges the clock by all recorded `times`; `grace` is the time at which the grace of an item
-    /// removed now would begin. Times later than now are ignored, because either the clock is slow
-    /// now or it was fast when they were recorded.
+    /// Decides whether to trust the clock, given all recorded `times`. `grace` is the start of the
+    /// grace period of an item that is removed now. Times in the future are ignored, because either
+    /// the clock is slow now or it was fast when they were recorded.
     ///
-    /// The clock must have advanced in small steps since the last collection, or since the grace of
-    /// the items that it removed began, if that is later. A snapshot that was taken after a jump
-    /// does not prove the clock right. Before the first collection, no grace can be lost, so
-    /// comparing the clock with the latest recorded time is enough.
+    /// The recorded times since the last collection (or since the start of the grace period of the
+    /// items that it removed, if that is later) must not contain a large gap. A snapshot that was
+    /// taken after a jump does not prove the clock right. Before the first collection, no grace
+    /// period can be cut short, so comparing the clock with the latest recorded time is enough.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,
@@ -118,8 +120,8 @@ impl ClockRecord {
         if now - doubted < HOUR {
             return self.doubt(jump, doubted);
         }
-        // Measure the pause only up to the doubted time, because events after the doubt may have
-        // split the time since then into shorter gaps.
+        // Measure the pause only up to the doubted time, because later events split the time since
+        // then into shorter gaps.
         let pause = Gap::longest(&times, from, doubted);
         if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
             return self.doubt(jump, now);
@@ -138,8 +140,9 @@ impl ClockRecord {
         Self { resumed, ..self }.believe(now, grace)
     }
 
-    /// Whether the grace of items removed by `deadline` has ended. Days before a time that was
-    /// doubted first and believed later may never have passed, so they do not count.
+    /// Whether the grace period of items removed at `deadline` or before has ended. Days before a
+    /// time that was first doubted and later trusted do not count, because the clock may have
+    /// skipped them.
     pub(crate) fn graces_end_at(&self, deadline: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         let resumed = self.resumed.filter(|resumed| *resumed <= now);
         resumed.is_none_or(|resumed| resumed <= deadline)
@@ -171,14 +174,14 @@ impl Store {
     pub(crate) fn remember_visit(&self, record: ClockRecord) {
         if self.root().join("FORMAT").exists() {
             let json = serde_json::to_vec(&record).unwrap_or_default();
-            // A full disk must not stop a collection. At worst, the next collection doubts the
-            // clock.
+            // Ignore a failure, because a full disk must not stop a collection. At worst, the next
+            // collection distrusts the clock.
             let _ = self.write_derived(&self.clock_path(), &json);
         }
     }
 
-    /// The times that the store still has on record: those of snapshots, of items in the trash, and
-    /// of the last record in the audit log.
+    /// Returns the times that can still be found in the store: when each snapshot was taken, when
+    /// each item in the trash was removed, and when the last audit record was written.
     pub(crate) fn times(&self) -> Result<Vec<DateTime<Utc>>> {
         let snapshots = snapshot_files(&self.snapshots())?;
         let mut times: Vec<_> = snapshots.iter().map(|file| file.id.stamp.time).collect();
@@ -192,15 +195,15 @@ impl Store {
         Ok(times)
     }
 
-    /// When the grace of an item that is removed now begins: now, or at the latest time that the
-    /// store has recorded, if that is later. Either of these times may come from a wrong clock, and
-    /// a longer grace loses nothing.
+    /// Returns the start of the grace period of an item that is removed now: the current time, or
+    /// the latest time recorded in the store if that is later. Either time may come from a wrong
+    /// clock; a grace period that is too long does no harm.
     pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>> {
         let _locked = self.lock()?;
         Ok(self.grace_would_begin())
     }
 
-    /// Does the same as [`Store::grace_begins`] without taking the lock or creating the store.
+    /// Like [`Store::grace_begins`], but neither takes the lock nor creates the store.
     pub(crate) fn grace_would_begin(&self) -> DateTime<Utc> {
         let now = self.now();
         now.max(self.latest_time().unwrap_or(now))
@@ -217,8 +220,8 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
     }
 
-    /// Whether a collection at this hour is stopped because the clock is doubted. Updates the clock
-    /// record.
+    /// Returns whether a collection at the hour `run` is stopped because it distrusts the clock.
+    /// Updates the clock record.
     fn run(record: &mut ClockRecord, seen: &[i64], run: i64) -> bool {
         let seen: Vec<_> = seen.iter().copied().map(at).collect();
         let latest = seen.iter().copied().max();
@@ -228,7 +231,7 @@ mod tests {
         judged.jumped.is_some()
     }
 
-    /// For each of the runs at these hours, one after the other, whether it is stopped.
+    /// Simulates collections at the hours `runs`, and returns for each whether it is stopped.
     fn stopped(seen: &[i64], runs: &[i64]) -> Vec<bool> {
         let mut record = ClockRecord::default();
         let runs = runs.iter().map(|hour| run(&mut record, seen, *hour));
@@ -242,7 +245,8 @@ mod tests {
     }
     use Event::{Run, Seen};
 
-    /// For each run among these events, whether it is stopped. A run knows the events before it.
+    /// Returns for each run among the events whether it is stopped. A run sees only the events
+    /// before it.
     fn stopped_among(events: impl IntoIterator<Item = Event>) -> Vec<bool> {
         let (mut record, mut seen, mut stopped) = (ClockRecord::default(), Vec::new(), Vec::new());
         for event in events {
@@ -262,16 +266,18 @@ mod tests {
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),
-            // The clock was slow at the first run, or is slow at the second.
+            // In the first case, the clock is slow at the first run; in the second case, at the
+            // second run.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),
-            // The clock was doubted and is right again, so the doubt is forgotten.
+            // The clock is doubted and then right again, so the doubt is forgotten.
             (vec![0], vec![far, 1, far], vec![true, false, true]),
-            // The clock was doubted, and an hour later the time is consistent with that.
+            // The clock is doubted, and an hour later it shows a consistent time.
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
-            // The clock was doubted, and after that it jumps again.
+            // The clock is doubted and then jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
-            // Of weekly runs, only the first one stops; of monthly runs, every other one.
+            // If the runs are weekly, only the first one is stopped. If they are monthly, every
+            // other run is stopped.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
             (vec![0], vec![720, 1440, 2160], vec![true, false, true]),
         ] {
@@ -279,20 +285,21 @@ mod tests {
         }
     }
 
-    /// The step from one run to the next is judged together with all events between them.
+    /// The time from one run to the next is judged together with all events between the two runs.
     #[test]
     fn what_was_seen_after_a_jump_does_not_hide_it() {
         let day = |days: i64| days * 24;
         let daily = |from: i64, to: i64| (from..=to).map(move |day| Seen(day * 24));
         for (events, expected) in [
-            // The clock was a week slow at the first run, and is right at the second.
+            // The clock is a week slow at the first run and right at the second.
             (
                 vec![Seen(day(-7)), Seen(day(-7)), Run(day(-7)), Seen(0), Run(0), Run(1)],
                 vec![false, true, false],
             ),
-            // The clock was known to be slow, so the grace began at the latest recorded time.
+            // The clock is known to be slow, so the grace period begins at the latest recorded
+            // time.
             (vec![Seen(0), Run(day(-7)), Seen(1), Run(1)], vec![false; 2]),
-            // The jump is some days old, and events were seen on each day since.
+            // The jump is several days old, and something has been recorded every day since.
             (
                 [Seen(0), Run(0)]
                     .into_iter()
@@ -302,21 +309,22 @@ mod tests {
                     .collect(),
                 vec![false, true, false],
             ),
-            // Between two runs that are a month apart, there is a snapshot on each day.
+            // The two runs are a month apart, and a snapshot is taken every day in between.
             (
                 [Run(0)].into_iter().chain(daily(0, 30)).chain([Run(day(30))]).collect(),
                 vec![false; 2],
             ),
-            // Before the first believed run, comparing with the latest time is enough.
+            // Before the first run that trusts the clock, comparing it with the latest recorded
+            // time is enough.
             (vec![Seen(0), Seen(day(40)), Run(day(40))], vec![false]),
-            // The clock was fast at the last run.
+            // The clock was fast at the previous run.
             (vec![Seen(0), Seen(day(40)), Run(day(40)), Run(2)], vec![false; 2]),
         ] {
             assert_eq!(stopped_among(events.clone()), expected, "{events:?}");
         }
     }
 
-    /// A snapshot before or after each run is not a reason for another doubt.
+    /// A snapshot shortly before or after each run does not make a run distrust the clock again.
     #[test]
     fn pauses_are_learned_whatever_is_seen_at_their_ends() {
         let every = |hours: i64, before: &[i64], after: &[i64]| {
@@ -337,11 +345,12 @@ mod tests {
             let monthly = [false, true, false, true, false, true];
             assert_eq!(every(720, before, after), monthly, "{before:?} {after:?}");
         }
-        // There are events on each day after the doubt, but no run for longer than the pause was.
+        // Something is recorded every day after the doubt, but the next run comes only after a time
+        // longer than the pause.
         let days = (10..=40).map(|day| Seen(day * 24));
         let events = [Run(0), Run(240)].into_iter().chain(days).chain([Run(960)]);
         assert_eq!(stopped_among(events), [false, true, false]);
-        // After the doubt, there is a second jump, longer than the first.
+        // After the first jump is doubted, the clock makes a second, longer jump.
         let events = [Run(0), Seen(72), Run(72), Seen(75), Seen(480), Run(480), Run(481)];
         assert_eq!(stopped_among(events), [false, true, true, false]);
     }

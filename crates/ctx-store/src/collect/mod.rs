@@ -1,5 +1,5 @@
-//! Garbage collection: deletes items whose grace in the trash has ended, and moves to the trash the
-//! snapshots that no rule keeps and the offloaded files that no transcript names.
+//! Garbage collection. Deletes items from the trash when their grace period is over. Moves
+//! snapshots to the trash that no rule keeps, and offloaded files that no transcript refers to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,11 +22,11 @@ mod report;
 
 pub use report::ActionJson;
 
-/// The number of sessions that are locked at the same time. Each lock is an open file, and a
-/// process may have only a limited number of open files.
+/// The maximum number of sessions that are locked at the same time. Each lock is an open file, and
+/// a process may have only a limited number of open files.
 const SESSIONS_AT_ONCE: usize = 100;
 
-/// What a collection covers, and by which rules.
+/// The scope and the rules of a collection.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectPlan<'a> {
     /// Collects only this session, but empties the trash for all sessions. `None` collects all
@@ -34,14 +34,14 @@ pub struct CollectPlan<'a> {
     pub session: Option<&'a SessionId>,
     /// The rules that decide which snapshots stay.
     pub policy: &'a Policy,
-    /// Items that were moved to the trash at this time or before are deleted. Offloaded files that
-    /// were used after this time, or within the last day, stay.
+    /// Items that were moved to the trash at this time or before are deleted for good. Offloaded
+    /// files that were used after this time, or within the last day, are kept.
     pub deadline: DateTime<Utc>,
-    /// Collects even if the clock is far ahead of every time that the store has recorded.
+    /// Whether to collect even if the clock is far ahead of every time recorded in the store.
     pub trust_clock: bool,
 }
 
-/// The action on an item, with its reason.
+/// What is done with an item, and why.
 #[derive(Clone, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Action {
@@ -65,8 +65,8 @@ impl Action {
         self.into()
     }
 
-    /// The reasons to keep or remove the item; empty for an action that follows from the user's
-    /// command.
+    /// Returns the reasons to keep or remove the item. The list is empty if the user asked for the
+    /// action.
     pub fn reasons(&self) -> Vec<String> {
         match self {
             Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
@@ -86,14 +86,14 @@ pub enum Cause {
     /// No retention rule keeps the snapshot.
     #[strum(to_string = "no rule keeps it")]
     NoRule,
-    /// No retention rule keeps the snapshot, and its session has no newer one, so the session loses
-    /// all of its snapshots.
+    /// No retention rule keeps the snapshot, which is the newest of its session, so the session
+    /// loses all of its snapshots.
     #[strum(to_string = "no rule keeps it; it is the last snapshot of its session")]
     NoRuleAndLast,
-    /// The run that wrote the bytes was killed before its commit.
+    /// The run that wrote the bytes of the snapshot was killed before it committed them.
     #[strum(to_string = "never committed")]
     NeverCommitted,
-    /// No transcript names the offloaded file.
+    /// No transcript refers to the offloaded file.
     #[strum(to_string = "no session refers to it")]
     Unreferenced,
 }
@@ -103,36 +103,37 @@ pub enum Cause {
 pub enum Event {
     /// An action was taken on an item, or would be taken in a dry run.
     Done(Action, StoreItem),
-    /// A snapshot that no rule keeps stays for now, because another run is changing its session.
+    /// No rule keeps this snapshot, but it stays for now because another run is changing its
+    /// session.
     Locked(SnapshotId),
-    /// A process wrote to a session file after its replacement. The snapshot contains the bytes
-    /// that the process wrote.
+    /// A process wrote to a session file after the file had been replaced. The bytes that it wrote
+    /// are in this snapshot.
     Late(SnapshotId),
-    /// A process still has the replaced file at this path open.
+    /// A process may still be writing to this file, although the file has been replaced.
     StillOpen(PathBuf),
-    /// The offloaded files of a session stay, because not all places that may name them can be
-    /// searched.
+    /// The offloaded files of this session stay, because some of the transcripts that may refer to
+    /// them cannot be searched.
     Unknown(SessionId, String),
-    /// The clock is more than a day earlier than this time, the latest that the store has recorded.
-    /// The grace of items that were moved to the trash begins at this later time.
+    /// The clock is more than a day behind this time, which is the latest recorded in the store.
+    /// The grace period of the items that were moved to the trash begins at this time.
     SlowClock(DateTime<Utc>),
-    /// A step of the collection failed, and the other steps continued.
+    /// A step of the collection failed. The other steps were carried out.
     Failed(StoreError),
 }
 
-/// The snapshots to move to the trash, each with the reason.
+/// The snapshots to move to the trash, each with the reason for its removal.
 type Doomed = BTreeMap<SnapshotId, Cause>;
 
-/// Removes what the policy does not keep, or reports what it would remove.
+/// Carries out a garbage collection, or only reports what it would do.
 pub struct Collector<'a> {
     store: &'a Store,
     dry_run: bool,
-    /// The events of the collection so far. After a failure, they show which actions were
-    /// completed.
+    /// The events of the collection so far. After a failure, the list tells the caller which
+    /// actions were completed.
     pub events: Vec<Event>,
-    /// The snapshots that stay.
+    /// The snapshots that the collection keeps.
     kept: Vec<Entry>,
-    /// Whether the disk was too full to write the audit log.
+    /// Whether an audit record could not be written because the disk was full.
     pub unaudited: bool,
 }
 
@@ -152,14 +153,15 @@ impl<'a> Collector<'a> {
         self.events.iter().any(changes)
     }
 
-    /// Whether anything has been removed so far or, in a dry run, would have been.
+    /// Whether anything has been removed so far, or would have been removed if this were not a dry
+    /// run.
     pub fn has_removed(&self) -> bool {
         let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
         self.events.iter().any(removes)
     }
 
-    /// Runs a collection. If the clock jumped by more than a day since the last collection, nothing
-    /// is removed, and it is an error if there was something to remove.
+    /// Runs a collection. If the clock seems to have jumped ahead since the last collection,
+    /// nothing is removed, and an error is returned if there was something to remove.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
@@ -181,9 +183,9 @@ impl<'a> Collector<'a> {
         Err(StoreError::ClockJumped { now, seen: jump.from, to: jump.to })
     }
 
-    /// Runs a collection without checking the clock. Empties the trash first, because that frees
-    /// space on a full disk. If a step fails, the other steps still run, and the failure is an
-    /// error only if nothing was removed.
+    /// Runs a collection without checking the clock. Empties the trash first to free space on a
+    /// full disk. If a step fails, the other steps are still carried out, and the error is returned
+    /// only if nothing was removed.
     fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
         let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
@@ -223,7 +225,7 @@ impl<'a> Collector<'a> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Deletes what this collection moved to the trash, for users who want no grace.
+    /// Deletes what this collection moved to the trash, for users who do not want a grace period.
     pub fn purge_removed(&mut self) -> Result<()> {
         if !self.dry_run {
             return self.purge(Some(self.store.now()));
@@ -236,8 +238,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Deletes items that were moved to the trash at `deadline` or before; all items if `deadline`
-    /// is `None`.
+    /// Deletes the items that were moved to the trash at `deadline` or before, or all items if
+    /// `deadline` is `None`.
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<()> {
         let would = |store: &Store| store.expired(deadline);
         self.act(&Action::Purge, would, |store| store.purge(deadline))
@@ -269,8 +271,8 @@ impl<'a> Collector<'a> {
         self.act(&Action::Delete, would, |store| store.forget(session))
     }
 
-    /// Removes replaced files to which no process writes any more. Returns the snapshots of the
-    /// other replaced files.
+    /// Removes the replaced session files to which no process writes any more. Returns the
+    /// snapshots of those that stay.
     fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
         if self.dry_run {
             return Vec::new();
@@ -285,20 +287,21 @@ impl<'a> Collector<'a> {
         open
     }
 
-    /// Decides which snapshots stay; `open` lists the snapshots whose replaced files are still
-    /// open.
+    /// Moves the snapshots that no rule keeps to the trash. `open` lists the snapshots whose
+    /// replaced files may still be in use.
     fn discard_snapshots(&mut self, plan: &CollectPlan<'_>, open: &[SnapshotId]) -> Result<()> {
         let listed = self.store.now();
         let catalog = self.store.catalog(plan.session)?;
-        // Report unreadable snapshots: they stay, so a list of removed items would not show them.
+        // Report unreadable snapshots here, because they are kept and so do not appear among the
+        // removed items.
         let unknown = catalog.entries.iter().filter_map(|entry| entry.trusted_meta().err());
         self.events.extend(unknown.map(Event::Failed));
         let open: BTreeSet<&SnapshotId> = open.iter().collect();
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
         let verdicts = decide(&candidates, plan.policy, listed)?;
-        // The catalog lists a session's snapshots in the order of their numbers, so the map keeps
-        // the highest number.
+        // The catalog lists the snapshots of a session by ascending number, so the map ends up with
+        // the highest number of each session.
         let numbers =
             catalog.entries.iter().map(|Entry { id, .. }| (id.session.clone(), id.stamp.sequence));
         let newest: BTreeMap<SessionId, u64> = numbers.collect();
@@ -322,7 +325,7 @@ impl<'a> Collector<'a> {
                 };
                 locks.insert(id.session.clone(), lock);
             }
-            // While another run changes a session, its snapshots wait for the next collection.
+            // Leave the snapshots of a session that another run is changing to the next collection.
             if let Some(None) = locks.get(&id.session) {
                 self.events.push(Event::Locked(id));
                 continue;
@@ -361,7 +364,8 @@ impl<'a> Collector<'a> {
         sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
         let mut snapshots = None;
         let mut doomed = Vec::new();
-        // A result that a run has just offloaded is not named anywhere yet, so keep it for a day.
+        // No transcript refers to a result that another run has just offloaded, so keep new files
+        // for a day.
         let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
         for session in sessions {
             let store = self.store;
@@ -379,7 +383,7 @@ impl<'a> Collector<'a> {
         self.act(&action, |_| Ok(items), discard)
     }
 
-    /// Carries out an action, or lists its items in a dry run.
+    /// Carries out an action, or only lists the affected items in a dry run.
     fn act(
         &mut self,
         action: &Action,
@@ -445,12 +449,12 @@ mod tests {
             session,
             policy: &LAST,
             deadline: store.now() - TimeDelta::days(7),
-            // These tests advance the clock by days without a collection.
+            // Trust the clock, because these tests advance it by days without a collection.
             trust_clock: true,
         }
     }
 
-    /// The events of a collection, in short form.
+    /// Runs a collection and returns its events in a short form.
     fn collect(store: &Store, session: Option<&SessionId>, dry_run: bool) -> Vec<String> {
         let mut collector = Collector::new(store, dry_run);
         collector.collect(&plan(store, session)).expect("collects");
@@ -517,7 +521,7 @@ mod tests {
         assert!(told.contains(&format!("Purge {}", ids[0])), "{told:?}");
         let failed = told.last().expect("an event");
         assert!(failed.starts_with("Failed: cannot open "), "{failed}");
-        // In the second run, there is nothing that could be removed, so the failure is an error.
+        // In the second run, nothing can be removed, so the failure is returned as an error.
         let error = Collector::new(&bench.store, false).collect(&plan(&bench.store, None));
         assert!(matches!(error, Err(StoreError::Io { .. })), "{error:?}");
     }
@@ -559,7 +563,7 @@ mod tests {
 
         let file = bench.offload("demo", "another", &live);
         fs::remove_file(&live).expect("removed");
-        // Advance the clock of the store, because the time of the file's last use comes from the
+        // Advance the clock of the store rather than age the file, whose last use is dated by the
         // machine's clock.
         bench.wait_days(8);
         let told = collect(&bench.store, None, false);

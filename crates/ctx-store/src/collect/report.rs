@@ -1,4 +1,4 @@
-//! The report of an action: a line of text for users, or a JSON object for scripts.
+//! Reports the actions of a collection, as lines of text for users or as JSON objects for scripts.
 
 use ctx_format::counted;
 use serde::Serialize;
@@ -8,27 +8,28 @@ use crate::collect::{Action, Cause};
 use crate::snapshot::pack::Packing;
 use crate::trash::removal::StoreItem;
 
-/// The JSON object of an item. The keys are a contract with scripts: keys may be added, but none is
-/// ever removed.
+/// The JSON object that reports the action on an item. Scripts rely on the keys: new keys may be
+/// added, but none may be removed.
 #[skip_serializing_none]
 #[derive(Serialize)]
 pub struct ActionJson {
     id: String,
     keep: bool,
-    /// The reasons to keep the item; empty if it is removed.
+    /// The reasons to keep the item. The list is empty if the item is removed.
     reasons: Vec<String>,
     kind: &'static str,
     action: &'static str,
     /// Whether the item's session loses all of its snapshots.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     last_of_session: bool,
-    /// The size of the session, if its snapshot was packed.
+    /// The size of the session in bytes, if its snapshot is packed.
     bytes: Option<u64>,
     packed_bytes: Option<u64>,
 }
 
 impl Action {
-    /// The line for users: `removed ID: no rule keeps it` or, in a dry run, `would remove …`.
+    /// Returns the line for users, such as `removed ID: no rule keeps it`, or `would remove …` in a
+    /// dry run.
     pub fn say(&self, item: &StoreItem, dry_run: bool) -> String {
         let name = self.as_str();
         let verb = match self {
@@ -46,7 +47,7 @@ impl Action {
         format!("{verb} {item}{colon}{}", why.join(", "))
     }
 
-    /// The object that `--json` prints.
+    /// Returns the JSON object that `--json` prints.
     pub fn json(&self, item: &StoreItem) -> ActionJson {
         let keep = !self.removes();
         let (bytes, packed_bytes) = match self {

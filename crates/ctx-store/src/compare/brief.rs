@@ -1,5 +1,5 @@
-//! Short descriptions of the records of a session, so that two sessions of any size can be compared
-//! in memory; and the differences between two versions of a message.
+//! Describes the records of a session briefly, so that two sessions of any size can be compared in
+//! memory, and lists the differences between two versions of a message.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
@@ -19,32 +19,32 @@ pub struct Brief {
     pub words: String,
     pub(super) hash: u64,
     pub(super) parts: Vec<PartBrief>,
-    /// Hashes of the ids that identify the record in another session.
+    /// Hashes of the ids by which the same record can be recognized in another session.
     pub(super) keys: Vec<u64>,
 }
 
-/// A short description of a part of a message.
+/// A short description of one part of a message.
 #[derive(Clone, Debug)]
 pub(super) struct PartBrief {
     pub(super) kind: &'static str,
-    /// The hash of the call's id; 0 if the part has no such id.
+    /// The hash of the id of a call or result, or 0 if the part has no such id.
     pub(super) id: u64,
     pub(super) characters: usize,
     pub(super) hash: u64,
-    /// Whether the part ends with a handle, which refers to the offloaded original.
+    /// Whether the part ends with a handle that refers to the offloaded original.
     pub(super) has_handle: bool,
 }
 
 /// The kinds of parts, in the order in which their changes are listed.
 const KINDS: [&str; 5] = ["text", "reasoning", "arguments", "result", "other part"];
 
-/// How many characters of a record's text are kept.
+/// The maximum number of characters that are kept of a record's text.
 const WORDS: usize = 80;
 
 /// Reads all records of a session. Both sessions must be read with the same `hasher`.
 pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
     let options = Options {
-        // The comparison covers all records of the file, including those outside the context.
+        // Compare all records of the file, including those that are not part of the context.
         unseen: true,
         ..Options::default()
     };
@@ -54,7 +54,7 @@ pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Bri
     while let Some(record) = records.next()? {
         let brief = Brief::of(&record, dialect, hasher);
         match briefs.last_mut() {
-            // The record is another piece of a line that is too long for one record.
+            // This record continues a line that is too long for one record.
             Some(last) if last.line == brief.line && record.message(dialect).is_none() => {
                 last.bytes += brief.bytes;
                 last.hash = hasher.hash_one((last.hash, brief.hash));
@@ -86,14 +86,16 @@ impl Brief {
     }
 }
 
-/// What is shown for a record that is not a message: its `type` in parentheses, if it has one.
+/// Returns what is displayed for a record that is not a message: its `type` in parentheses, if it
+/// has one.
 fn kind(record: &Record<'_>) -> String {
     let kind = record.object().and_then(|object| object.text_of("type"));
     let kind = kind.map(|kind| format!("({})", line(&kind)));
     kind.unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Hashes of the record's own id or, if it has none, of the ids of its calls and results.
+/// Returns the hash of the record's own id or, if it has none, the hashes of the ids of its calls
+/// and results.
 fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u64> {
     let object = record.object();
     let own = object.and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
@@ -122,7 +124,8 @@ impl PartBrief {
             Part::Opaque(raw) => (other, 0, raw.as_ref()),
         };
         let hash = match part {
-            // Hash the debug form of a result, because not every part of a result has a text.
+            // Hash the debug representation of a result, because some parts of a result, such as
+            // images, have no text.
             Part::Result(result) => hasher.hash_one(format!("{:?}", result.parts)),
             _ => hasher.hash_one(text),
         };
@@ -131,8 +134,8 @@ impl PartBrief {
     }
 }
 
-/// The first words of the message's text or, if it has none, of its first call, result or other
-/// part.
+/// Returns the first words of the message's text or, if it has no text, of its first call, result
+/// or other part.
 fn first_words(message: &Message<'_>) -> String {
     let mut texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),
@@ -151,7 +154,7 @@ fn first_words(message: &Message<'_>) -> String {
     line(&other.unwrap_or_default())
 }
 
-/// The beginning of a text, on one line.
+/// Shortens a text to [`WORDS`] characters on one line.
 fn line(text: &str) -> String {
     let begin: String = text.chars().take(4 * WORDS).collect();
     let words: Vec<&str> = begin.split_whitespace().collect();
@@ -163,7 +166,8 @@ fn line(text: &str) -> String {
     cut.trim_end().to_owned() + "…"
 }
 
-/// Lists the differences in words: `result: 12000 → 900 characters, now ends with a handle`.
+/// Describes the differences in words, such as `result: 12000 → 900 characters, now ends with a
+/// handle`.
 pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     let mut changes = Vec::new();
     if old.role != new.role {
@@ -179,8 +183,8 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
     changes
 }
 
-/// Compares parts of one kind. Parts are paired by the ids of their calls or, without ids, by their
-/// order.
+/// Compares the parts of one kind. Parts are paired by their call ids or, if they have no ids, by
+/// their order.
 fn changes_of_kind(kind: &str, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
     let is_of_kind = |part: &&PartBrief| part.kind == kind;
     let mut left: Vec<&PartBrief> = new.iter().filter(is_of_kind).collect();

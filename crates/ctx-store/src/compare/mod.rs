@@ -1,5 +1,5 @@
-//! Compares two sessions: which messages and lines only one of them has, and what changed within
-//! the messages that both have.
+//! Compares two sessions. Finds the messages and lines that only one session contains, and the
+//! changes within the messages that both contain.
 
 mod brief;
 
@@ -18,12 +18,12 @@ use crate::store::Store;
 
 pub use brief::Brief;
 
-/// A difference between two sessions, in one record.
+/// A difference in one record between two sessions.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// The record is only in the old session.
+    /// Only the old session contains the record.
     Removed(Brief),
-    /// The record is only in the new session.
+    /// Only the new session contains the record.
     Added(Brief),
     /// The content of the record changed.
     Changed {
@@ -34,7 +34,7 @@ pub enum Change {
         /// The differences, in words.
         what: Vec<String>,
     },
-    /// The record moved; its bytes are the same.
+    /// The record was moved, but its bytes are the same.
     Moved {
         /// The line number of the record in the old session.
         from: u64,
@@ -48,7 +48,7 @@ pub enum Change {
 pub struct Comparison {
     /// The differences, in the order of the new session.
     pub changes: Vec<Change>,
-    /// The number of records that both sessions have in the same order.
+    /// The number of identical records that occur in both sessions in the same order.
     pub same: usize,
 }
 
@@ -85,16 +85,17 @@ impl<'a> Pairing<'a> {
         pairing.in_order();
         pairing.by(LineChange::Moved, |brief, _| vec![brief.hash]);
         pairing.by(LineChange::Changed, |brief, _| brief.keys.clone());
-        // Pair records with the same role and start if they are between the same neighbours.
+        // Pair records that have the same role and begin alike, if they are between the same
+        // neighbours.
         pairing.by(LineChange::Changed, |brief, gap| {
             alike(brief).map(|alike| hasher.hash_one((gap, alike))).into_iter().collect()
         });
         pairing
     }
 
-    /// Pairs equal records that both sessions have in the same order. Aligns only records that are
-    /// in both sessions: a compaction removes thousands of records, and aligning those as well
-    /// would take long.
+    /// Pairs identical records that occur in both sessions in the same order. Looks only at records
+    /// that occur in both sessions, because a compaction may remove thousands of records, and
+    /// aligning those as well would take too long.
     fn in_order(&mut self) {
         let common = |these: &[Brief], others: &[Brief]| -> Vec<usize> {
             let others: HashSet<u64> = others.iter().map(|brief| brief.hash).collect();
@@ -120,8 +121,8 @@ impl<'a> Pairing<'a> {
         self.is_paired[old] = true;
     }
 
-    /// Pairs the remaining records with a common key, in order. A key may depend on the number of
-    /// kept records before the record.
+    /// Pairs those remaining records that have a key in common, in order. `keys` computes the keys
+    /// of a record, given the number of kept records that come before it.
     fn by(&mut self, place: LineChange, keys: impl Fn(&Brief, usize) -> Vec<u64>) {
         let (old, new) = (self.old, self.new);
         let (old_gaps, new_gaps) = self.gaps();
@@ -148,7 +149,7 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// For each record, the number of kept records before it.
+    /// Counts, for each record of both sessions, the kept records that come before it.
     fn gaps(&self) -> (Vec<usize>, Vec<usize>) {
         let (mut old_kept, mut new_kept) =
             (vec![false; self.old.len()], vec![false; self.new.len()]);
@@ -168,7 +169,7 @@ impl<'a> Pairing<'a> {
         (count(old_kept), count(new_kept))
     }
 
-    /// Lists the differences in the order of the new session. A removed record comes before the
+    /// Lists the differences in the order of the new session. A removed record is listed before the
     /// record that replaced it.
     fn comparison(&self) -> Comparison {
         let (old_gaps, new_gaps) = self.gaps();
@@ -202,21 +203,24 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// The number of characters that must be equal at the start of two messages.
+/// How many characters at the start of two messages must be equal for them to count as the same
+/// message.
 const BEGIN: usize = 24;
 
-/// The role of a message and its first [`BEGIN`] characters; `None` if the message is shorter.
+/// Returns the role of a message and its first [`BEGIN`] characters, or `None` if the message is
+/// not longer than that.
 fn alike(brief: &Brief) -> Option<(&'static str, &str)> {
     let (end, _) = brief.words.char_indices().nth(BEGIN)?;
     Some((brief.role?.as_str(), &brief.words[..end]))
 }
 
-/// Lines of the old session and the lines of the new one that replace them, counted from 0.
+/// A range of lines of the old session, and the range of lines of the new session that replaces it.
+/// Lines are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// The lines that only the old session has.
+    /// The lines that were removed from the old session.
     pub old: Range<usize>,
-    /// The lines that only the new session has.
+    /// The lines that were added in the new session.
     pub new: Range<usize>,
 }
 
@@ -230,11 +234,11 @@ pub struct Diff {
     pub hunks: Vec<Hunk>,
 }
 
-/// The lines of a file. Only the hashes of the lines are in memory, because two whole sessions may
-/// not fit into it.
+/// The lines of a file. Only their hashes are kept in memory, because two whole sessions may not
+/// fit.
 pub struct Lines {
     file: File,
-    /// The offset of each line, and of the end of the last one.
+    /// The byte offset of each line, followed by the end of the last line.
     bounds: Vec<u64>,
     hashes: Vec<u64>,
 }
@@ -273,7 +277,7 @@ impl Lines {
         Ok(Self { file: reader.into_inner(), bounds, hashes: measured })
     }
 
-    /// Reads the bytes of a line, including the line end.
+    /// Reads the bytes of the line with this index, including the line end.
     pub fn read(&mut self, line: usize) -> io::Result<Vec<u8>> {
         let (from, to) = (self.bounds[line], self.bounds[line + 1]);
         self.file.seek(SeekFrom::Start(from))?;
@@ -291,7 +295,8 @@ mod tests {
         format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n")
     }
 
-    /// The differences in short form, and the number of equal records.
+    /// Compares two sessions, and returns the differences in a short form and the number of
+    /// unchanged records.
     fn diff(old: &[String], new: &[String]) -> (Vec<String>, usize) {
         let compared = compare(old.concat().as_bytes(), new.concat().as_bytes()).expect("reads");
         let told = compared.changes.iter().map(|change| match change {
@@ -315,7 +320,7 @@ mod tests {
         ]
     }
 
-    /// Equal sessions have no changes.
+    /// Comparing a session with itself finds no changes.
     #[test]
     fn equal_sessions_have_no_changes() {
         assert_eq!(diff(&session(), &session()), (vec![], 5));
@@ -336,8 +341,8 @@ mod tests {
         assert_eq!(diff(&old, &new), (vec![">5,1".into()], 4));
     }
 
-    /// A shortened result counts as the same message if its call has the same id. So does a changed
-    /// text that has the same beginning and the same neighbours.
+    /// A shortened result is recognized as the same message by the id of its call, and a changed
+    /// text by its beginning and its neighbours.
     #[test]
     fn what_changed_within_a_message_is_told() {
         let old = session();
@@ -361,8 +366,8 @@ mod tests {
         assert_eq!(changes[2], "~5,5: only JSON members outside the message changed");
     }
 
-    /// An agent's own log is compared by its records. A record that is not a message is
-    /// shown by its type.
+    /// An agent's own log is compared record by record. A record that is not a message is displayed
+    /// by its type.
     #[test]
     fn an_agents_own_file_is_compared_by_its_records() {
         let record = |id: &str, text: &str| {
@@ -379,7 +384,7 @@ mod tests {
         assert_eq!(changes, ["~2,2: text: 2 → 5 characters", "+4"]);
     }
 
-    /// Comparing sessions without anything in common is fast.
+    /// Comparing two sessions that have nothing in common is fast.
     #[test]
     fn many_messages_are_compared_fast() {
         let many = |of: &str| -> Vec<String> {

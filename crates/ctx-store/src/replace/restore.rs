@@ -475,7 +475,7 @@ mod restore_tests {
         };
         let refused = find("demo").refuse_other_file(&other);
         let error = refused.expect_err("another file").to_string();
-        assert!(error.contains(" was taken of "), "{error}");
+        assert!(error.contains(" is a snapshot of "), "{error}");
         find("stdin").refuse_other_file(&other).expect("any file");
         let none = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(None));
         assert!(matches!(none, Err(StoreError::NothingToUndo)));

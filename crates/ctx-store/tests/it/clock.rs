@@ -107,7 +107,7 @@ fn a_jump_that_something_was_written_after_is_told() {
     let told = stopped.to_string();
     assert_eq!(
         told,
-        "the clock says 2026-11-29 23:43 UTC, but the store recorded nothing in the 7 days from 2026-11-21 23:43 UTC to 2026-11-28 23:43 UTC; nothing was removed"
+        "the clock says 2026-11-29 23:43 UTC, but nothing was recorded in the store in the 7 days from 2026-11-21 23:43 UTC to 2026-11-28 23:43 UTC; nothing was removed"
     );
     bench.wait_days(1);
     let removed = collect(&bench, &last(1)).expect("collects");
