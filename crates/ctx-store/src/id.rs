@@ -1,5 +1,5 @@
-//! Ids of sessions and of snapshots. A session id becomes a file name, so only a few characters are
-//! allowed in it. A snapshot id is `{sessionId}-{time}-{sequence}`.
+//! Ids of sessions and of snapshots. A session id is used as a file name, so only a few characters
+//! are allowed in it. A snapshot id is `{sessionId}-{time}-{sequence}`.
 
 use std::fmt;
 use std::path::Path;
@@ -17,32 +17,35 @@ use crate::fs::{hex, open_plain};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
-/// The maximum number of characters in a session id. All allowed characters are ASCII.
+/// The maximum length of a session id, in characters or bytes, which are the same because all
+/// allowed characters are ASCII.
 const LONGEST: usize = 128;
-/// The length of `-` and the hash digits after the stem of a file name.
+/// The length of the `-` and the 8 hash digits that are appended to a file's stem to make a session
+/// id.
 const HASH_LENGTH: usize = 9;
 
 impl SessionId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The id of a session that the user did not name: the id that its agent wrote into the file,
-    /// if that is a valid id, or else an id made from the path. A file that is missing or cannot be
-    /// read also gets an id made from its path.
+    /// Returns the session id of a file for which the user named no session. This is the id that
+    /// the agent wrote into the file, or an id made from the path if there is no valid id in the
+    /// file or the file cannot be read.
     pub fn of_file(path: &Path) -> Result<Self> {
         Self::recorded_in(path).map_or_else(|| Self::of_path(path), Ok)
     }
 
-    /// The id that an agent wrote into its file, if that is a valid id.
+    /// Returns the session id that an agent wrote into the file, if that is a valid id.
     pub(crate) fn recorded_in(path: &Path) -> Option<Self> {
         let head = open_plain(path).and_then(Head::read);
         head.ok()?.session?.parse().ok()
     }
 
-    /// The id of a session whose file contains no id: the file's stem, `-`, and 8 hex digits of the
-    /// sha256 of its real path. So two files with the same name in two folders are two sessions.
+    /// Returns the session id of a file that contains no id: the file's stem, `-`, and 8 hex digits
+    /// of the sha256 of its real path. Files with the same name in different folders therefore have
+    /// different ids.
     pub fn of_path(path: &Path) -> Result<Self> {
         let real = real_path(path).or_cannot("read", path)?;
         let digest = hex(digest(&SHA256, real.as_os_str().as_encoded_bytes()));
@@ -66,7 +69,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// The real path of a file. The folder of the file must exist, but the file itself need not.
+/// Returns the real path of a file. The folder must exist, but the file need not.
 pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
     let name = path.file_name().ok_or_else(|| std::io::Error::other("it names no file"))?;
     Ok(crate::fs::parent(path).canonicalize()?.join(name))
@@ -93,22 +96,23 @@ impl fmt::Display for SessionId {
 
 /// The time and the number of a snapshot: `20261121T234307.123456Z-0007`.
 ///
-/// The sequence number gives the order of the snapshots, even if the clock was changed.
+/// Snapshots are ordered by the sequence number, which is correct even if the clock was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// The number of the snapshot, which counts up across the whole store.
+    /// The number of the snapshot. Snapshots are numbered consecutively across all sessions of a
+    /// store.
     pub sequence: u64,
-    /// The time in UTC, to the microsecond.
+    /// The time when the snapshot was taken, in UTC, to the microsecond.
     pub time: DateTime<Utc>,
 }
 
-/// The format of a time in a name.
+/// The format of a time in the name of a snapshot or another file.
 pub(crate) const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
 /// The length of a time in the format [`TIME`].
 const TIME_LEN: usize = "20261121T234307.123456Z".len();
 
 impl Stamp {
-    /// Parses a stamp in the form that `Display` writes.
+    /// Parses a stamp in the format of `Display`.
     pub fn parse(text: &str) -> Option<Self> {
         let (time, sequence) = text.split_at_checked(TIME_LEN)?;
         let sequence = sequence.strip_prefix('-')?;
@@ -116,7 +120,7 @@ impl Stamp {
             time: NaiveDateTime::parse_from_str(time, TIME).ok()?.and_utc(),
             sequence: sequence.parse().ok()?,
         };
-        // Only the spelling that `Display` writes is valid.
+        // Reject any other spelling than that of `Display`.
         (stamp.to_string() == text).then_some(stamp)
     }
 }
@@ -127,18 +131,18 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// The id of a snapshot, which is also the stem of its file names.
+/// The id of a snapshot. The names of the snapshot's files begin with it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId {
     /// The session to which the snapshot belongs.
     pub session: SessionId,
-    /// When the snapshot was taken, and its number.
+    /// The time and the number of the snapshot.
     pub stamp: Stamp,
 }
 
 impl SnapshotId {
-    /// Parses an id in the form that `Display` writes. Starts at the right end, because the session
-    /// id may contain `-`.
+    /// Parses a snapshot id in the format of `Display`, from right to left, because the session id
+    /// may contain `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.rfind('-')?;
         let time = digits.checked_sub(TIME_LEN)?;
@@ -229,7 +233,7 @@ mod session_tests {
             std::fs::write(&path, header(odd)).expect("written");
             assert_eq!(SessionId::of_file(&path).expect("an id"), of_path, "{odd}");
         }
-        // A FIFO gets an id made from its path, and the function does not wait for a writer.
+        // The id of a FIFO is made from its path, without waiting for a writer.
         std::fs::remove_file(&path).expect("removed");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("runs").success());

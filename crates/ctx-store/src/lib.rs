@@ -1,17 +1,19 @@
-//! The store on disk: snapshots of sessions, and the replacement of session files that agents may
-//! be writing.
+//! The store on disk. It keeps snapshots of sessions, and replaces session files to which agents
+//! may be writing.
 //!
-//! The modules are layers; each uses only those above it:
+//! The modules form layers. Each module uses only the modules listed above it:
 //!
-//! - [`error`], `os` (what differs by operating system), `fs` (files that appear whole or not at
-//!   all), `id`, `store` (the layout of the directory, the locks), `audit` (two records of every
-//!   change, one before and one after it);
-//! - `snapshot`: the catalog, the commit records, the bytes, plain or packed;
-//! - `replace`: new content for a session file, without losing what an agent writes meanwhile, and
-//!   the way back to a snapshot;
-//! - `offload`: large tool results as files; `trash`: removed items, until their grace ends;
-//! - [`retention`]: decides which snapshots stay, from the list and the time alone; [`collect`]: a
-//!   run of `ctx-gc`.
+//! - [`error`]; `os`, the code that depends on the operating system; `fs`, which writes files
+//!   atomically; `id`; `store`, the layout of the directory and the locks; `audit`, the audit log,
+//!   which records every change before and after it is made.
+//! - `snapshot`: the catalog of snapshots, their commit records, and their bytes, which are plain
+//!   or packed.
+//! - `replace`: gives a session file new content without losing what an agent writes in the
+//!   meantime, and restores snapshots.
+//! - `offload`: keeps large tool results in files of their own. `trash`: keeps removed items until
+//!   their grace period is over.
+//! - [`retention`]: decides which snapshots stay, given only the list of snapshots and the time.
+//!   [`collect`]: carries out the garbage collection of `ctx-gc`.
 
 mod audit;
 pub mod collect;

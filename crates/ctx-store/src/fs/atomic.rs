@@ -1,13 +1,14 @@
-//! Writes files that appear completely or not at all, and exchanges the names of two files.
+//! Writes files atomically, so that they appear completely or not at all, and exchanges the names
+//! of two files.
 //!
 //! A new file is written next to its target, flushed to the disk and renamed. A reader therefore
 //! sees either the old file or the complete new one, even after a power cut.
 //!
 //! A session file is replaced by exchanging its name with that of the new file, because an exchange
-//! loses neither file. First the new file gets a name that does not mark it as unfinished, so that
-//! no other run removes it. The file that the exchange replaced is checked afterwards: if an agent
-//! put another file in place after the last check, the names are exchanged back. No file is removed
-//! before it has been checked.
+//! loses neither file. Before the exchange, the new file is renamed so that it is no longer marked
+//! as unfinished, and no other run removes it. After the exchange, the replaced file is checked. If
+//! an agent put another file in place since the last check, the names are exchanged back. No file
+//! is removed before it has been checked.
 //!
 //! A temporary file is locked for as long as its writer lives, so that later runs can recognize and
 //! remove the files of dead writers.
@@ -33,10 +34,10 @@ use crate::fs::{
 };
 use crate::os;
 
-/// How often to exchange the names again while other processes interfere.
+/// How often to try to undo an exchange of names while other processes interfere.
 const ROUNDS: usize = 16;
 
-/// Gives a finished file its final name, which must be free.
+/// Gives a finished file its final name, which no other file may have.
 pub(crate) fn create(temp: TempFile, path: &Path) -> Result<()> {
     rename_to_free(temp.path(), path)?;
     temp.keep();
@@ -45,9 +46,10 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<()> {
 
 fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     match os::rename_to_free_name(from, path) {
-        // Another process created a file with this name meanwhile.
+        // Another process has just created a file with this name.
         Err(Errno::EXIST) => Err(StoreError::Changed(path.to_owned())),
-        // This file system has no rename that refuses to replace a file, so check first.
+        // This file system does not support a rename that fails if the target exists, so check that
+        // first.
         Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
             fs::rename(from, path).or_cannot("create", path)
         }
@@ -55,13 +57,14 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     }
 }
 
-/// Exchanges a finished file with the one at `path`, which gets the name `aside`. If `is_expected`
-/// rejects that file, the names are exchanged back, and the result is [`StoreError::Changed`]; the
-/// caller must then check the file at `aside`. Returns `false` on a file system that cannot
-/// exchange names.
+/// Exchanges a finished file with the file at `path`, which is moved to `aside`. If `is_expected`
+/// rejects the file that was moved, the names are exchanged back, and [`StoreError::Changed`] is
+/// returned. In that case, the caller must check the file at `aside`. Returns `false` on a file
+/// system that cannot exchange names.
 ///
-/// Calls `taken_out` with each foreign file before it is restored. An agent may have read our file
-/// meanwhile, and may soon overwrite the foreign file with a new version of ours.
+/// Calls `taken_out` with each file of another process before that file is restored. An agent may
+/// have read our file in the meantime, and may soon overwrite the restored file with a new version
+/// of ours.
 pub(crate) fn take_the_place(
     new: &mut TempName,
     aside: PathBuf,
@@ -74,8 +77,8 @@ pub(crate) fn take_the_place(
     match change_places(&new.path, path) {
         Ok(()) if is_expected(&new.path) => Ok(true),
         Ok(()) => {
-            // Other processes may have written to our file while it had the session's name, so keep
-            // it.
+            // Keep our file, because other processes may have written to it while it had the
+            // session's name.
             new.keep = true;
             let what = || format!("the replacement of {}", path.display());
             taken_out(&new.path);
@@ -87,15 +90,15 @@ pub(crate) fn take_the_place(
             new.path = unfinished;
             Ok(false)
         }
-        // Another process removed the file meanwhile.
+        // Another process has just removed the file.
         Err(Errno::NOENT) => Err(StoreError::Changed(path.to_owned())),
         Err(error) => Err(error).or_cannot("replace", path),
     }
 }
 
-/// Exchanges the names again until an exchange removes from `path` exactly the file that the
-/// previous one placed there. After that, no other process has interfered, and the newest file is
-/// at `path`.
+/// Exchanges the names back, again and again, until an exchange moves away from `path` exactly the
+/// file that the previous exchange placed there. No other process has interfered then, and the
+/// newest file is at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -129,17 +132,17 @@ fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
 /// The number of bytes that are buffered before each write.
 const BUFFER: usize = 128 * 1024;
 
-/// The path that a new file will get, and the file that was there at the first check.
+/// The path of a file that will be written, and what existed there at the first check.
 #[derive(Debug)]
 pub struct OutputTarget {
     target: PathBuf,
-    /// The metadata of the existing file, whose mode and owner the new file gets, or of a link to a
-    /// missing file; `None` if nothing was there.
+    /// The metadata of the existing file, whose mode and owner the new file inherits, or of a link
+    /// to a missing file. `None` if nothing exists at the path.
     replaced: Option<fs::Metadata>,
 }
 
 impl OutputTarget {
-    /// Checks `target`. If `target` is a symbolic link, the file that the link names will be
+    /// Checks `target`. If `target` is a symbolic link, the file to which the link points will be
     /// replaced, not the link.
     pub fn look(target: &Path) -> Result<Self> {
         let look = || match fs::metadata(target) {
@@ -154,7 +157,7 @@ impl OutputTarget {
         Ok(Self { target, replaced })
     }
 
-    /// The metadata of the existing file; `None` if there is no file.
+    /// Returns the metadata of the existing file, or `None` if there is no regular file.
     pub fn file(&self) -> Option<&fs::Metadata> {
         self.replaced.as_ref().filter(|replaced| replaced.is_file())
     }
@@ -171,9 +174,9 @@ impl OutputTarget {
 
 /// A file that is written completely or not at all.
 ///
-/// The target does not change until [`AtomicFile::commit`]. If the value is dropped before that, it
-/// removes the temporary file. The next [`AtomicFile::create`] for the same target removes
-/// unfinished files that a killed run left there.
+/// The target does not change until [`AtomicFile::commit`] is called. If this value is dropped
+/// before that, the temporary file is removed. If a run is killed, the next [`AtomicFile::create`]
+/// for the same target removes the unfinished file.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<TempFile>,
@@ -183,22 +186,22 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Creates the temporary file.
     pub fn create(output: OutputTarget) -> Result<Self> {
-        // A new file gets the mode that a shell would give it. A replacement stays private until it
-        // gets the mode of the old file.
+        // A new file has the mode that a shell would give it. A file that replaces another one
+        // stays private until it inherits the mode of the old file.
         let mode = output.file().map_or(0o666, |_| 0o600);
         let temp = TempFile::beside(&output.target, mode).or_not_written(&output.target)?;
         let writer = BufWriter::with_capacity(BUFFER, temp);
         Ok(Self { writer, output })
     }
 
-    /// The path of the target.
+    /// Returns the path of the target.
     pub fn target(&self) -> &Path {
         &self.output.target
     }
 
     /// Flushes and syncs the file, renames it, and syncs the directory. If another process has
-    /// created or changed the target since the first check, that file stays and the new one is
-    /// removed.
+    /// created or changed the target since the first check, the new file is removed and the target
+    /// stays as it is.
     pub fn commit(mut self) -> Result<()> {
         let target = &self.output.target;
         self.writer.flush().or_not_written(target)?;
@@ -207,7 +210,8 @@ impl AtomicFile {
             inherit(&temp.file, replaced).or_not_written(target)?;
         }
         os::sync(&temp.file).or_not_written(target)?;
-        // A change between this check and the rename goes unnoticed.
+        // If the target is changed between this check and the rename, the change is overwritten
+        // unnoticed.
         if !self.output.is_as_seen()? {
             return Err(StoreError::Changed(target.clone()));
         }
@@ -232,8 +236,8 @@ impl Write for AtomicFile {
     }
 }
 
-/// Syncs the file, renames it over `target`, and syncs the directory, so that the name never
-/// survives a power cut without the bytes.
+/// Syncs the file, renames it to `target`, and syncs the directory, in this order, so that a power
+/// cut never leaves the name without the bytes.
 pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
     os::sync(&temp.file).or_not_written(target)?;
     rename_over(temp, target)
@@ -253,22 +257,23 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
-        // If the owner differs, "group" and "others" would be different people.
+        // The owner could not be set, so the permissions for "group" and "others" would apply to
+        // different people.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// The mark in the names of unfinished files. The mark follows a dot and the target's name.
+/// The mark in the names of unfinished files, which have the form `.TARGET.ctx-tmp-…`.
 const MARK: &str = ".ctx-tmp-";
 
-/// The name of a file. Dropping this value removes the file, unless `keep` is set or the name
-/// belongs to another file by then.
+/// The name of a file. Dropping this value removes the file, unless `keep` is set or another file
+/// has taken the name.
 #[derive(Debug)]
 pub(crate) struct TempName {
     pub(crate) path: PathBuf,
     pub(crate) keep: bool,
-    /// The device and inode number of the file to which the name was given.
+    /// The device and inode number of the file that was created with this name.
     pub(crate) id: FileId,
 }
 
@@ -283,7 +288,8 @@ impl Drop for TempName {
         if !self.keep
             && remove().is_err_and(|error: io::Error| error.kind() != io::ErrorKind::NotFound)
         {
-            // A destructor cannot report this failure. The next run tries again to remove the file.
+            // A destructor cannot report this failure. The next run will try to remove the file
+            // again.
             LEFT.store(true, Ordering::Relaxed);
         }
     }
@@ -292,24 +298,25 @@ impl Drop for TempName {
 /// Set if this process could not remove one of its unfinished files.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process leaves a file that the next run must look for.
+/// Whether this process leaves behind an unfinished file that the next run must remove.
 pub(crate) fn is_left() -> bool {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// An unfinished file. The file stays locked for as long as its writer lives. The lock lets
-/// [`reap`] recognize the file of a dead writer without guessing from its age or from process ids.
-/// Dropping this value removes the file, unless [`TempFile::keep`] was called.
+/// An unfinished file. The file stays locked for as long as its writer lives, so that [`reap`] can
+/// recognize the file of a dead writer without guessing from its age or from process ids. Dropping
+/// this value removes the file, unless [`TempFile::keep`] was called.
 #[derive(Debug)]
 pub(crate) struct TempFile {
-    // This field must be dropped before the file is closed: until then, no other file gets its
-    // inode number.
+    // This field must be dropped before the file is closed, because no other file can have the same
+    // inode number until then.
     pub(crate) name: TempName,
     pub(crate) file: File,
 }
 
 impl TempFile {
-    /// Creates a file next to `target`, after removing what killed runs left there.
+    /// Creates an unfinished file next to `target`, after removing the unfinished files of killed
+    /// runs.
     pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Self> {
         let name = target.file_name();
         let name = name.ok_or_else(|| io::Error::other("it names no file"))?;
@@ -317,11 +324,11 @@ impl TempFile {
         Self::create(parent(target), name, mode)
     }
 
-    /// Creates the file `.STEM.ctx-tmp-…` in `dir`. The file gets the mode `mode`, less the umask.
+    /// Creates the file `.STEM.ctx-tmp-…` in `dir` with the mode `mode`, less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
-            // Use a name that no file has had before: another run that has just read an old name,
-            // and is about to remove that file, must not find a new file under it.
+            // Use a name that no file has had before. Otherwise, another run that is about to
+            // remove an old file by its name might remove the new file.
             let path = dir.join(marked(stem, MARK, &never_used()));
             let opened = careful().write(true).create_new(true).mode(mode).open(&path);
             let file = match opened {
@@ -329,13 +336,13 @@ impl TempFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            // On a file system without locks, other runs do not remove the file either, so ignore
-            // the failure.
+            // Ignore the failure on a file system without locks, where other runs cannot lock the
+            // file to remove it either.
             let _ = try_lock(&file, PATIENCE);
             let meta = file.metadata();
             let meta = meta.inspect_err(|_| LEFT.store(true, Ordering::Relaxed))?;
             let name = TempName { path, keep: false, id: id_of(&meta) };
-            // Another run may have removed the file between open and lock.
+            // Another run may have removed the file after it was opened and before it was locked.
             if meta.nlink() > 0 {
                 return Ok(Self { name, file });
             }
@@ -346,8 +353,8 @@ impl TempFile {
         &self.name.path
     }
 
-    /// Returns the open file without removing its name, because the file was renamed or the name is
-    /// no longer ours.
+    /// Returns the open file without removing its name. For a file that was renamed, or whose name
+    /// is no longer ours.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
         self.file
@@ -364,7 +371,7 @@ impl Write for TempFile {
     }
 }
 
-/// A file name that consists of a dot, the stem, the mark and `end`.
+/// Builds the file name that consists of a dot, `stem`, `mark` and `end`.
 pub(crate) fn marked(stem: &OsStr, mark: &str, end: &str) -> OsString {
     let mut name = OsString::from(".");
     name.push(OsStr::from_bytes(short(stem)));
@@ -373,7 +380,7 @@ pub(crate) fn marked(stem: &OsStr, mark: &str, end: &str) -> OsString {
     name
 }
 
-/// A suffix that no file name has had before.
+/// Returns a suffix that no file name has had before.
 pub(crate) fn never_used() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
@@ -381,26 +388,26 @@ pub(crate) fn never_used() -> String {
     format!("{}-{nanos:x}-{count}", std::process::id())
 }
 
-/// The first 180 bytes of a target's name. With the mark, the name then fits into the 255 bytes
-/// that are allowed.
+/// Cuts a target's name to 180 bytes, so that it stays below the limit of 255 bytes when the mark
+/// is added.
 fn short(stem: &OsStr) -> &[u8] {
     let bytes = stem.as_bytes();
     &bytes[..bytes.len().min(180)]
 }
 
-/// Removes unfinished files of dead writers in `dir` and returns their number. Files that cannot be
-/// opened or removed are left for a later run.
+/// Removes the unfinished files of dead writers in `dir` and returns how many were removed. Files
+/// that cannot be opened or removed are left for a later run.
 pub(crate) fn reap(dir: &Path) -> usize {
     reap_those(dir, |_| true)
 }
 
-/// Does the same as [`reap`], but only for unfinished files of these targets.
+/// Like [`reap`], but removes only unfinished files of the given targets.
 pub(crate) fn reap_all(dir: &Path, targets: &HashSet<OsString>) -> usize {
     let stems: HashSet<&[u8]> = targets.iter().map(|name| short(name)).collect();
     reap_those(dir, |stem| stems.contains(stem))
 }
 
-/// Removes unfinished files that dead writers of `target` left next to it.
+/// Removes the unfinished files next to `target` whose writers are dead.
 pub(crate) fn reap_beside(target: &Path) -> usize {
     let name = target.file_name().unwrap_or_default();
     reap_those(parent(target), |stem| stem == short(name))
@@ -415,15 +422,16 @@ fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
         .count()
 }
 
-/// Splits a name that [`marked`] made into the parts before and after the mark. The first part is
-/// the name of the target, or its beginning if the name is long.
+/// Splits a name built by [`marked`] into the parts before and after the mark. The first part is
+/// the name of the target, or the beginning of a long name.
 fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     let rest = name.as_bytes().strip_prefix(b".")?;
     let at = memmem::rfind(rest, mark.as_bytes())?;
     Some((&rest[..at], &rest[at + mark.len()..]))
 }
 
-/// The paths in `dir` whose names [`marked`] made from `stem`, each with the text after the mark.
+/// Returns the paths in `dir` whose names were built by [`marked`] from `stem`, each with the text
+/// after the mark.
 pub(crate) fn marked_in(
     dir: &Path,
     stem: &OsStr,
@@ -436,9 +444,9 @@ pub(crate) fn marked_in(
     Entries::of(dir)?.filter_map(|name| name.map(|name| is_of(&name)).transpose()).collect()
 }
 
-/// Opens and locks a file, unless its writer is alive. The caller keeps the lock until the file is
-/// removed: a writer that waits for the lock in [`TempFile::create`] then sees that its file is
-/// gone and creates another.
+/// Opens and locks a file, unless its writer is alive. The caller must hold the lock until the file
+/// is removed. A writer that is waiting for the lock in [`TempFile::create`] then sees that its
+/// file is gone, and creates another one.
 fn abandoned(path: &Path) -> Option<File> {
     let file = open_plain(path).ok()?;
     try_lock(&file, Duration::ZERO).is_ok().then_some(file)
@@ -542,7 +550,7 @@ mod atomic_tests {
         assert_eq!(file_names(dir.path()), [PathBuf::from("out")]);
     }
 
-    /// An agent creates or replaces the target while the new version is being written.
+    /// Another process creates or replaces the target while the new version is being written.
     #[test]
     fn what_came_to_its_place_meanwhile_stays() {
         type Act = fn(&Path);
@@ -570,7 +578,8 @@ mod atomic_tests {
             if was_there {
                 fs::write(&target, "old").expect("writes");
             }
-            // The target is checked before the input is read, and the file is created after that.
+            // The target is checked before the input is read, and the temporary file is created
+            // afterwards.
             let output = OutputTarget::look(&target).expect("a output");
             act(&target);
             let mut file = AtomicFile::create(output).expect("creates");

@@ -1,5 +1,6 @@
-//! Lists and removes the contents of a folder. The standard library is not used for that, because
-//! it panics if it cannot close the folder and fails if a signal interrupts the open.
+//! Lists the entries of a folder, and removes folders. The standard library is not used for this,
+//! because it panics if a folder cannot be closed, and fails if a signal interrupts the opening of
+//! a folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -25,7 +26,7 @@ impl Entries {
         Ok(Self(Dir::new(opened)?))
     }
 
-    /// Lists the entries of an open folder, from the start.
+    /// Lists all entries of an open folder.
     pub(crate) fn of_open(folder: impl AsFd) -> io::Result<Self> {
         Ok(Self(retry_on_intr(|| Dir::read_from(&folder))?))
     }
@@ -56,7 +57,7 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
 fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) => return Ok(()),
-        // For a folder, Linux reports EISDIR, and other systems report EPERM.
+        // If the path is a folder, Linux reports EISDIR, and other systems report EPERM.
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
@@ -66,7 +67,7 @@ fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     let names = Entries::of_open(&inner)?.collect::<io::Result<Vec<_>>>()?;
     for name in names {
         match remove_in(inner.as_fd(), &name) {
-            // Another process has removed the entry meanwhile.
+            // Another process has just removed the entry.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
@@ -79,7 +80,7 @@ fn open(folder: BorrowedFd<'_>, name: &OsStr, more: OFlags) -> io::Result<OwnedF
     Ok(retry_on_intr(|| openat(folder, name, flags, Mode::empty()))?)
 }
 
-/// Creates a private directory and its missing parents, durably.
+/// Creates a private directory and its missing parents, and flushes them to the disk.
 pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     let is_root = dir.parent().is_none();
     match fs::metadata(dir) {

@@ -1,6 +1,6 @@
-//! File-system calls that the rest of the crate uses. Files are opened without following a link and
-//! without blocking on a FIFO, locks have a time limit, and new names are made durable. This module
-//! also computes hashes of the bytes that a reader returns.
+//! The file-system calls of this crate. Files are opened without following links and without
+//! blocking on a FIFO, locks are waited for only for a limited time, and new file names are flushed
+//! to the disk. This module also computes the hashes of files.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -22,10 +22,10 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
 use crate::os::{self, is_link_error};
 
-/// How long to wait for a lock that other runs hold for only a few milliseconds.
+/// How long to wait for a lock that is usually held for only a few milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to wait for a lock that other runs hold for as long as they live. The time is not zero,
+/// How long to wait for a lock that is usually held until its holder exits. The time is not zero,
 /// because a process that another thread has just forked holds our lock until it executes its
 /// program.
 pub(crate) const MOMENT: Duration = Duration::from_millis(50);
@@ -33,7 +33,8 @@ pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 /// The pause between two attempts to take a lock or to open a leased file.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Options that open a file for reading, without following a link and without blocking on a FIFO.
+/// Returns the options to open a file for reading, without following a link and without blocking on
+/// a FIFO.
 pub(crate) fn careful() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -41,14 +42,13 @@ pub(crate) fn careful() -> OpenOptions {
     options
 }
 
-/// Opens a file with the options of [`careful`], but waits while another run that is about to
-/// rename the file holds a lease on it. Without the wait, the flag that prevents blocking on a FIFO
-/// would make the open fail.
+/// Opens a file with the options of [`careful`]. If another run that is about to rename the file
+/// holds a lease on it, waits for the end of the lease, because non-blocking opens fail until then.
 pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
     open_patiently(&careful(), path)
 }
 
-/// Does the same as [`open_careful`] with other options.
+/// Like [`open_careful`], but with other options.
 pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let begun = Instant::now();
     loop {
@@ -73,8 +73,8 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Refuses a symbolic link, which the open did not follow, and anything else that is not a regular
-/// file.
+/// Refuses anything that is not a regular file. An error is returned for a symbolic link, too,
+/// because links are not followed when a file is opened.
 pub(crate) fn only_regular(
     opened: io::Result<File>,
     action: &'static str,
@@ -93,7 +93,7 @@ pub(crate) fn only_regular(
     }
 }
 
-/// The device and the inode number of a file. No other file has the same pair as long as this one
+/// The device and inode number of a file. No other file has the same pair for as long as the file
 /// is open or has a name.
 pub(crate) type FileId = (u64, u64);
 
@@ -101,7 +101,7 @@ pub(crate) fn id_of(meta: &Metadata) -> FileId {
     (meta.dev(), meta.ino())
 }
 
-/// The device and inode number of the file at `path`. Does not follow a link.
+/// Returns the device and inode number of the file at `path`. Does not follow a link.
 pub(crate) fn file_id(path: &Path) -> io::Result<FileId> {
     fs::symlink_metadata(path).map(|meta| id_of(&meta))
 }
@@ -131,7 +131,7 @@ pub(crate) fn ends_line(file: &File) -> io::Result<bool> {
     begins_line(file, file.metadata()?.len())
 }
 
-/// Turns the error for a missing file into `None`.
+/// Returns `None` instead of an error if the file does not exist.
 pub(crate) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -139,13 +139,14 @@ pub(crate) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Whether something exists at `path`, even a link that leads nowhere.
+/// Whether anything exists at `path`, even if it is a broken link.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     let found = if_there(fs::symlink_metadata(path).or_cannot("read", path))?;
     Ok(found.is_some())
 }
 
-/// The directory of `path`. `Path::parent` of a bare name is empty, which is not a directory.
+/// Returns the directory of `path`, which is `.` for a bare file name. `Path::parent` would return
+/// an empty path.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
@@ -153,19 +154,20 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Makes the names in `dir` durable, so that they survive a power cut.
+/// Flushes the names in `dir` to the disk, so that they survive a power cut.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
     let synced = File::open(dir).and_then(|dir| os::sync(&dir));
     synced.or_cannot("sync", dir)
 }
 
-/// Makes the new name of a file durable.
+/// Flushes the new name of a file to the disk.
 pub(crate) fn sync_name(path: &Path) -> Result<()> {
     let synced = File::open(parent(path)).and_then(|dir| os::sync(&dir));
     synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
 }
 
-/// The names in a folder that are UTF-8; an empty list if the folder does not exist.
+/// Returns the file names in a folder, except for names that are not UTF-8. The list is empty if
+/// the folder does not exist.
 pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = if_there(Entries::of(folder).or_cannot("read", folder))?;
@@ -175,8 +177,8 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Locks a file. If another process holds the lock, tries again until `patience` has passed. A
-/// signal does not end the attempt.
+/// Locks a file. If another process holds the lock, tries again until `patience` has passed.
+/// Continues if a signal interrupts the call.
 pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockError> {
     let begun = Instant::now();
     loop {
@@ -190,7 +192,8 @@ pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockErr
     }
 }
 
-/// Locks the file at `path` like [`try_lock`]; `busy` is the message if the file stays locked.
+/// Locks the file at `path` like [`try_lock`]. `busy` returns the error message for the case that
+/// the file stays locked.
 pub(crate) fn lock(
     file: &File,
     path: &Path,
@@ -203,12 +206,12 @@ pub(crate) fn lock(
     })
 }
 
-/// Waits long enough for a run that wants a lock to notice that the lock is free.
+/// Waits long enough for a run that is trying to take a lock to notice that the lock is free.
 pub(crate) fn let_others_in() {
     std::thread::sleep(2 * POLL);
 }
 
-/// Bytes as lower-case hex digits.
+/// Formats bytes as lower-case hex digits.
 pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     use std::fmt::Write;
     bytes.as_ref().iter().fold(String::new(), |mut text, byte| {
@@ -217,33 +220,34 @@ pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     })
 }
 
-/// The sha256 of all remaining bytes of `reader`, in hex digits.
+/// Returns the sha256 of all remaining bytes of `reader` in hex digits.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     let mut hasher = Context::new(&SHA256);
     hash_into(&mut hasher, reader)?;
     Ok(hex(hasher.finish()))
 }
 
-/// Starts a fingerprint, by which this run recognizes bytes that it has seen. The seed is random
-/// for each run, so no one can make other bytes with the same fingerprint.
+/// Starts a fingerprint, by which this run can recognize bytes that it has read before. The seed is
+/// random for each run, so that nobody can craft other bytes with the same fingerprint.
 pub(crate) fn fingerprint() -> Xxh3 {
     static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
     Xxh3::with_seed(*SEED)
 }
 
-/// The fingerprint of all remaining bytes of `reader`.
+/// Returns the fingerprint of all remaining bytes of `reader`.
 pub(crate) fn fingerprint_of(reader: &mut impl Read) -> io::Result<u128> {
     let mut fingerprint = fingerprint();
     read_through(reader, |bytes| fingerprint.update(bytes))?;
     Ok(fingerprint.digest128())
 }
 
-/// Hashes all remaining bytes of `reader` and returns their number.
+/// Hashes all remaining bytes of `reader` and returns the number of bytes.
 pub(crate) fn hash_into(hasher: &mut Context, reader: &mut impl Read) -> io::Result<u64> {
     read_through(reader, |bytes| hasher.update(bytes))
 }
 
-/// Calls `add` with all remaining bytes of `reader`, block by block, and returns their number.
+/// Passes all remaining bytes of `reader` to `add`, block by block, and returns the number of
+/// bytes.
 pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
     let add = |bytes: &[u8]| {
         add(bytes);
@@ -252,8 +256,8 @@ pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -
     each_block(reader, |read| read, add)
 }
 
-/// Does the same as [`read_through`] for an `add` that may fail. `named` turns a read error into
-/// the caller's error type.
+/// Like [`read_through`], but `add` may fail. `named` converts a read error to the caller's error
+/// type.
 pub(crate) fn each_block<E>(
     reader: &mut (impl Read + ?Sized),
     named: impl Fn(io::Result<usize>) -> Result<usize, E>,
@@ -272,8 +276,9 @@ pub(crate) fn each_block<E>(
     }
 }
 
-/// A reader that hashes its input, for input that can be read only once. Clones of the reader share
-/// the input, so one clone can be handed over while another computes the hash.
+/// A reader that hashes its input while it is read, for input that can be read only once. All
+/// clones of the reader read the same input, so one clone can be handed to a consumer while another
+/// clone returns the hash.
 #[derive(Clone)]
 pub struct HashingReader(Arc<Mutex<Input>>);
 
@@ -289,7 +294,7 @@ impl HashingReader {
         Self(Arc::new(Mutex::new(Input { reader, hasher })))
     }
 
-    /// The sha256 of the whole input. First reads all bytes that have not been read yet.
+    /// Reads the rest of the input and returns the sha256 of the whole input.
     pub fn finish(mut self) -> io::Result<String> {
         io::copy(&mut self, &mut io::sink())?;
         let input = self.0.lock().unwrap_or_else(PoisonError::into_inner);

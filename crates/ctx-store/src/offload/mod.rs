@@ -1,9 +1,9 @@
-//! Stores large tool results as files. Each file is named after the hash of its content, so equal
-//! results share one file. An agent can read the file, and the tools can restore the same JSON from
-//! it, byte for byte.
+//! Stores large tool results as files. Each file is named after the hash of its content, so
+//! identical results share one file. An agent can read the file, and the tools can restore the
+//! original JSON from it, byte for byte.
 //!
-//! The folders of offloaded files are opened one path component at a time, without following a
-//! link, so that no path leads out of the store. A transcript names an offloaded file by its path.
+//! The folders of offloaded files are opened one path component at a time, without following links,
+//! so that no path leads out of the store. Transcripts refer to an offloaded file by its path.
 
 pub(crate) mod unreferenced;
 pub(crate) mod write;
@@ -26,21 +26,22 @@ use crate::id::SessionId;
 use crate::os;
 use crate::store::Store;
 
-/// The name of an offloaded file: `{sha256}.txt`, or with another suffix for another [`Form`].
+/// The name of an offloaded file: the sha256 of its bytes, followed by the suffix of its [`Form`],
+/// such as `.txt`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OffloadName {
-    /// The sha256 of the file's bytes in lower-case hex digits.
+    /// The sha256 of the file's bytes, in lower-case hex digits.
     sha256: String,
     form: Form,
 }
 
 impl OffloadName {
-    /// The name for a file with these bytes.
+    /// Returns the name of a file that contains these bytes.
     pub fn of(bytes: &[u8], form: Form) -> Self {
         Self { sha256: hex(digest(&SHA256, bytes)), form }
     }
 
-    /// Parses a name in the form that `Display` writes. Never accepts a path.
+    /// Parses a name in the format of `Display`. Never accepts a path.
     pub fn parse(text: &str) -> Option<Self> {
         let (sha256, suffix) = text.split_at_checked(64)?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -48,7 +49,7 @@ impl OffloadName {
         sha256.bytes().all(is_hex).then(|| Self { sha256: sha256.to_owned(), form })
     }
 
-    /// The sha256 of the file's bytes in lower-case hex digits.
+    /// The sha256 of the file's bytes, in lower-case hex digits.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
@@ -60,7 +61,7 @@ impl fmt::Display for OffloadName {
     }
 }
 
-/// An offloaded file of a store: `{session}/{name}`.
+/// An offloaded file of a store, displayed as `{session}/{name}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OffloadedFile {
     /// The session whose folder contains the file.
@@ -76,34 +77,34 @@ impl fmt::Display for OffloadedFile {
 }
 
 impl OffloadedFile {
-    /// Whether `wanted` is `{session}/{name}`, or the beginning of the name, which starts with the
-    /// hash.
+    /// Whether `wanted` is the whole `{session}/{name}`, or the beginning of the name, which starts
+    /// with the hash.
     pub fn begins_with(&self, wanted: &str) -> bool {
         self.name.to_string().starts_with(wanted) || self.to_string() == wanted
     }
 }
 
-/// The names in a folder; an empty list if the folder does not exist.
+/// Returns the names in a folder, or an empty list if the folder does not exist.
 fn names_in(folder: Result<Folder>) -> Result<Vec<String>> {
     if_there(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
 }
 
 impl Store {
-    /// The sessions that have a folder of offloaded files.
+    /// Returns the sessions that have a folder of offloaded files.
     pub fn offload_sessions(&self) -> Result<Vec<SessionId>> {
         let names = names_in(Folder::of_all(self))?;
         let ids = names.iter().filter_map(|name| name.parse().ok());
         Ok(ids.collect())
     }
 
-    /// The offloaded files of a session, sorted by name.
+    /// Returns the offloaded files of a session, sorted by name.
     pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<OffloadedFile>> {
         let names = names_in(Folder::of_session(self, session))?;
         let names = names.iter().filter_map(|name| OffloadName::parse(name));
         Ok(names.map(|name| OffloadedFile { session: session.clone(), name }).collect())
     }
 
-    /// The offloaded files of one session, or of all sessions.
+    /// Returns the offloaded files of one session, or of all sessions if `session` is `None`.
     pub fn all_offloaded(&self, session: Option<&SessionId>) -> Result<Vec<OffloadedFile>> {
         let mut sessions = self.offload_sessions()?;
         sessions.retain(|id| session.is_none_or(|session| session == id));
@@ -134,8 +135,8 @@ impl Store {
         }
     }
 
-    /// Moves an offloaded file back from the trash. Bringing a file back counts as a use of it, so
-    /// that gc does not remove it again at once.
+    /// Moves an offloaded file back from the trash. A file that is moved back is marked as used
+    /// now, so that ctx-gc does not remove it again at once.
     pub(crate) fn bring_back_offloaded(
         &self,
         file: &OffloadedFile,
@@ -149,7 +150,7 @@ impl Store {
         folder.sync().map_err(|error| error.after("undelete"))
     }
 
-    /// The folder for a session's offloaded files, which need not exist yet.
+    /// Returns the folder for a session's offloaded files. The folder need not exist yet.
     pub fn offload_folder(&self, session: &SessionId) -> Result<OffloadFolder> {
         let root = real(self.root()).or_cannot("find", self.root())?;
         let folder = root.join("offloaded").join(session.as_str());
@@ -161,18 +162,18 @@ impl Store {
     }
 }
 
-/// How an offloaded file stores a result: as text, in which case the form says how the record had
-/// escaped that text, or as the exact JSON value.
+/// The form in which an offloaded file stores a result: as plain text, together with the way in
+/// which the text was written as JSON in the session, or as the exact JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u8);
 
-/// A way to write a text as JSON.
+/// A way to write text as JSON.
 struct Spelling {
-    /// The end of the name of a file with such a text.
+    /// The suffix of the names of files that store text written in this way.
     suffix: &'static str,
-    /// The JSON before and after the string.
+    /// The JSON that surrounds the string.
     around: (&'static str, &'static str),
-    /// Whether everything except printable ASCII is escaped.
+    /// Whether all characters except printable ASCII are escaped.
     ascii: bool,
 }
 
@@ -180,7 +181,7 @@ const STRING: (&str, &str) = ("", "");
 const PART: (&str, &str) = ("[{\"type\":\"text\",\"text\":", "}]");
 const SPACED: (&str, &str) = ("[{\"type\": \"text\", \"text\": ", "}]");
 
-/// The ways in which the JSON libraries of most languages write a string, or a list with one text
+/// The ways in which common JSON libraries write a string, or a list that consists of one text
 /// part.
 #[rustfmt::skip]
 const SPELLINGS: [Spelling; 6] = [
@@ -193,10 +194,10 @@ const SPELLINGS: [Spelling; 6] = [
 ];
 
 impl Form {
-    /// A JSON string in which only the necessary characters are escaped.
+    /// The plain text of a JSON string in which only the necessary characters were escaped.
     pub const TEXT: Self = Self(0);
-    /// The exact JSON value, for a result that has several parts, is not a text, or is escaped in
-    /// an unusual way.
+    /// The exact JSON value, for a result that has several parts, is not text, or is escaped in an
+    /// unusual way.
     pub const JSON: Self = Self(6);
 
     /// All forms.
@@ -204,12 +205,12 @@ impl Form {
         (Self::TEXT.0..=Self::JSON.0).map(Self)
     }
 
-    /// The end of the name of a file in this form.
+    /// Returns the suffix of the names of files in this form.
     pub fn suffix(self) -> &'static str {
         self.spelling().map_or(".json", |spelling| spelling.suffix)
     }
 
-    /// The way to write the text; `None` for a JSON value.
+    /// Returns how the text was written as JSON, or `None` if the form is the exact JSON value.
     fn spelling(self) -> Option<&'static Spelling> {
         SPELLINGS.get(usize::from(self.0))
     }
@@ -225,7 +226,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Makes the content from the raw JSON value in the record.
+    /// Converts the raw JSON value of a result in a session record.
     pub fn of(json: &str) -> Self {
         for form in Form::all() {
             if let Some(text) = form.spelling().and_then(|spelling| spelling.read(json)) {
@@ -235,7 +236,7 @@ impl Content {
         Self { form: Form::JSON, text: json.to_owned() }
     }
 
-    /// The raw JSON value, exactly as it was in the record.
+    /// Returns the raw JSON value, exactly as it was in the session record.
     pub fn into_json(self) -> String {
         match self.form.spelling() {
             Some(spelling) => spelling.write(&self.text),
@@ -252,7 +253,8 @@ impl Spelling {
         format!("{before}{string}{after}")
     }
 
-    /// The text in `json`, if this spelling would write exactly the same JSON.
+    /// Returns the text in `json`, if writing the text in this way results in exactly the same
+    /// JSON.
     fn read(&self, json: &str) -> Option<String> {
         let (before, after) = self.around;
         let string = json.strip_prefix(before)?.strip_suffix(after)?;
@@ -261,7 +263,7 @@ impl Spelling {
     }
 }
 
-/// Escapes everything except printable ASCII.
+/// Escapes all characters except printable ASCII.
 fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -276,7 +278,7 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// An open folder: `offloaded/`, or a session's folder in it.
+/// An open folder: either `offloaded/` or the folder of a session in `offloaded/`.
 #[derive(Debug)]
 struct Folder {
     handle: File,
@@ -296,12 +298,12 @@ impl Folder {
         Self { handle, path }.folder("offloaded")
     }
 
-    /// Opens the folder of a session.
+    /// Opens the folder of a session's offloaded files.
     fn of_session(store: &Store, session: &SessionId) -> Result<Self> {
         Self::of_all(store)?.folder(session.as_str())
     }
 
-    /// Opens the folder of a session, and creates it if it does not exist.
+    /// Opens the folder of a session's offloaded files, and creates it if it does not exist.
     fn create(store: &Store, session: &SessionId) -> Result<Self> {
         make_dirs(&store.offloaded())?;
         let missing = || StoreError::Changed(store.offloaded());
@@ -324,7 +326,7 @@ impl Folder {
         }
     }
 
-    /// The names in the folder that are UTF-8, sorted.
+    /// Returns the file names in the folder that are UTF-8, sorted.
     fn names(&self) -> Result<Vec<String>> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
@@ -346,7 +348,7 @@ impl Folder {
         only_regular(opened, "read", &self.path.join(name))
     }
 
-    /// Reads a file and checks the content against its name.
+    /// Reads an offloaded file and compares the hash of its content with its name.
     fn read(&self, name: &OffloadName) -> Result<Content> {
         let path = self.path.join(name.to_string());
         let mut file = self.open(&name.to_string(), OFlags::RDONLY)?;
@@ -362,7 +364,7 @@ impl Folder {
         }
     }
 
-    /// Marks a file as used now, if it exists and is undamaged. Returns whether the file was
+    /// Marks an offloaded file as used now, if it exists and is undamaged. Returns whether it was
     /// marked.
     fn freshen(&self, name: &OffloadName) -> bool {
         self.read(name).is_ok()
@@ -371,26 +373,26 @@ impl Folder {
                 .is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
     }
 
-    /// Moves a file from elsewhere into the folder. An existing file of the same name is replaced.
+    /// Moves the file at `from` into the folder. An existing file with the same name is replaced.
     fn adopt(&self, from: &Path, name: &OffloadName) -> io::Result<()> {
         Ok(renameat(CWD, from, &self.handle, name.to_string())?)
     }
 
-    /// Moves a file from the folder into a folder of the trash.
+    /// Moves a file from this folder into a folder of the trash.
     fn give(&self, name: &OffloadName, to: &Path) -> Result<()> {
         let name = name.to_string();
         let moved = renameat(&self.handle, &name, CWD, to.join(&name));
         moved.or_cannot("move to the trash", &self.path.join(&name))
     }
 
-    /// Makes the names in the folder durable.
+    /// Flushes the names in the folder to the disk.
     fn sync(&self) -> Result<()> {
         os::sync(&self.handle).or_cannot("sync", &self.path)
     }
 }
 
-/// The folder of a session's offloaded files. The path of the folder is absolute and has no links,
-/// so an agent can read the files from any working directory.
+/// The folder of a session's offloaded files. Its path is absolute and contains no links, so an
+/// agent can read the files whatever its working directory is.
 #[derive(Clone, Debug)]
 pub struct OffloadFolder {
     session: SessionId,
@@ -398,24 +400,24 @@ pub struct OffloadFolder {
 }
 
 impl OffloadFolder {
-    /// The path of the folder, without a final slash.
+    /// Returns the path of the folder, without a trailing slash.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The path by which a transcript names a file of the folder.
+    /// Returns the path by which a transcript refers to a file in the folder.
     pub fn path_of(&self, name: &OffloadName) -> String {
         format!("{}/{name}", self.path)
     }
 
-    /// The file at `path`, if it is in this folder. Compares the paths only as text, so neither
-    /// `..` nor a link can lead elsewhere.
+    /// Returns the file at `path`, if it is in this folder. Compares the paths as text only, so
+    /// neither `..` nor a link can lead elsewhere.
     pub fn file(&self, path: &str) -> Option<OffloadedFile> {
         let name = path.strip_prefix(&self.path)?.strip_prefix('/')?;
         Some(OffloadedFile { session: self.session.clone(), name: OffloadName::parse(name)? })
     }
 
-    /// The files of this folder whose paths occur in a text.
+    /// Returns the files in this folder whose paths occur in `text`.
     pub fn files_in(&self, text: &str) -> HashSet<OffloadedFile> {
         let starts = text.match_indices(&self.path);
         let file = |(at, _): (usize, &str)| {
@@ -426,15 +428,14 @@ impl OffloadFolder {
     }
 }
 
-/// The length of the file name at the start of a text. A full stop after the name is not part of
-/// the name.
+/// Returns the length of the file name at the start of `text`, not counting a full stop at the end.
 fn name_length(text: &str) -> usize {
     let belongs = |c: char| matches!(c, '/' | '.') || c.is_ascii_alphanumeric();
     let length = text.find(|c| !belongs(c)).unwrap_or(text.len());
     text[..length].trim_end_matches('.').len()
 }
 
-/// The real path of a folder that need not exist yet.
+/// Returns the real path of a folder, which need not exist yet.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
@@ -554,7 +555,7 @@ mod place_tests {
     }
 
     /// If the target of the link is not mounted, the real path of the store is unknown, so paths in
-    /// a session would seem to lead out of the store.
+    /// a session would appear to be outside the store.
     #[test]
     fn a_store_behind_a_link_to_nowhere_has_no_path() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,9 @@
-//! Decides which offloaded files may be removed: those that no transcript of their session names,
-//! neither a session file nor a snapshot. If one transcript of a session cannot be read, all
-//! offloaded files of that session stay.
+//! Decides which offloaded files may be removed. A file may be removed if no transcript of its
+//! session refers to it, neither a session file nor a snapshot. If one transcript of a session
+//! cannot be read, all offloaded files of that session stay.
 //!
-//! A transcript names a file if it contains the first digits of its hash, whatever is around them.
+//! A transcript counts as referring to a file if it contains the first digits of the file's hash,
+//! in whatever context.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
@@ -24,22 +25,22 @@ use crate::store::Store;
 use crate::trash::bins;
 use crate::trash::removal::{RemovalReport, StoreItem};
 
-/// The snapshots of a session, which are searched for the names of offloaded files.
+/// The snapshots of a session, to be searched for references to offloaded files.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    /// The paths of the snapshots' bytes. Snapshots in the trash are included, because they may be
-    /// brought back.
+    /// The paths of the files with the snapshots' bytes. Snapshots in the trash are included,
+    /// because they may be restored.
     data: Vec<PathBuf>,
     /// The snapshots that are not in the trash.
     entries: Vec<Entry>,
 }
 
-/// The snapshots of each session, found in one pass over the store.
+/// The snapshots of each session, collected in one pass over the store.
 pub(crate) type SnapshotsBySession = BTreeMap<SessionId, Snapshots>;
 
 impl Store {
-    /// The offloaded files of a session that no transcript names and that were last used at
-    /// `deadline` or before.
+    /// Returns the offloaded files of a session to which no transcript refers, and which were last
+    /// used at `deadline` or before.
     pub fn unreferenced(
         &self,
         session: &SessionId,
@@ -48,9 +49,9 @@ impl Store {
         self.unreferenced_among(&mut None, Some(session), session, deadline)
     }
 
-    /// Does the same as [`Store::unreferenced`], for callers that look at several sessions. The
-    /// snapshots of `searched`, or of all sessions, are listed only once, when the first session
-    /// has unused files; `snapshots` keeps the list.
+    /// Like [`Store::unreferenced`], but for callers that examine several sessions. The snapshots
+    /// of `searched`, or of all sessions if it is `None`, are listed only once, for the first
+    /// session with unused files. The list is kept in `snapshots`.
     pub(crate) fn unreferenced_among(
         &self,
         snapshots: &mut Option<SnapshotsBySession>,
@@ -69,15 +70,15 @@ impl Store {
         self.unnamed(session, files, all.entry(session.clone()).or_default())
     }
 
-    /// Finds the snapshots of one session, or of all sessions. Searches the folders of the trash
-    /// last, because a snapshot may be moved there meanwhile.
+    /// Finds the snapshots of one session, or of all sessions if `session` is `None`. Looks in the
+    /// trash last, so that a snapshot that is moved there in the meantime is not missed.
     fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession> {
         let mut found = SnapshotsBySession::new();
         for entry in self.catalog(session)?.entries {
             found.entry(entry.id.session.clone()).or_default().entries.push(entry);
         }
         let mut dirs = vec![self.snapshots()];
-        // Damaged files count, because they may still be repaired by hand.
+        // Include damaged files, because they may still be repaired by hand.
         dirs.extend(bins(&self.damaged(), None)?);
         dirs.extend(bins(&self.trash(), None)?);
         for dir in dirs {
@@ -88,7 +89,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The offloaded files of a session that were last used at `deadline` or before.
+    /// Returns the offloaded files of a session that were last used at `deadline` or before.
     fn unused(&self, session: &SessionId, deadline: DateTime<Utc>) -> Result<Vec<OffloadedFile>> {
         let Some(folder) = if_there(Folder::of_session(self, session))? else {
             return Ok(Vec::new());
@@ -98,7 +99,7 @@ impl Store {
         Ok(files)
     }
 
-    /// The files among `files` that no transcript names.
+    /// Returns those of `files` to which no transcript refers.
     fn unnamed(
         &self,
         session: &SessionId,
@@ -117,12 +118,12 @@ impl Store {
         Ok(search.unreferenced())
     }
 
-    /// The paths of a session's transcripts outside the store. Fails if some of these paths are
-    /// unknown.
+    /// Returns the paths of a session's transcripts outside the store. Fails if the path of any
+    /// such transcript is unknown.
     fn live_files(&self, session: &SessionId, snapshots: &Snapshots) -> Result<Vec<PathBuf>> {
         let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
         let live = read_sources(&Folder::of_session(self, session)?)?;
-        let mut live = live.ok_or_else(|| unknown("one transcript went into a pipe"))?;
+        let mut live = live.ok_or_else(|| unknown("one transcript was written to a pipe"))?;
         for Entry { id, meta } in &snapshots.entries {
             let meta = meta.as_ref();
             let meta = meta.map_err(|why| unknown(&format!("snapshot {id}: {why}")))?;
@@ -153,9 +154,9 @@ impl Store {
     }
 }
 
-/// Searches the bytes of a snapshot for the names of offloaded files. It is an error if packed
-/// bytes cannot be unpacked, because they may name any file. A missing file is no error: it was
-/// packed, or moved to the trash, which is searched later.
+/// Searches the bytes of a snapshot for references to offloaded files. If packed bytes cannot be
+/// unpacked, an error is returned, because they may refer to any file. If the file is missing, it
+/// is skipped: it has been packed, or moved to the trash, which is searched later.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
@@ -178,12 +179,12 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// The number of hash digits by which a transcript names a file. A path has all 64 digits, a handle
-/// has 8, and a handle from older versions of the tools has 12.
+/// How many digits of a file's hash a reference contains at least. A path contains all 64 digits, a
+/// handle contains 8, and a handle from older versions of the tools contains 12.
 const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
-/// A search for files that no transcript names.
+/// A search for files to which no transcript refers.
 pub(super) struct Search {
     unnamed: HashMap<u64, Vec<OffloadedFile>>,
 }
@@ -199,9 +200,9 @@ impl Search {
         Self { unnamed }
     }
 
-    /// Drops from the search the files that the text of `reader` names.
+    /// Reads a transcript from `reader`, and drops the files to which it refers from the search.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
-        // The last digits as a number, and the length of the current run of digits.
+        // The most recent hex digits as a number, and the length of the current run of hex digits.
         let (mut window, mut run) = (0, 0_u32);
         read_through(reader, |block| {
             for byte in block {
@@ -219,7 +220,7 @@ impl Search {
         Ok(())
     }
 
-    /// The files that none of the searched texts names.
+    /// Returns the files to which none of the searched transcripts refers.
     pub(super) fn unreferenced(self) -> Vec<OffloadedFile> {
         let mut files: Vec<OffloadedFile> = self.unnamed.into_values().flatten().collect();
         files.sort();

@@ -1,12 +1,13 @@
-//! Moves results out of a session. Each result becomes a file. All files are on disk before a
-//! session names them, because a session must never refer to a missing file.
+//! Moves tool results out of a session into files of their own. All files are on disk before the
+//! session refers to them, because a session must never refer to a missing file.
 //!
 //! `taken.jsonl` records which results were moved out, and how often. Anyone who can write to a
-//! session can write something that looks like a reference. So a result gets back only the content
-//! that was moved out of it; otherwise, a few lines could become gigabytes.
+//! session can write text that looks like a reference. A result is therefore replaced only by
+//! content that was moved out of that result. Otherwise, a session of a few lines could grow to
+//! gigabytes when its results are restored.
 //!
-//! `sources.jsonl` lists the known transcripts that name the files of a session. Garbage collection
-//! searches these transcripts.
+//! `sources.jsonl` lists the known transcripts that refer to the offloaded files of a session.
+//! Garbage collection searches these transcripts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read, Write};
@@ -23,8 +24,8 @@ use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
 use crate::os;
 use crate::store::Store;
 
-/// Writes offloaded files of one session. Nothing is created or recorded before the first file is
-/// written.
+/// Writes the offloaded files of one session. Does not create or record anything until the first
+/// file is written.
 pub struct OffloadWriter<'a> {
     store: &'a Store,
     session: SessionId,
@@ -35,7 +36,7 @@ pub struct OffloadWriter<'a> {
 }
 
 impl Store {
-    /// Begins to offload results of a session.
+    /// Begins to offload tool results of a session.
     pub fn offload(&self, session: &SessionId) -> OffloadWriter<'_> {
         OffloadWriter {
             store: self,
@@ -47,12 +48,12 @@ impl Store {
         }
     }
 
-    /// The record of the results that were moved out of a session.
+    /// Returns the record of the results that were moved out of a session.
     pub fn taken(&self, session: &SessionId) -> Result<TakenResults> {
         let mut taken = TakenResults::default();
         let Some(folder) = if_there(Folder::of_session(self, session))? else { return Ok(taken) };
         let text = read_text(&folder, TAKEN)?;
-        // Skip incomplete lines: no session refers to the results that they describe.
+        // Skip incomplete lines, because no session refers to the results that such lines describe.
         let lines = text.lines().map(serde_json::from_str::<TakenLine>);
         for line in lines.filter_map(Result::ok) {
             let calls = taken.calls.entry(line.file).or_default();
@@ -63,11 +64,11 @@ impl Store {
 }
 
 impl OffloadWriter<'_> {
-    /// Writes `content`, the result of `call`, into a file. If the file already exists, checks it
-    /// and marks it as used now, so that garbage collection leaves it alone.
+    /// Writes `content`, the result of `call`, to a file. If the file already exists, it is checked
+    /// and marked as used now, so that garbage collection leaves it alone.
     pub fn put(&mut self, content: &Content, call: Option<&str>) -> Result<OffloadedFile> {
-        // Even a failure after the rename changed nothing that matters: no transcript names the
-        // file yet.
+        // Even if a step after the rename failed, report that nothing was changed, because no
+        // transcript refers to the file yet.
         let file = self.write(content).map_err(StoreError::before)?;
         let from = (file.name.clone(), call.map(str::to_owned));
         *self.taken.entry(from).or_default() += 1;
@@ -84,8 +85,9 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. So garbage collection has either removed the file
-        // already, and a new one is written, or it will see that the file was just used.
+        // Garbage collection takes the same lock. Therefore, either it has already removed the
+        // file, so that a new one is written below, or it will see that the file has just been
+        // used.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)
@@ -104,9 +106,9 @@ impl OffloadWriter<'_> {
         Ok(OffloadedFile { session: self.session.clone(), name })
     }
 
-    /// Makes the names of all files durable. `transcripts` are the session files that name the
-    /// offloaded files, and that garbage collection searches; `None` is a transcript that goes into
-    /// a pipe and has no path.
+    /// Flushes the names of all files to the disk, and records the transcripts that refer to the
+    /// files, so that garbage collection can search them. A transcript without a path, such as one
+    /// written to a pipe, is `None`.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<()> {
         let Some((folder, operation)) = &self.begun else { return Ok(()) };
         {
@@ -128,20 +130,21 @@ const TAKEN: &str = "taken.jsonl";
 struct TakenLine {
     /// The name of the offloaded file.
     file: String,
-    /// The id of the call that had the result, if the format has such ids.
+    /// The id of the tool call that returned the result, if the session format has such ids.
     call: Option<String>,
-    /// How often one run moved this content out of results of the call.
+    /// How often a single run moved this content out of the results of the call.
     times: u64,
 }
 
-/// How often one run moved each content out of the results of each call.
+/// How often a single run moved each content out of the results of each call.
 type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
 
-/// How often each content was moved out of which results, and how often it was restored.
+/// For each content, how often it was moved out of the results of each call, and how often it was
+/// restored.
 #[derive(Debug, Default)]
 pub struct TakenResults {
     calls: HashMap<String, HashMap<Option<String>, Times>>,
-    /// Restored contents of which `taken.jsonl` has no record.
+    /// The names of restored files that are not recorded in `taken.jsonl`.
     unknown: HashSet<String>,
 }
 
@@ -151,28 +154,28 @@ struct Times {
     put_back: u64,
 }
 
-/// Appends to `taken.jsonl` which results a run moved out.
+/// Records in `taken.jsonl` which results a run moved out.
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
     let lines = takings.iter().map(|((name, call), times)| {
         let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
-        // These values can always be written as JSON, so the default is never used.
+        // The line can always be converted to JSON, so the default is never used.
         serde_json::to_string(&line).unwrap_or_default()
     });
     add_lines(folder, TAKEN, lines)
 }
 
-/// Appends lines to a file of the folder.
+/// Appends lines to a file in the folder.
 fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> Result<()> {
     let path = folder.path.join(name);
     let mut file = folder.open(name, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
-    // A killed run may have left half a line.
+    // If a run was killed while it wrote to the file, the last line has no line end.
     let begin = if ends_line(&file).or_cannot("read", &path)? { "" } else { "\n" };
     let new: String = lines.map(|line| line + "\n").collect();
     let written = file.write_all((begin.to_owned() + &new).as_bytes());
     written.and_then(|()| os::sync(&file)).or_cannot("write", &path)
 }
 
-/// The text of a file of the folder; empty if there is no file.
+/// Returns the text of a file in the folder, or an empty text if the file does not exist.
 fn read_text(folder: &Folder, name: &str) -> Result<String> {
     let mut text = String::new();
     if let Some(mut file) = if_there(folder.open(name, OFlags::RDONLY))? {
@@ -182,22 +185,22 @@ fn read_text(folder: &Folder, name: &str) -> Result<String> {
 }
 
 impl TakenResults {
-    /// Counts one more result without writing anything, for a preview.
+    /// Counts one more result as moved out, without writing anything, for a dry run.
     pub fn take(&mut self, file: &OffloadedFile, call: Option<&str>) {
         let calls = self.calls.entry(file.name.to_string()).or_default();
         calls.entry(call.map(str::to_owned)).or_default().taken += 1;
     }
 
-    /// Forgets which results were restored, so that a new pass over the session can begin.
+    /// Resets the counts of restored results before a new pass over the session.
     pub fn begin(&mut self) {
         self.unknown.clear();
         let times = self.calls.values_mut().flat_map(HashMap::values_mut);
         times.for_each(|times| times.put_back = 0);
     }
 
-    /// Whether the content may be restored in one more result of this call. The content may be
-    /// restored as often as it was moved out of results of the call, or once if there is no record
-    /// of it.
+    /// Counts one more restored result of this call, and returns whether the content may be
+    /// restored in it. Content may be restored as often as it was moved out of the results of the
+    /// call, or once if there is no record of it.
     pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
         let name = file.name.to_string();
         let Some(calls) = self.calls.get_mut(&name) else { return self.unknown.insert(name) };
@@ -209,18 +212,19 @@ impl TakenResults {
 
 const SOURCES: &str = "sources.jsonl";
 
-/// Adds transcripts that are not listed yet. Each line has a path as a JSON string, or `null` if
-/// the path is unknown.
+/// Adds the transcripts that are not yet listed in `sources.jsonl`. Each line contains a path as a
+/// JSON string, or `null` if the path is unknown.
 fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<()> {
     let text = read_text(folder, SOURCES)?;
     let mut known: HashSet<String> = text.lines().map(str::to_owned).collect();
-    // A path that is not UTF-8 cannot be written as JSON, so it counts as unknown.
+    // Treat a path that is not UTF-8 as unknown, because it cannot be written as JSON.
     let paths = transcripts.iter().map(|path| path.and_then(Path::to_str));
     let lines = paths.map(|path| serde_json::Value::from(path).to_string());
     add_lines(folder, SOURCES, lines.filter(|line| known.insert(line.clone())))
 }
 
-/// The transcripts in `sources.jsonl`; `None` if the path of at least one is unknown.
+/// Returns the transcripts listed in `sources.jsonl`, or `None` if the path of any of them is
+/// unknown.
 pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>> {
     let text = read_text(folder, SOURCES)?;
     Ok(text.lines().map(|line| serde_json::from_str(line).ok()).collect())

@@ -14,7 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::Excluded;
 use crate::fs::folder::Entries;
 
-/// `F_SETSIG` from linux/fcntl.h, which the libc crate defines only for other systems.
+/// `F_SETSIG` from linux/fcntl.h, which the libc crate does not define for Linux.
 const F_SETSIG: libc::c_int = 10;
 
 fn lease_type(excluded: Excluded) -> libc::c_int {
@@ -30,10 +30,11 @@ fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> libc::c_in
     unsafe { libc::fcntl(file.as_raw_fd(), command, argument) }
 }
 
-/// Whether the kernel grants the lease; `None` if the file cannot have one.
+/// Requests a lease. Returns whether the kernel granted it, or `None` if the file does not support
+/// leases.
 pub(super) fn set_lease(file: &File, excluded: Excluded) -> Option<bool> {
-    // The kernel sends us a signal when a process opens the file. Ask for SIGURG, which is ignored
-    // by default; the usual SIGIO would kill us.
+    // The kernel sends us a signal when another process opens the file. Choose SIGURG, which is
+    // ignored by default, because the usual SIGIO would kill us.
     if fcntl(file, F_SETSIG, libc::SIGURG) == -1 {
         return None;
     }
@@ -51,7 +52,8 @@ pub(super) fn release_lease(file: &File) {
     fcntl(file, libc::F_SETLEASE, libc::F_UNLCK);
 }
 
-/// The first process found that has `file` open for writing: `codex (pid 4711)`.
+/// Returns the name and id of a process that has `file` open for writing, such as `codex (pid
+/// 4711)`.
 pub(super) fn writer_of(file: &File) -> Option<String> {
     let wanted = file.metadata().ok()?;
     let id = |meta: &Metadata| (meta.dev(), meta.ino());
@@ -75,8 +77,8 @@ pub(super) fn writer_of(file: &File) -> Option<String> {
     None
 }
 
-/// Whether a file in `/proc/PID/fdinfo` describes a handle that is open for writing. The access
-/// mode is the lowest two bits of the octal number after `flags:`.
+/// Whether the text of a file in `/proc/PID/fdinfo` describes a handle that is open for writing.
+/// The lowest two bits of the octal number after `flags:` are the access mode.
 fn is_for_writing(info: &Path) -> bool {
     let info = fs::read_to_string(info).unwrap_or_default();
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -94,7 +96,7 @@ pub(crate) fn exchange_names(one: &Path, other: &Path) -> Result<(), Errno> {
     rename(one, other, RenameFlags::EXCHANGE)
 }
 
-/// Renames a file, and tries again if a signal interrupts the call, as can happen on a FUSE file
+/// Renames a file. Tries again if a signal interrupts the call, which can happen on a FUSE file
 /// system.
 fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
     retry_on_intr(|| renameat_with(CWD, from, CWD, to, flags))

@@ -1,8 +1,9 @@
-//! Everything that differs between operating systems; the rest of the crate is POSIX.
+//! The code that depends on the operating system. The rest of the crate uses only POSIX.
 //!
-//! `linux.rs` and `portable.rs` have the same functions. `portable.rs` does only what any Unix can:
-//! it has no leases, cannot look at other processes and cannot exchange names. Network file systems
-//! have the same limits on Linux, so callers must handle them anyway.
+//! `linux.rs` and `portable.rs` define the same functions. `portable.rs` is limited to what any
+//! Unix supports: it cannot take leases, inspect other processes, or exchange the names of two
+//! files. Network file systems have the same limits on Linux, so callers must be able to handle
+//! them anyway.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -23,32 +24,34 @@ use portable as system;
 
 pub(crate) use system::{exchange_names, rename_to_free_name};
 
-/// Which other processes a lease delays when they open the file.
+/// Which kinds of processes a lease delays when they open the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excluded {
     /// Processes that open the file for writing.
     Writers,
-    /// All processes that open the file. The kernel grants this only if our handle is open for
-    /// writing and no other handle to the file exists.
+    /// All processes that open the file. The kernel grants such a lease only if our handle is open
+    /// for writing and no other handle to the file exists.
     Everyone,
 }
 
 /// The kernel's answer to a request for a lease.
 pub(crate) enum LeaseAnswer<'f> {
-    /// No other process has the file open, and none can open it until the lease is dropped.
+    /// The lease is granted. No excluded process has the file open, and none can open it until the
+    /// lease is dropped.
     Granted(Lease<'f>),
-    /// Another process has the file open.
+    /// The lease is denied, because an excluded process has the file open.
     InUse,
-    /// The file has another owner, or the file system or the kernel has no leases.
+    /// It is unknown whether the file is in use, because it has another owner, or the file system
+    /// or the kernel does not support leases.
     Unknown,
 }
 
-/// A lease: the kernel delays other processes that open the file until the lease is dropped. The
-/// kernel grants a lease only if no such process has the file open already, so the request is also
-/// an atomic check, which a search through the list of processes could not be.
+/// A lease on a file. The kernel delays other processes that open the file until the lease is
+/// dropped. The kernel grants a lease only if no such process already has the file open, so a
+/// request is also an atomic check, unlike a search through the list of processes.
 ///
-/// A lease ends with its process. By default, the kernel revokes it after a process has waited for
-/// 45 seconds.
+/// A lease ends when its process exits. By default, the kernel revokes a lease when another process
+/// has waited 45 seconds for it.
 pub(crate) struct Lease<'f> {
     file: &'f File,
     excluded: Excluded,
@@ -68,7 +71,7 @@ impl<'f> Lease<'f> {
         }
     }
 
-    /// Requests a lease that keeps every other process out; `None` if it is not granted.
+    /// Requests a lease that keeps out every other process. Returns `None` if it is not granted.
     pub(crate) fn on_everyone(file: &'f File) -> Option<Self> {
         match Self::request(file, Excluded::Everyone) {
             LeaseAnswer::Granted(lease) => Some(lease),
@@ -88,7 +91,8 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Whether no process has the file open for writing; `None` if the kernel does not know.
+/// Whether the file has no writers, according to the kernel. Returns `None` if the kernel cannot
+/// tell.
 pub(crate) fn has_no_writer(file: &File) -> Option<bool> {
     match Lease::request(file, Excluded::Writers) {
         LeaseAnswer::Granted(_released) => Some(true),
@@ -103,7 +107,7 @@ pub(crate) enum Writers {
     /// According to the kernel, no process has the file open for writing.
     None,
     /// No process that we can see has the file open for writing, but a process of another user or
-    /// on another machine might.
+    /// on another machine may have it open.
     NoneSeen,
     /// A process has the file open for writing. The text is its name and id, or "a process" if we
     /// are not allowed to see them.
@@ -111,8 +115,8 @@ pub(crate) enum Writers {
 }
 
 impl Writers {
-    /// Asks the kernel whether the file has writers, and searches `/proc` if the kernel does not
-    /// know.
+    /// Asks the kernel whether the file has writers, and searches `/proc` if the kernel cannot
+    /// tell.
     pub(crate) fn of(file: &File) -> Self {
         match has_no_writer(file) {
             Some(true) => Self::None,
@@ -126,8 +130,8 @@ impl Writers {
     }
 }
 
-/// Refuses a file that a process has open for writing. The returned lease, if the kernel grants
-/// one, keeps writers out until it is dropped.
+/// Fails if another process has the file open for writing. Returns a lease that keeps writers out
+/// until it is dropped, if the kernel grants one.
 pub(crate) fn keep_writers_out<'f>(file: &'f File, path: &Path) -> Result<Option<Lease<'f>>> {
     let writers = match Lease::request(file, Excluded::Writers) {
         LeaseAnswer::Granted(lease) => return Ok(Some(lease)),
@@ -142,7 +146,7 @@ pub(crate) fn keep_writers_out<'f>(file: &'f File, path: &Path) -> Result<Option
     }
 }
 
-/// Waits until a file's bytes, length and mode, or a folder's names, are on the disk.
+/// Waits until a file's bytes, length and mode, or the names in a folder, are on the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
@@ -152,7 +156,7 @@ pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Whether a file was not opened because it is a symbolic link.
+/// Whether the error means that a file was not opened because it is a symbolic link.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     // FreeBSD reports EMLINK instead of ELOOP.
     matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::MLINK))

@@ -1,5 +1,5 @@
-//! Fallbacks for every Unix: each function reports that the system does not know the answer or does
-//! not support the operation.
+//! Fallbacks for every Unix. Each function reports that the answer is unknown or the operation is
+//! not supported.
 
 use std::fs::File;
 use std::path::Path;

@@ -279,7 +279,7 @@ fn all_stay_when_a_transcript_cannot_be_looked_into() {
     place.transcript("s.jsonl", "");
     assert_eq!(place.unreferenced(), std::slice::from_ref(&file));
     place.put("y", &[None]);
-    assert_eq!(place.why_unknown(), "one transcript went into a pipe");
+    assert_eq!(place.why_unknown(), "one transcript was written to a pipe");
 }
 
 #[test]
