@@ -14,7 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::Excluded;
 use crate::fs::folder::Entries;
 
-/// `F_SETSIG` from linux/fcntl.h, which the libc crate does not define for Linux.
+/// `F_SETSIG` from linux/fcntl.h, which the libc crate does not define for this system.
 const F_SETSIG: libc::c_int = 10;
 
 fn lease_type(excluded: Excluded) -> libc::c_int {

@@ -1,25 +1,25 @@
 //! Appends lines to a session file. The existing bytes do not move, and the file keeps its name and
 //! its inode, so a running agent keeps writing to the right file.
 //!
-//! The steps: claim the file as for a replacement; take a snapshot, whose commit record describes
-//! the future content; record the lines in the store, so that a killed run can be repaired; append
-//! them in one write, if the file is still exactly as it was read. An incomplete write is cut off
-//! by this run or by the next one.
+//! An addition takes these steps. Claim the file, as for a replacement. Take a snapshot, whose
+//! commit record describes the future content. Record the lines in the store, so that the file can
+//! be repaired if the run is killed. Append the lines in a single write, if the file is still
+//! exactly as it was read. If the write is incomplete, this run or the next one cuts it off again.
 //!
-//! If the kernel grants a lease, because it supports leases and no other process has the file open,
-//! then no process can open the file between the check and the write. Without a lease, an agent may
-//! write between the check and the write. An agent's line after ours does no harm; a line before
-//! ours is reported by the check after the write.
+//! If the kernel grants a lease on the file, no process can open the file between the check and the
+//! write. Without a lease, an agent may write in between. If the agent's line comes after ours, it
+//! does no harm. If it comes before ours, the check after the write reports it.
 //!
-//! After a run was killed, the next run on the file finds the record in `appending/`. The run
-//! compares the file with the record and with the snapshot, and finds one of these:
+//! If a run is killed, the next run on the same file finds the record in `appending/`. It compares
+//! the file with the record and with the snapshot. There are four cases:
 //!
-//! - only the old bytes, or the old bytes and all lines: nothing to do;
-//! - the old bytes and a part of our lines: that part is cut off;
-//! - the old bytes, a part of our lines, and lines that an agent has written since. The agent's
-//!   first line directly follows our part, without a line end, so cutting is not enough: a new file
-//!   without our part replaces this one, after a snapshot of it;
-//! - anything else: another program has rewritten the file, so it is left alone.
+//! - The file consists of the old bytes, or of the old bytes and all of our lines. Nothing needs to
+//!   be done.
+//! - The file consists of the old bytes and a part of our lines. That part is cut off.
+//! - The file consists of the old bytes, a part of our lines, and lines that an agent has written
+//!   since then. There is no line end between our part and the agent's first line. After a
+//!   snapshot, the file is replaced by a new file that lacks our part.
+//! - Otherwise, another program has rewritten the file, so the file is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -44,7 +44,7 @@ use crate::store::{SessionLock, Store};
 
 /// Lines to append to a session file.
 pub struct Addition<'a> {
-    /// The lines; the last one may lack its line end.
+    /// The lines to append. The last one may lack its line end.
     pub lines: &'a [u8],
     /// The name of the operation in the audit log: `compact`.
     pub operation: &'static str,
@@ -55,9 +55,9 @@ pub struct Addition<'a> {
 }
 
 impl Replacement<'_> {
-    /// Takes a snapshot of the file and then appends the lines, if the file is still exactly as it
-    /// was read. If the append fails, the snapshot is deleted again. [`Replacement::commit_after`]
-    /// explains `first`.
+    /// Takes a snapshot of the file and appends the lines, if the file is still exactly as it was
+    /// read. If the lines cannot be appended, the snapshot is deleted again. For `first`, see
+    /// [`Replacement::commit_after`].
     pub fn append_after<E>(
         mut self,
         addition: Addition<'_>,
@@ -94,7 +94,7 @@ impl Replacement<'_> {
                 store.done(&operation, &facts)
             };
             let written = write();
-            // If the state of the file is uncertain, keep the record, so that the next run checks
+            // Keep the record if the state of the file is uncertain, so that the next run checks
             // the file.
             if !matches!(&written, Err(error) if error.severity() == Severity::Uncertain) {
                 Store::remove_note(&note);
@@ -103,8 +103,8 @@ impl Replacement<'_> {
         })
     }
 
-    /// The bytes to write: `lines` with a line end after the last one, and with a line end before
-    /// the first one if the last line of the file is unfinished.
+    /// Returns the bytes to append: `lines` with a line end after the last line, and preceded by a
+    /// line end if the last line of the file is unfinished.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
         let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
         let is_unfinished = self.draft.measured.tail > 0;
@@ -115,9 +115,9 @@ impl Replacement<'_> {
 const OTHER_CONTENT: &str =
     "does not end with the new lines: another process has overwritten them, or the disk is faulty";
 
-const NOT_ALONE: &str = "another process wrote to the file after a part of the new lines";
+const NOT_ALONE: &str = "another process wrote to the file while the lines were being appended";
 
-/// Changes at the end of a session file: lines are appended or cut off.
+/// Changes at the end of a session file, where lines are appended or cut off.
 impl SessionFile {
     /// Reopens the file for a change at its end. Refuses a file that another process has open for
     /// writing.
@@ -125,8 +125,9 @@ impl SessionFile {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
         // The kernel counts every handle, so the handle for reading must be closed before the
-        // kernel can grant a lease that excludes all other handles. Close it before the next open,
-        // which would otherwise wait if our earlier lease could not be released.
+        // kernel can grant a lease that excludes all other handles. Close it before the file is
+        // opened again, because that would wait for our earlier lease if the lease could not be
+        // released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;
@@ -174,7 +175,8 @@ impl SessionFile {
                 return Err(error);
             }
         }
-        // Restore the time; otherwise the next run would take this change for the work of an agent.
+        // Restore the modification time. Otherwise, the next run would mistake this change for one
+        // by an agent.
         let _ = modified.map(|at| self.file.set_modified(at));
         Ok(())
     }
@@ -186,7 +188,8 @@ impl SessionFile {
         Err(StoreError::Changed(self.path.clone()))
     }
 
-    /// Writes all bytes, in one call if the system accepts that. Cuts off an incomplete write.
+    /// Writes all bytes, in a single call if the system accepts that many. If only some of the
+    /// bytes can be written, cuts them off again.
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;
@@ -211,8 +214,8 @@ impl SessionFile {
         error.map_err(|error: StoreError| error.after(what))
     }
 
-    /// Writes the next bytes. Does not continue an incomplete write if another process has written
-    /// to the file since.
+    /// Writes the next bytes of the addition. Fails if another process has written to the file
+    /// since an earlier, incomplete write.
     fn write_some(&self, bytes: &[u8], written: usize) -> io::Result<usize> {
         let bytes = part(bytes)?;
         if written > 0 && !self.ends_at(written) {
@@ -221,7 +224,7 @@ impl SessionFile {
         (&self.file).write(bytes)
     }
 
-    /// Whether the file ends after the first `written` bytes of the addition.
+    /// Whether the file ends directly after the first `written` bytes of the addition.
     fn ends_at(&self, written: usize) -> bool {
         let expected = self.meta.len() + written as u64;
         self.file.metadata().is_ok_and(|now| now.len() == expected)
@@ -237,25 +240,26 @@ fn part(wanted: &[u8]) -> io::Result<&[u8]> {
 #[cfg(test)]
 use crate::tests::moments::part;
 
-/// The first line of a note, which is the record of an addition in `appending/`. The added bytes
-/// follow that line.
+/// The first line of a note. A note is a file in `appending/` that records an addition: this line,
+/// followed by the bytes to append.
 #[derive(Serialize, Deserialize)]
 struct Head {
     /// The id of the snapshot that was taken before the addition.
     snapshot: String,
-    /// The modification time of the session file before the addition, as the time since 1970.
+    /// The modification time of the session file before the addition, measured from the start of
+    /// 1970.
     modified: Option<Duration>,
 }
 
-/// The number of bytes of a note that are read to find its first line.
+/// The maximum length in bytes of the first line of a note.
 const LONGEST_HEAD: u64 = 1024;
 
 /// How many bytes are searched for the end of the line that follows a part of our addition.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// What an interrupted addition left after the old bytes of the file.
+/// What an interrupted addition left in the session file after the old bytes.
 enum AppendState {
-    /// The addition left no bytes that must be removed.
+    /// The addition left nothing that needs to be removed.
     Nothing,
     /// The addition left a part of its lines at the end of the file.
     Part {
@@ -264,7 +268,8 @@ enum AppendState {
         /// The modification time of the file before the addition.
         modified: Option<SystemTime>,
     },
-    /// The addition left a part of its lines in this range, and other bytes follow.
+    /// The addition left a part of its lines in this byte range, and bytes of another process
+    /// follow.
     PartAndMore(Range<u64>),
 }
 
@@ -273,14 +278,15 @@ impl Store {
         self.root().join("appending")
     }
 
-    /// The path of the note about a session file. The name of the note depends on the file's path,
-    /// because two files of one session need separate notes.
+    /// Returns the path of the note about a session file. The note is named after the file's path,
+    /// because two files of the same session need separate notes.
     fn note_of(&self, live: &SessionFile) -> Result<PathBuf> {
         let name = SessionId::of_path(&live.path)?;
         Ok(self.additions().join(name.as_str()))
     }
 
-    /// Records the lines durably before they are appended. Returns the path of the note.
+    /// Writes a note about the addition to the disk before the lines are appended. Returns the path
+    /// of the note.
     pub(crate) fn note_addition(
         &self,
         before: &Snapshot,
@@ -298,7 +304,7 @@ impl Store {
         Ok(path)
     }
 
-    /// Finds out what an earlier run's addition left in the file.
+    /// Finds out what an interrupted addition of an earlier run left in the file.
     fn find(&self, live: &SessionFile, head: &Head, bytes: &[u8]) -> Result<AppendState> {
         let id = SnapshotId::parse(&head.snapshot);
         let before = id.and_then(|id| self.read_meta(&id).ok());
@@ -344,9 +350,9 @@ impl Store {
         }
     }
 
-    /// Removes a part of an addition that a killed run left in the file. The caller has locked the
-    /// session and the file. Returns `None` if the file was changed, so that the caller must open
-    /// it again.
+    /// Removes the incomplete addition of a killed run from the file, if there is one. The caller
+    /// must have locked the session and the file. Returns `None` if the file was changed, in which
+    /// case the caller must open it again.
     pub(crate) fn repair_addition(
         &self,
         session: &SessionId,
@@ -359,7 +365,7 @@ impl Store {
             Some((head, bytes)) => self.find(&live, &head, &bytes)?,
             None => AppendState::Nothing,
         };
-        // Rewind the handle for the caller, which copies the file.
+        // Rewind the handle, because the caller will copy the file from the start.
         (&live.file).rewind().or_cannot("read", &live.path)?;
         match found {
             AppendState::Nothing => {
@@ -394,10 +400,10 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
     Some((head, bytes))
 }
 
-/// Finds where an agent's line begins that follows a part of our addition without a line end in
-/// between. Our part starts at `old`. The first bytes of the agent's line may equal our next bytes,
-/// so comparing bytes is not enough: our part ends where a complete JSON object begins. Returns
-/// `None` if none of our bytes are there, or if it is unclear where they end.
+/// Finds where our incomplete addition ends and an agent's line begins, if there is no line end in
+/// between. Our part starts at `old`. Comparing bytes is not enough, because the first bytes of the
+/// agent's line may happen to equal our next bytes. Our part ends where a complete JSON object
+/// begins. Returns `None` if none of our bytes are in the file, or if it is unclear where they end.
 fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
     let path = &live.path;
     let mut file = &live.file;
@@ -422,8 +428,8 @@ fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>>
 /// The name of the operation in the audit log.
 const OPERATION: &str = "repair-addition";
 
-/// Replaces the file with a copy that lacks our part but keeps the lines that an agent wrote after
-/// it.
+/// Replaces the file with a copy that lacks our incomplete addition but contains the lines that an
+/// agent wrote after it.
 fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()> {
     let path = replacement.live.path.clone();
     let copy = replacement.draft.path().to_owned();
@@ -449,7 +455,8 @@ mod note_tests {
 
     use super::Head;
 
-    /// Older versions of the tools wrote seconds and nanoseconds as a list.
+    /// Notes of older versions of the tools, with seconds and nanoseconds as a list, can still be
+    /// read.
     #[test]
     fn notes_of_older_versions_are_read() {
         let note = br#"{"snapshot":"x","modified":[7,8]}"#;

@@ -1,14 +1,15 @@
-//! Replaces a session file that an agent may be writing. No byte is lost that was in the file or
-//! that is appended meanwhile.
+//! Replaces a session file to which an agent may be writing. Neither the old content of the file
+//! nor anything that is appended during the replacement is lost.
 //!
-//! The steps: lock the session; refuse a file that another process has open for writing; copy its
-//! bytes (the caller makes the new content from them); write the new file next to the old one; turn
-//! the copy into a snapshot, so that the old content is safe before any name changes; carry over
-//! what was appended after the copy was made; exchange the two files, which is the commit; carry
-//! over what other processes still write through handles to the old file.
+//! A replacement takes these steps. Lock the session. Refuse a file that another process has open
+//! for writing. Copy the bytes of the file; the caller makes the new content from the copy. Write
+//! the new file next to the old one. Turn the copy into a snapshot, so that the old content is safe
+//! before any name changes. Carry over what was appended after the copy was made. Exchange the two
+//! files, which commits the replacement. Carry over what other processes still write through
+//! handles to the old file.
 //!
-//! The new content is checked against its hash while it is read. If the replacement fails, its
-//! snapshot is deleted again, so that a job that fails every night does not fill the disk.
+//! The hash of the new content is checked while it is read. If the replacement fails, its snapshot
+//! is deleted again, so that a job that fails every night does not fill the disk.
 
 pub(crate) mod append;
 pub(crate) mod restore;
@@ -41,34 +42,36 @@ use crate::store::{SessionLock, Store};
 use crate::trash::removal::{Removal, StoreItem};
 use crate::trash::sync_removal;
 
-/// How a replacement ended.
+/// The result of a replacement.
 #[derive(Debug)]
 pub enum ReplaceOutcome {
-    /// The file already had this content; nothing was done.
+    /// The file already had the new content, so nothing was done.
     Same,
-    /// There was no file, and it was created.
+    /// The file did not exist and was created.
     Created,
     /// The file now has the new content.
     New {
         /// The snapshot of the old content.
         before: Box<Snapshot>,
-        /// The number of bytes that were appended meanwhile and now follow the new content.
+        /// The number of bytes that other processes appended during the replacement, which now
+        /// follow the new content.
         late_bytes: u64,
         /// The second name of the old file, if a process may still be writing to it.
         retained: Option<PathBuf>,
     },
 }
 
-/// A session file that is about to be replaced: it is locked and copied, and no process has it open
-/// for writing. A value that is dropped without [`Replacement::commit`] leaves no files.
+/// A session file that is about to be replaced. It has been locked and copied, and no other process
+/// has it open for writing. If the value is dropped without [`Replacement::commit`], no files are
+/// left behind.
 pub struct Replacement<'s> {
     pub(crate) store: &'s Store,
     pub(crate) session: SessionId,
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines that are appended meanwhile may follow the new content. If appended lines may
-    /// not follow, the replacement stops when the file grows.
+    /// Whether lines that are appended during the replacement may follow the new content. If not,
+    /// the replacement is abandoned when the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -90,9 +93,10 @@ impl Store {
         self.begin_replacement(path, session, min_idle)?.commit(new)
     }
 
-    /// Locks a session and copies the bytes of its file. Making the new content may take long, so
-    /// lines that are appended meanwhile are carried over. Refuses a file that has several names,
-    /// is open for writing, or was changed less than `min_idle` ago.
+    /// Locks a session and copies the bytes of its file. Lines that are appended while the caller
+    /// makes the new content, which may take long, are carried over. Refuses a file that has
+    /// several names, is open for writing in another process, or was changed less than `min_idle`
+    /// ago.
     pub fn begin_replacement(
         &self,
         path: &Path,
@@ -110,7 +114,8 @@ impl Store {
         if let Some(exception) = exception {
             exception.check(&draft.sha256)?;
         }
-        // The file is locked, so no other run still needs these second names.
+        // Remove the second names that killed runs left. The file is locked, so no running tool
+        // needs them.
         for link in live.second_names()? {
             fs::remove_file(&link).or_cannot("remove", &link)?;
         }
@@ -118,7 +123,7 @@ impl Store {
         Ok(Replacement { store: self, session, lock, live, draft, may_grow: true })
     }
 
-    /// Locks a session and its file, and cleans up after a killed run.
+    /// Locks a session and its file, and cleans up if the previous run was killed.
     fn claim(&self, path: &Path, session: &SessionId) -> Result<(SessionLock, SessionFile)> {
         let lock = self.lock_session(session)?;
         if lock.after_a_kill {
@@ -147,7 +152,7 @@ impl Store {
             ..Facts::of(session)
         };
         let operation = self.begin(new.operation, &facts)?;
-        // Make the new file private, because the mode of the missing file is unknown.
+        // Make the new file private, because there is no old file whose mode it could inherit.
         let mut temp = TempFile::beside(path, 0o600).or_cannot("create a file in", parent(path))?;
         new.copy_to(&mut temp, path)?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
@@ -157,10 +162,10 @@ impl Store {
         Ok(ReplaceOutcome::Created)
     }
 
-    /// Commits the snapshot of the current content, then calls `first` and `change`. `change`
-    /// changes the file and returns the number of bytes that it carried over, and the path of the
-    /// old file if that file stays. If `first` or `change` fails, the snapshot is deleted again. If
-    /// a killed run left a snapshot of the same bytes, that older snapshot is deleted.
+    /// Commits a snapshot of the current content, and then calls `first` and `change`. `change`
+    /// changes the file, and returns the number of bytes that it carried over and the path of the
+    /// old file if that file stays. If `first` or `change` fails, the snapshot is deleted again. A
+    /// snapshot of the same bytes that a killed run left is deleted, too.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -177,7 +182,7 @@ impl Store {
             return Err(not_saved(path, error));
         }
         if let Some(id) = superseded {
-            // A superseded snapshot that cannot be deleted does no harm.
+            // Ignore a failure, because a superseded snapshot does no harm.
             let _ = self.withdraw(&id);
         }
         if let Err(error) = first() {
@@ -197,19 +202,19 @@ impl Store {
         }
     }
 
-    /// Cleans up after a failed replacement: checks the file that has the second name, if any, and
-    /// deletes the snapshot unless it is needed to find that file.
+    /// Cleans up after a failed replacement. Checks the file with the second name, if there is one,
+    /// and deletes the snapshot unless it is needed to find that file.
     pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
         let mut swept = SweepReport::default();
         let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
         if judged.is_ok() && !before.meta.has_retained() {
-            // A snapshot that cannot be deleted does no harm.
+            // Ignore a failure, because the snapshot does no harm.
             let _ = self.withdraw(&before.id);
         }
     }
 
-    /// Deletes a snapshot for good. The commit record goes first, so that no record ever names
-    /// missing bytes.
+    /// Deletes a snapshot for good. The commit record is deleted first, so that there is never a
+    /// record without bytes.
     pub(crate) fn withdraw(&self, id: &SnapshotId) -> Result<()> {
         let item = StoreItem::Snapshot(id.clone());
         let items = [item.clone()];
@@ -228,9 +233,9 @@ impl Store {
         Ok(())
     }
 
-    /// The newest snapshot of a session, if it has the same bytes and the same kind. Such a
-    /// snapshot is redundant, because the run that took it was killed, or its change was undone by
-    /// hand.
+    /// Returns the newest snapshot of a session, if it has the same bytes and the same kind as the
+    /// draft. Such a snapshot is redundant, because the run that took it was killed, or the change
+    /// that followed it was undone by hand.
     fn superseded(
         &self,
         session: &SessionId,
@@ -244,18 +249,18 @@ impl Store {
 }
 
 impl Replacement<'_> {
-    /// The copied bytes of the file.
+    /// Returns the copied bytes of the session file.
     pub fn bytes(&self) -> Result<FixedFile> {
         self.draft.copy()
     }
 
-    /// Accepts the numbers of lines and messages from a caller that has already counted them.
+    /// Takes over the line and message counts from a caller that has already counted them.
     pub fn counted(&mut self, tally: Tally) {
         self.draft.counted(tally);
     }
 
-    /// Stops the replacement if bytes are appended before the exchange, instead of carrying them
-    /// over. Needed for new content that no line may follow.
+    /// Abandons the replacement if bytes are appended before the exchange, instead of carrying them
+    /// over. This is needed for new content that must not be followed by other lines.
     #[must_use]
     pub fn unless_it_grows(self) -> Self {
         Self { may_grow: false, ..self }
@@ -268,9 +273,9 @@ impl Replacement<'_> {
         Ok(done)
     }
 
-    /// Does the same as [`Replacement::commit`], with a step in between: once the snapshot exists,
-    /// `first` writes other files that belong to the new content, such as memory files. If `first`
-    /// fails, the session file is not changed.
+    /// Like [`Replacement::commit`], but with a step in between. Once the snapshot exists, `first`
+    /// is called to write other files that go with the new content, such as memory files. If
+    /// `first` fails, the session file is not changed.
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,
@@ -306,21 +311,22 @@ fn not_saved(path: &Path, error: StoreError) -> StoreError {
 
 /// The new content of a session file.
 pub struct NewContent<'a> {
-    /// A reader of all bytes of the content.
+    /// A reader that returns the whole content.
     pub reader: &'a mut dyn Read,
     /// The sha256 of the content. The hash is checked while the content is read, and again in the
     /// written file.
     pub sha256: &'a str,
     /// The name of the operation in the audit log: `rollback`.
     pub operation: &'static str,
-    /// The kind of snapshot that is taken of the old content.
+    /// The kind of the snapshot of the old content.
     pub kind: SnapshotKind,
-    /// What the audit log records about the change.
+    /// The figures that the audit log records about the change.
     pub figures: Figures,
 }
 
 impl NewContent<'_> {
-    /// Copies the content into the new file for `path` and returns its length.
+    /// Copies the content into `file`, the new file for `path`, and returns the length of the
+    /// content.
     pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64> {
         let mut hasher = Context::new(&SHA256);
         let cannot_read = |read: io::Result<_>| read.or_cannot("read the new content of", path);

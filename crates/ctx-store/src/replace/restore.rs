@@ -1,13 +1,13 @@
-//! Restores a snapshot: finds it, checks it, and puts its bytes into the session file. The
-//! snapshots of a file are found whatever session id they were saved under.
+//! Restores a snapshot: finds it, checks it, and writes its bytes to the session file. The
+//! snapshots of a file are found under whatever session id they were saved.
 //!
-//! An undo looks for the last successful replacement of the file. The snapshot of each replaced
-//! file describes the new content. If the file still begins with that content, the replacement
-//! succeeded, because agents only append. So if a run was killed between its snapshot and its
-//! commit, that snapshot is not mistaken for the last replacement.
+//! An undo looks for the last successful replacement of the file. The commit record of the snapshot
+//! that is taken before a replacement describes the new content. If the file still begins with that
+//! content, the replacement succeeded, because agents only append. Therefore, if a run was killed
+//! after its snapshot and before its commit, that snapshot is not mistaken for a replacement.
 //!
-//! This module also finds the lines that a rollback would lose: those that agents have appended
-//! since a tool last changed or saved the file.
+//! This module also finds the lines that a rollback would remove from the file, because agents have
+//! appended them since a tool last changed or saved the file.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,31 +31,31 @@ use crate::snapshot::verified::SnapshotBytes;
 use crate::snapshot::{Catalog, Entry};
 use crate::store::Store;
 
-/// The snapshot to restore.
+/// Which snapshot to restore.
 #[derive(Clone, Copy, Debug)]
 pub enum SnapshotChoice<'a> {
-    /// The snapshot with this name: see [`crate::Catalog::find`].
+    /// The snapshot with this name. For the names, see [`crate::Catalog::find`].
     Named(&'a str),
     /// The newest snapshot that was taken before this time.
     Before(DateTime<Utc>),
-    /// The content before the last replacement of this file.
+    /// The content that this file had before it was last replaced.
     Undo(Option<&'a Path>),
 }
 
-/// A snapshot whose bytes were checked against their hash.
+/// A snapshot that is ready to be restored. Its bytes have been checked against their hash.
 pub struct Restore<'s> {
     store: &'s Store,
-    /// The session under which the replaced content is saved.
+    /// The session under which the content to be replaced will be saved.
     pub session: SessionId,
-    /// A reader of the snapshot's bytes, from the start.
+    /// A reader positioned at the first byte of the snapshot.
     pub content: SnapshotBytes,
     /// The commit record of the snapshot.
     pub meta: Meta,
-    /// Contents with which the session file may begin, as lengths and hashes, each with the id of a
-    /// snapshot: first the content that replaced this snapshot, then the snapshot's own bytes, then
-    /// the results of other replacements.
+    /// Known contents with which the session file may begin, as lengths and hashes, each with the
+    /// id of a snapshot. The first is the content that replaced this snapshot, followed by the
+    /// snapshot's own bytes and the results of other replacements.
     known: Vec<(String, FileHash)>,
-    /// Hashes of the start of the session file, if the file was read to find the snapshot.
+    /// The hashes of the start of the session file, if the file was read to find the snapshot.
     pub(crate) file: PrefixHashes,
 }
 
@@ -76,11 +76,11 @@ impl Store {
         Ok(Restore { session: session.clone(), ..found })
     }
 
-    /// Finds the snapshot to restore if the user named only the file: see
+    /// Finds the snapshot to restore if the user named only a file, using
     /// [`Store::catalog_of_file`].
     ///
-    /// Copies of one session in several places have the same id. If this file has snapshots, the
-    /// snapshots of other copies are ignored, unless the user names one.
+    /// Copies of a session in different places have the same session id. If there are snapshots of
+    /// this file, the snapshots of other copies are ignored, unless the user names one of them.
     pub fn find_restore_of_file(
         &self,
         path: &Path,
@@ -94,8 +94,8 @@ impl Store {
         };
         let is_named = matches!(wanted, SnapshotChoice::Named(name) if name != "latest");
         let found = self.find_in(of_file.catalog, (!is_named).then_some(path), wanted)?;
-        // The replaced content is saved under the session id in the file, or else under the session
-        // of the snapshot.
+        // Save the replaced content under the session id in the file or, if there is none, under
+        // the session of the snapshot.
         let session = SessionId::recorded_in(path).unwrap_or_else(|| found.session.clone());
         Ok(Restore { session, ..found })
     }
@@ -141,10 +141,10 @@ impl Store {
         })
     }
 
-    /// The snapshots of a file: those whose session has the id that the agent wrote into the file,
-    /// and those that were taken at its path, under any id. If there are none, the file was moved
-    /// or copied. In that case, the result is the snapshots of the session whose content matches
-    /// the file or its beginning.
+    /// Returns the snapshots of a file. These are the snapshots whose session id is the one that
+    /// the agent wrote into the file, and the snapshots that were taken at its path, whatever their
+    /// session id is. If there are none, the file was moved or copied, and the snapshots of the
+    /// session whose content matches the file or its beginning are returned.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named every session after its path.
@@ -176,14 +176,14 @@ impl Store {
         Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
     }
 
-    /// Finds the snapshot of the content before the last replacement of a file. Snapshots of
-    /// exactly the current bytes are skipped. If the file does not begin with anything that a tool
-    /// wrote, it has been rewritten, and the newest replacement counts. It is an error if a damaged
-    /// snapshot may be the right one.
+    /// Finds the snapshot of the content that a file had before it was last replaced. Snapshots of
+    /// exactly the current bytes are skipped. If the file does not begin with content that a tool
+    /// wrote, it has been rewritten, and the snapshot of the newest replacement is returned. Fails
+    /// if a damaged snapshot may be the right one.
     ///
-    /// Also returns the hashes of the file's beginning. The rest of a rollback uses these hashes,
-    /// so that it reads the file only twice: here, and again under the lock, because an agent may
-    /// append lines until then.
+    /// Also returns the hashes of the file's beginning. Thanks to these, a rollback reads the file
+    /// only twice: here, and once more under the lock, because an agent may append lines until
+    /// then.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
@@ -200,7 +200,8 @@ impl Store {
         let mut newest = None;
         for entry in entries {
             let Ok(meta) = &entry.meta else {
-                // The commit record of a damaged snapshot may still be valid.
+                // Skip a damaged snapshot if its commit record is valid and shows that it was not
+                // taken before a replacement.
                 let sealed = self.read_sealed(&entry.id);
                 if sealed.is_ok_and(|meta| !meta.kind.is_of_replacement()) {
                     continue;
@@ -215,7 +216,8 @@ impl Store {
                 Some(new) if !now.begin_with(new) => {
                     newest.get_or_insert(entry);
                 }
-                // Older versions of the tools did not record the new content.
+                // If the new content is not recorded, an older version of the tools took the
+                // snapshot.
                 _ => return Ok((entry, now)),
             }
         }
@@ -225,14 +227,14 @@ impl Store {
 }
 
 impl Restore<'_> {
-    /// Changes the session under which the replaced content is saved.
+    /// Changes the session under which the content to be replaced will be saved.
     #[cfg(test)]
     pub(crate) fn of_session(self, session: SessionId) -> Self {
         Self { session, ..self }
     }
 
-    /// Refuses a file from which the snapshot was not taken, because a mistyped name must not
-    /// overwrite the file of another session.
+    /// Fails if the snapshot is of another file, so that a mistyped name does not overwrite the
+    /// file of another session.
     pub fn refuse_other_file(&self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         match &self.meta.source {
@@ -246,7 +248,7 @@ impl Restore<'_> {
         }
     }
 
-    /// Whether [`Restore::restore`] would refuse the file now, for a dry run.
+    /// Checks for a dry run whether [`Restore::restore`] would refuse the file.
     pub fn refuse(&self, path: &Path, min_idle: MinIdle) -> Result<()> {
         refuse_replacement(path)?;
         if !is_there(path)? {
@@ -255,8 +257,8 @@ impl Restore<'_> {
         SessionFile::open_replaceable(path)?.refuse_unless_idle(self.store, &self.session, min_idle)
     }
 
-    /// Puts the bytes into the file, or creates it. Refuses a file that changed less than
-    /// `min_idle` ago.
+    /// Replaces the file's content with the bytes of the snapshot, or creates the file. Refuses a
+    /// file that was changed less than `min_idle` ago.
     pub fn restore(&mut self, path: &Path, min_idle: MinIdle) -> Result<ReplaceOutcome> {
         let mut new = NewContent {
             reader: &mut self.content,
@@ -268,9 +270,9 @@ impl Restore<'_> {
         self.store.replace(path, &self.session, min_idle, &mut new)
     }
 
-    /// The lines that a rollback would lose: those that follow the content that replaced the
-    /// snapshot, the snapshot's own bytes, or the result of another replacement. `None` if there
-    /// are no such lines.
+    /// Returns the lines that a rollback would remove from the file because others have appended
+    /// them. These lines follow the content that replaced the snapshot, the snapshot's own bytes,
+    /// or the result of another replacement. Returns `None` if there are no such lines.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
         let now = if self.file.path == path {
@@ -300,15 +302,15 @@ impl Restore<'_> {
 
 /// The snapshots that belong to a file.
 pub struct OfFile {
-    /// The snapshots under the session id in the file and those taken at its path. If there are
-    /// none, the snapshots of the session whose content matches the file.
+    /// The snapshots that have the session id in the file or were taken at its path or, if there
+    /// are none, the snapshots of the session whose content matches the file.
     pub catalog: Catalog,
-    /// The path at which the snapshots were taken, if only the content shows that they belong to
-    /// this file.
+    /// The path at which the snapshots were taken, if they were recognized as belonging to this
+    /// file only by the content.
     pub by_content: Option<String>,
 }
 
-/// The sessions with the content that matches the most bytes at the start of the file.
+/// Returns the sessions with the content that matches the most bytes at the start of the file.
 fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
     let file = PrefixHashes::of(path, catalog.trusted().flat_map(|(_, meta)| meta.lengths()))?;
     let mut by_length: BTreeMap<u64, BTreeSet<&SessionId>> = BTreeMap::new();
@@ -323,10 +325,10 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
 }
 
 impl Catalog {
-    /// Drops the snapshots of other files if there is at least one of this file.
+    /// Drops the snapshots of other files, if there is at least one snapshot of this file.
     pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
-        // The file of a damaged snapshot, or of a snapshot of stdin, is unknown.
+        // For a damaged snapshot or a snapshot of stdin, the file is unknown.
         let of_file = |entry: &Entry| {
             let meta = entry.meta.as_ref().ok()?;
             meta.source.as_ref().map(|_| meta.is_of(&real))
@@ -340,19 +342,19 @@ impl Catalog {
 }
 
 impl Meta {
-    /// The lengths of the snapshot and of the content that replaced it.
+    /// Returns the lengths of the snapshot and of the content that replaced it.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
         let new = self.replaced_by.as_ref().map(|new| new.bytes);
         new.into_iter().chain([self.bytes])
     }
 }
 
-/// The sha256 of the start of a file, for several lengths.
+/// The hashes of the first bytes of a file, for several lengths.
 #[derive(Default)]
 pub(crate) struct PrefixHashes {
     /// The path of the file.
     path: PathBuf,
-    /// The hash of the whole file; `None` if there is no file.
+    /// The hash of the whole file, or `None` if the file does not exist.
     whole: Option<String>,
     hashes: BTreeMap<u64, String>,
 }
@@ -376,8 +378,8 @@ impl PrefixHashes {
         self.hashes.get(&new.bytes) == Some(&new.sha256)
     }
 
-    /// How many bytes at the start of the file match the snapshot or the content that replaced it,
-    /// whichever is longer.
+    /// Returns how many bytes at the start of the file match the snapshot or the content that
+    /// replaced it, whichever match is longer.
     pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
         let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
         let new = meta.replaced_by.as_ref();
@@ -396,7 +398,7 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
     for length in lengths {
         done += hash_into(&mut hasher, &mut input.by_ref().take(length - done))?;
         if done < length {
-            // The file was truncated meanwhile.
+            // The file has just been truncated.
             break;
         }
         found.insert(length, hex(hasher.clone().finish()));
@@ -404,7 +406,7 @@ fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u
     Ok(found)
 }
 
-/// Lines that others have appended to a session file.
+/// Lines that other programs have appended to a session file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Appended {
     /// The id of the snapshot after which the lines were appended.
@@ -481,7 +483,7 @@ mod restore_tests {
         assert!(matches!(none, Err(StoreError::NothingToUndo)));
     }
 
-    /// A file of pi, which contains the id of its session.
+    /// A session file of the agent pi, which contains the session's id.
     const TOLD: &str = "{\"type\":\"session\",\"id\":\"p-1\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
 
     fn snapshot(bench: &Bench, path: &Path, session: &SessionId) -> String {
@@ -510,7 +512,7 @@ mod restore_tests {
         found.restore(path, MinIdle(Some(Duration::ZERO))).map(drop)
     }
 
-    /// Two copies of one session have the same id, and neither gets the bytes of the other unless
+    /// If two copies of a session have the same id, neither is given the bytes of the other unless
     /// the user asks for that.
     #[test]
     fn a_copy_of_a_session_is_another_file() {
@@ -527,7 +529,8 @@ mod restore_tests {
         restore(&bench, &one, SnapshotChoice::Named("latest")).expect("its own");
         restore(&bench, &other, SnapshotChoice::Named("latest")).expect("its own");
         assert_eq!((text(&one), text(&other)), (first.clone(), second));
-        // The other copy was replaced after this one, but the undo concerns only this one.
+        // The other copy was replaced later than this one, but only the replacement of this copy is
+        // undone.
         restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
         assert_eq!(text(&one), TOLD);
         restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
@@ -603,8 +606,8 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// The snapshots of a path are found under whatever ids they were saved, and the content that a
-    /// rollback replaces is saved under the same id.
+    /// The snapshots of a path are found under whatever session ids they were saved, and the
+    /// content that a rollback replaces is saved under the same id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
         let bench = Bench::new();
@@ -626,7 +629,7 @@ mod of_file_tests {
         assert!(matches!(elsewhere, Err(StoreError::NoSnapshot(_))));
     }
 
-    /// The last change of a file is undone, whichever id it was saved under.
+    /// The last change of a file is undone, under whichever session id the snapshot was saved.
     #[test]
     fn an_undo_looks_at_all_names_of_a_path() {
         let bench = Bench::new();
@@ -665,8 +668,8 @@ mod of_file_tests {
         assert!(matches!(none, Some(StoreError::NoSnapshotOf(_))));
     }
 
-    /// The longest match decides which session a file belongs to. If several sessions match equally
-    /// well, none is chosen.
+    /// A moved file belongs to the session with the longest match. If several sessions match
+    /// equally well, none is chosen.
     #[test]
     fn several_sessions_with_one_content_are_told() {
         let bench = Bench::new();
@@ -719,12 +722,12 @@ mod appended_tests {
             figures: Figures::default(),
         });
         added.expect("appended");
-        // Lines that the tool itself appended are not a loss.
+        // Lines that the tool itself appended are not reported as lost.
         assert_eq!(appended(SnapshotChoice::Undo(Some(&path))), None);
         let grown = text() + "3\n";
         fs::write(&path, grown).expect("written");
         assert_eq!(appended(SnapshotChoice::Undo(Some(&path))), since("0002", 1, 2));
-        // The search for the snapshot has already hashed the start of the file.
+        // The start of the file has already been hashed in the search for the snapshot.
         let undo = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(Some(&path)));
         let undo = undo.expect("found");
         assert_eq!(undo.file.path, path);
@@ -733,7 +736,7 @@ mod appended_tests {
             told.to_string(),
             format!("1 line, 2 bytes that were appended since {}", undo.meta.id)
         );
-        // A rollback replaced the whole file.
+        // If a rollback has replaced the whole file, nothing has been appended.
         let mut found = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
         let found = found.as_mut().expect("found");
         found.restore(&path, MinIdle::default()).expect("restored");

@@ -1,5 +1,5 @@
-//! Session files that were replaced. Each replaced file keeps a second name until no process writes
-//! to it any more, so that late writes are not lost.
+//! Handles session files that were replaced. The old file keeps a second name until no process
+//! writes to it any more, so that late writes are not lost.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -16,23 +16,23 @@ use crate::os::Writers;
 use crate::snapshot::meta::{Meta, SnapshotKind};
 use crate::store::Store;
 
-/// If the kernel cannot report writers, a file counts as finished when it has not changed for this
-/// long.
+/// If the kernel cannot tell whether a file has writers, the file counts as finished when it has
+/// not changed for this long.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// What a search through the replaced files of a store found.
+/// The result of a search through the replaced files of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Replaced files that were left alone, because they are open for writing or changed a short
-    /// time ago, each with the snapshot of its old content.
+    /// Replaced files that stay because they are open for writing or have changed recently, each
+    /// with the id of the snapshot of its content.
     pub busy: Vec<(SnapshotId, PathBuf)>,
-    /// Snapshots of bytes that were written to a file after its replacement.
+    /// The ids of snapshots of files to which a process wrote after their replacement.
     pub late: Vec<SnapshotId>,
 }
 
 impl Store {
-    /// Removes replaced files to which no process writes, and files that killed runs left next to
-    /// session files. Skips sessions that another run is changing.
+    /// Removes replaced files to which no process writes any more, and unfinished files that killed
+    /// runs left next to session files. Skips sessions that another run is changing.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport> {
         reap(&self.tmp());
         reap(&self.snapshots());
@@ -59,9 +59,9 @@ impl Store {
         Ok(swept)
     }
 
-    /// Does the same as [`Store::sweep_retained`] for one session, without reading the whole store:
-    /// looks only at files that the session's last runs may have left. The caller has locked the
-    /// session.
+    /// Like [`Store::sweep_retained`], but for one session and without reading the whole store.
+    /// Examines only the files that the last runs on the session may have left. The caller must
+    /// have locked the session.
     pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<()> {
         reap(&self.tmp());
         let recent = self.recent(session).retained;
@@ -69,7 +69,7 @@ impl Store {
         let mut swept = SweepReport::default();
         let ids = recent.iter().filter_map(|id| SnapshotId::parse(id));
         for id in ids.filter(|id| id.session == *session) {
-            // If meta.json cannot be read now, gc looks at the replaced file later.
+            // If meta.json cannot be read now, ctx-gc will examine the replaced file later.
             if let Ok(meta) = self.read_meta(&id) {
                 if let Some((live, _)) = meta.retained_paths() {
                     reap_beside(&live);
@@ -84,9 +84,9 @@ impl Store {
         Ok(())
     }
 
-    /// Handles the replaced file of one snapshot. Does not trust a path in meta.json: a file is
-    /// removed only if its name is one that we make, and if all its bytes are in a snapshot or were
-    /// written by us.
+    /// Removes the replaced file of one snapshot if it is no longer in use. Does not trust the
+    /// paths in meta.json: the file is removed only if its name has our form, and its bytes are in
+    /// a snapshot or were written by us.
     pub(crate) fn sweep_one(
         &self,
         id: &SnapshotId,
@@ -97,8 +97,8 @@ impl Store {
         let (live, retained) = (live.as_path(), retained.as_path());
         let Ok(mut file) = open_plain(retained) else { return Ok(()) };
         let old = file.metadata().or_cannot("read", retained)?;
-        // Where names cannot be exchanged, a killed run may have left a second name of the session
-        // file itself.
+        // On a file system that cannot exchange names, a killed run may have left a second name of
+        // the session file itself, which is simply removed.
         if !file_id(live).is_ok_and(|now| now == id_of(&old)) {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
             let is_quiet = match Writers::of(&file) {
@@ -128,8 +128,8 @@ impl Store {
         fs::remove_file(retained).or_cannot("remove", retained)
     }
 
-    /// Takes a snapshot of what other processes wrote to a file that is about to replace, or has
-    /// replaced, the session file `live`. If a read fails, the error names `name`.
+    /// Takes a snapshot of a file to which another process wrote during or after the replacement of
+    /// the session file `live`. If the file cannot be read, the error contains `name`.
     pub(crate) fn save_late(
         &self,
         session: &SessionId,

@@ -1,6 +1,6 @@
-//! Opens a session file that an agent may be writing, without following a link and without blocking
-//! on a FIFO, and checks whether an agent is using it. A running agent keeps its history in memory
-//! and does not notice what a tool changes in its file.
+//! Opens a session file to which an agent may be writing, without following a link or blocking on a
+//! FIFO, and checks whether an agent is using it. A running agent keeps its history in memory, and
+//! does not notice when a tool changes its file.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::Read;
@@ -25,7 +25,7 @@ use crate::store::Store;
 
 const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would separate them";
 
-/// An open session file, with its metadata at the time when it was opened.
+/// An open session file, with the metadata that it had when it was opened.
 #[derive(Debug)]
 pub struct SessionFile {
     pub(crate) file: File,
@@ -55,8 +55,8 @@ impl SessionFile {
         Err(StoreError::refused(path, why))
     }
 
-    /// Opens a file that could be replaced. Refuses anything that is not a regular file, a file
-    /// with several names, and a file in a store. Does not lock the file or write anything.
+    /// Opens a file that may be replaced. Refuses a file that is not regular, has several names, or
+    /// is inside a store. Does not lock the file or write anything.
     pub fn open_replaceable(path: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let file = Self::open(path)?;
@@ -66,15 +66,15 @@ impl SessionFile {
         Ok(file)
     }
 
-    /// Refuses a file that another process has locked or has open for writing. The lock is held
-    /// until this value is dropped.
+    /// Locks the file until this value is dropped. Fails if another process has locked the file or
+    /// has it open for writing.
     pub fn refuse_users(&self) -> Result<()> {
         self.lock()?;
         self.keep_writers_out().map(drop)
     }
 
-    /// Locks the file, which keeps out runs that use another store and programs that lock their
-    /// files.
+    /// Locks the file, to keep out runs that use another store, and other programs that lock the
+    /// files they use.
     pub(crate) fn lock(&self) -> Result<()> {
         if let Err(TryLockError::WouldBlock) = try_lock(&self.file, Duration::ZERO) {
             let name = self.path.display();
@@ -83,12 +83,12 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Returns another handle to the open file, which shares its position.
+    /// Returns another handle to the open file, which shares the position of the first.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
 
-    /// The current metadata of the file. Fails if the file's path now leads to another file, or if
+    /// Returns the current metadata of the file. Fails if the path now leads to another file, or if
     /// the file has become shorter.
     pub(crate) fn metadata_now(&self) -> Result<Metadata> {
         let changed = || StoreError::Changed(self.path.clone());
@@ -101,7 +101,8 @@ impl SessionFile {
         Ok(now)
     }
 
-    /// The second names that killed runs gave to this file, whichever store those runs used.
+    /// Returns the second names that killed runs gave to this file, whichever store those runs
+    /// used.
     pub(crate) fn second_names(&self) -> Result<Vec<PathBuf>> {
         if self.meta.nlink() == 1 {
             return Ok(Vec::new());
@@ -115,13 +116,13 @@ impl SessionFile {
         Ok(names.into_iter().map(|(path, _)| path).collect())
     }
 
-    /// Refuses a file that a process has open for writing; see [`keep_writers_out`].
+    /// Fails if another process has the file open for writing. See [`keep_writers_out`].
     pub(crate) fn keep_writers_out(&self) -> Result<Option<Lease<'_>>> {
         keep_writers_out(&self.file, &self.path)
     }
 
-    /// Begins a snapshot of the bytes that the file had when it was opened. Later bytes are left
-    /// out, because an agent may append to the file meanwhile.
+    /// Begins a snapshot of the bytes that the file had when it was opened. Bytes that an agent has
+    /// appended since then are left out.
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>> {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
@@ -133,7 +134,8 @@ impl SessionFile {
         }
     }
 
-    /// Refuses a file that was changed less than `min_idle` ago, for a dry run.
+    /// Checks for a dry run whether the file would be refused because it was changed less than
+    /// `min_idle` ago.
     pub fn refuse_unless_idle(
         &self,
         store: &Store,
@@ -143,13 +145,13 @@ impl SessionFile {
         let Some(exception) = store.refuse_unless_idle(self, session, min_idle)? else {
             return Ok(());
         };
-        // Use a separate handle, so that no other code moves its position.
+        // Use a separate handle, because the position of the existing one is shared.
         let mut file = Self::open(&self.path)?.file;
         exception.check(&hash(&mut file).or_cannot("read", &self.path)?)
     }
 }
 
-/// Whether [`Store::replace`] would refuse the file now, for a dry run.
+/// Checks for a dry run whether [`Store::replace`] would refuse the file.
 pub fn refuse_replacement(path: &Path) -> Result<()> {
     Store::refuse_inside(path)?;
     if let Ok(false) = is_there(path) {
@@ -167,8 +169,8 @@ impl Store {
         Ok(draft)
     }
 
-    /// Previews a snapshot of a session file: returns the size of the file, and the existing
-    /// snapshot if that already has the same bytes. Writes nothing.
+    /// Previews a snapshot of a session file without writing anything. Returns the size of the file
+    /// and, if the newest snapshot already has the same bytes, its id.
     pub fn would_save(
         &self,
         path: &Path,
@@ -182,9 +184,9 @@ impl Store {
         Ok((bytes, self.known(session, Some(&source), &sha256)))
     }
 
-    /// Refuses a file that a program other than the tools changed less than `min_idle` ago. A
-    /// modification time in the future counts as now. If only the file's content can show who
-    /// changed it, returns the check to the caller, which may read the whole file anyway.
+    /// Refuses a file that was changed less than `min_idle` ago by another program than the tools.
+    /// A modification time in the future counts as now. If the file's content is needed to tell who
+    /// changed it, returns a check that the caller must make when it has read the file.
     pub(crate) fn refuse_unless_idle(
         &self,
         live: &SessionFile,
@@ -212,8 +214,8 @@ impl Store {
         }
     }
 
-    /// The sha256 that the file had after the last change by a tool, if the file still has the same
-    /// length.
+    /// Returns the sha256 that the file had after a tool last changed it, if the file still has the
+    /// same length.
     fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
         let written = |meta: Meta| {
@@ -224,8 +226,9 @@ impl Store {
         if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
             return Ok(Some(sha256));
         }
-        // The record in `recent/` may be lost or belong to another copy of the session, and the
-        // tool may have used another session id. So look at all snapshots before refusing the file.
+        // Look at all snapshots before refusing the file, because the record in `recent/` may be
+        // lost or be about another copy of the session, and the tool may have used another session
+        // id.
         let catalog = self.catalog(None)?;
         let of_it = catalog.trusted().map(|(_, meta)| meta).filter(|meta| is_of_it(meta));
         let newest = of_it.max_by_key(|meta| meta.sequence);
@@ -236,8 +239,8 @@ impl Store {
 /// How long a session file must have been idle before a tool may replace it. Every function that
 /// replaces a file takes this argument, so that no tool can forget the check.
 ///
-/// `None` is the default: ten minutes for an agent's own file, and no time at all for a list of
-/// messages, which any script may have written.
+/// `None` is the default: ten minutes for an agent's own file, and zero for a list of messages,
+/// which any script may have written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinIdle(pub Option<Duration>);
 
@@ -247,33 +250,33 @@ const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
 /// How many bytes at the start of a file are searched for a line that only an agent writes.
 const LOOK_AT: u64 = 8 << 20;
 
-/// A check that allows a recently changed file if its content shows that a tool made the change.
+/// A check that accepts a recently changed file if its content shows that a tool made the change.
 pub(crate) struct IdleException {
-    /// The sha256 of the file after the last change by a tool. If the file still has this hash, the
-    /// tool made the last change, so the recent change does not show that an agent is running.
+    /// The sha256 of the file after a tool last changed it. If the file still has this hash, the
+    /// recent change was made by the tool and is not a sign of a running agent.
     sha256: String,
     error: StoreError,
 }
 
 impl IdleException {
-    /// Returns the error unless the file's bytes have the expected hash.
+    /// Fails unless `sha256`, the hash of the file, is the expected one.
     pub(crate) fn check(self, sha256: &str) -> Result<()> {
         if self.sha256 == sha256 { Ok(()) } else { Err(self.error) }
     }
 }
 
-/// Whether the file has a format in which an agent writes its own files.
+/// Whether the format of the file is that of an agent's own log.
 fn is_agents(live: &SessionFile) -> Result<bool> {
-    // Use a separate handle, because the snapshot is copied from the current position of the
-    // existing handle.
+    // Use a separate handle, because the snapshot will be copied from the current position of the
+    // existing one.
     let head = || Ok::<_, StoreError>(SessionFile::open(&live.path)?.file.take(LOOK_AT));
     let dialect = dialect_of_lines(head()?).or_cannot("read", &live.path)?;
     if dialect.is_some() || live.meta.len() > LOOK_AT {
-        // If these bytes do not show the format, assume that the file belongs to an agent.
+        // If the format is not clear from these bytes, assume that the file belongs to an agent.
         return Ok(dialect.is_none_or(Dialect::is_log));
     }
-    // The file may be one JSON document over many lines, as older versions of the Gemini CLI write
-    // it.
+    // The file may be a single JSON document of many lines, as written by older versions of the
+    // Gemini CLI.
     let records = Records::open(head()?, &Options::default()).or_cannot("read", &live.path)?;
     Ok(records.dialect().is_some_and(Dialect::is_log))
 }
@@ -283,8 +286,8 @@ mod tests {
     use crate::tests::{Bench, id};
     use crate::{MinIdle, StoreError};
 
-    /// L11: by default, an agent's own file must have been idle. A list of messages need not have
-    /// been idle, because a script may have written it a moment ago.
+    /// L11: by default, an agent's own file is refused if it was changed recently. A list of
+    /// messages is accepted, because a script may have just written it.
     #[test]
     fn only_an_agents_own_file_has_to_rest() {
         let bench = Bench::new();
@@ -292,8 +295,8 @@ mod tests {
         let picture = format!("{{\"x\":\"{}\"}}\n", "x".repeat(3 << 20));
         for (text, rests) in [
             (format!("{agents}\n"), true),
-            // The agent's line comes after a first line that is longer than the part read to find
-            // the session id.
+            // The line that only an agent writes comes after a very long first line, beyond the
+            // part that is read to find the session id.
             (format!("{picture}{agents}\n"), true),
             ("{\"role\":\"user\",\"content\":\"hi\"}\n".to_owned(), false),
             ("no session\n".to_owned(), false),
@@ -302,7 +305,7 @@ mod tests {
                 "{\n\"sessionId\": \"g\",\n\"startTime\": \"t\",\n\"lastUpdated\": \"t\",\n\"messages\": [\n{\"id\": \"1\", \"timestamp\": \"t\", \"type\": \"user\", \"content\": \"hi\"}\n]\n}\n".to_owned(),
                 true,
             ),
-            // The agent's line comes after the part that is read.
+            // The line that only an agent writes comes after the part of the file that is searched.
             (
                 format!("{{\"x\":\"{}\"}}\n{agents}\n", "x".repeat(9 << 20)),
                 true,

@@ -1,6 +1,6 @@
 //! Writes the new file, exchanges it with the live session file, and carries over what other
-//! processes append to the live file meanwhile. Only the exchange changes names; it also handles
-//! files that other processes put in place at that moment.
+//! processes append to the live file in the meantime. Also handles files that other processes put
+//! in the place of the session file at the moment of the exchange.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -23,16 +23,17 @@ use crate::snapshot::draft::Snapshot;
 use crate::snapshot::meta::FileHash;
 use crate::store::Store;
 
-/// The number of attempts to catch up with a file that keeps growing.
+/// The maximum number of attempts to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;
-/// How many of these attempts, counted from the first, flush the new file to the disk.
+/// The number of attempts to catch up that flush the new file to the disk. Later attempts do not.
 const SYNCED_ROUNDS: usize = 3;
 /// A lease that was held for longer than this may have been revoked by the kernel.
 const LEASE: Duration = Duration::from_secs(5);
 const OTHER_CONTENT: &str =
     "does not have the new content: another process has overwritten it, or the disk is faulty";
 
-/// A file with the new content, next to the live one. Dropping this value removes the file.
+/// A file with the new content, next to the live session file. Dropping this value removes the
+/// file.
 pub(crate) struct NewFile {
     temp: TempFile,
     /// The length and hash of the content.
@@ -43,7 +44,7 @@ impl NewFile {
     pub(crate) fn write(live: &SessionFile, new: &mut NewContent<'_>) -> Result<Self> {
         let path = &live.path;
         let name = path.file_name().unwrap_or_default();
-        // Leftovers of killed runs were removed when the session was locked.
+        // The unfinished files of killed runs were removed when the session was locked.
         let temp = TempFile::create(parent(path), name, 0o600);
         let mut temp = temp.or_cannot("create a file next to", path)?;
         let bytes = new.copy_to(&mut temp, path)?;
@@ -54,9 +55,10 @@ impl NewFile {
     }
 }
 
-/// Puts the new file in the place of the live one, and carries over what was appended meanwhile.
-/// Returns the number of bytes carried over, and the path of the old file if that file may still be
-/// in use or has bytes that are saved nowhere else. A failure before the exchange changes nothing.
+/// Puts the new file in the place of the live one, and carries over what was appended in the
+/// meantime. Returns the number of bytes carried over, and the path of the old file if it may still
+/// be in use or contains bytes that are not saved elsewhere. If a step before the exchange fails,
+/// nothing is changed.
 pub(crate) fn swap(
     store: &Store,
     live: &SessionFile,
@@ -78,8 +80,8 @@ pub(crate) fn swap(
     if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
         drop((writers_wait, all_wait));
         let saved = save_foreign_files(store, before, &content, (path, &old), others);
-        // Report the error about the session, because a session that may have changed matters more
-        // than an unsaved foreign file.
+        // If the session may have changed, report that rather than a failure to save a foreign
+        // file.
         return Err(match saved {
             Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
             _ => error,
@@ -87,13 +89,14 @@ pub(crate) fn swap(
     }
     let finish = || {
         // Let waiting writers continue only now, after the exchange. A process that has waited
-        // opens the old file, so its line is carried over. A process that opens the session from
-        // now on waits until the new file has all late bytes, so its line follows them.
+        // opens the old file, so its line will be carried over. A process that opens the session
+        // from now on waits until the new file contains all late bytes, so its line follows them.
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
-            // After a revoked lease, a process may have read the new file without the late bytes,
-            // and may rewrite it without them. So the old file must stay.
+            // Keep the old file. Without a lease on the new file, or if the kernel has revoked it,
+            // a process may have read the new file before the late bytes were added, and may write
+            // it back without them.
             is_over = false;
         }
         drop(all_wait);
@@ -111,7 +114,8 @@ pub(crate) fn swap(
     finish().map_err(|error: StoreError| error.after(what))
 }
 
-/// Reads the written bytes back, unless another file has replaced ours meanwhile.
+/// Checks the written bytes by reading them back, unless another file has replaced ours since the
+/// exchange.
 fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     let ours = file.metadata().or_cannot("read", path)?;
     if file_id(path).or_cannot("read", path)? != id_of(&ours) {
@@ -126,8 +130,8 @@ fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     Err(StoreError::refused(path, OTHER_CONTENT))
 }
 
-/// Gives the new file the name of the live one, and the old one the name `aside`. Adds to `others`
-/// each foreign file that was exchanged by mistake and then restored.
+/// Gives the new file the name of the live one, and gives the old file the name `aside`. If a file
+/// of another process was exchanged by mistake and then restored, adds it to `others`.
 fn exchange_with_live(
     new: &mut TempName,
     aside: &Path,
@@ -143,8 +147,8 @@ fn exchange_with_live(
     Ok(())
 }
 
-/// Takes snapshots of the foreign files that were restored. While our file was in place, an agent
-/// may have read it, and may overwrite one of these files with a new version of ours.
+/// Takes snapshots of the files of other processes that were restored. While our file was in place,
+/// an agent may have read it, and may now overwrite a restored file with a new version of ours.
 fn save_foreign_files(
     store: &Store,
     before: &Snapshot,
@@ -156,7 +160,7 @@ fn save_foreign_files(
         let id = id_of(&file.metadata().or_cannot("read", live)?);
         let sha256 = hash(&mut file).or_cannot("read", live)?;
         let is_known = [&before.meta.sha256, &content.sha256].contains(&&sha256);
-        // The file that has the name `aside` is checked later, like the old file.
+        // The file that now has the name `aside` is checked later, like an old file.
         if is_known || file_id(aside).is_ok_and(|aside| aside == id) {
             continue;
         }
@@ -166,8 +170,8 @@ fn save_foreign_files(
 }
 
 /// Replaces the session file on a file system that cannot exchange names. First gives the old file
-/// its second name, so that the rename does not delete it. If an agent renames a file into place
-/// between the last check and our rename, that file is lost.
+/// a second name, so that the rename does not delete it. If an agent renames a file into place
+/// after the last check and before our rename, that file is lost.
 fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     let path = &live.path;
     match fs::hard_link(path, aside) {
@@ -192,30 +196,30 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     renamed
 }
 
-/// How long to wait for further writes after the last write to the old file.
+/// How long to wait for another write after the last write to the old file.
 const QUIET: Duration = Duration::from_millis(50);
 /// How long to wait in total for processes that still have the old file open.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The interval between two checks of the old file. The interval is short because other processes
-/// are waiting, or are already writing lines to the new file that should follow the lines still
-/// being carried over.
+/// The interval between two checks of the old file. It is short because other processes are
+/// waiting, or are already writing lines to the new file that should come after the lines still to
+/// be carried over.
 const POLL: Duration = Duration::from_micros(100);
-/// How long a process that has looked up the old file by its name may take to open it. Even on a
-/// busy machine, the open takes far less time, so after this time the kernel reports the process as
-/// a user of the file.
+/// The time to allow for a process that has looked up the old file by name but has not yet opened
+/// it. Opening a file takes far less time, even on a busy machine, so the kernel knows about every
+/// such process afterwards.
 const OPENING: Duration = Duration::from_millis(20);
-/// A session that has not changed for this many seconds counts as not being written.
+/// If a session has not changed for this many seconds, nobody is assumed to be writing to it.
 const AT_WORK: i64 = 10;
 
 /// Copies to the new file what is appended to the old one, and counts the bytes.
 struct CarryOver<'a> {
     live: &'a SessionFile,
     before: &'a Snapshot,
-    /// The last seen modification time of the old file, in seconds and nanoseconds.
+    /// The most recently seen modification time of the old file, in seconds and nanoseconds.
     modified: (i64, i64),
-    /// The offset of the line that was unfinished when the snapshot was taken.
+    /// The offset of the last line that was unfinished when the snapshot was taken.
     line: u64,
-    /// How many bytes at the start of the old file are in the snapshot or were carried over.
+    /// How many bytes at the start of the old file are in the snapshot or have been carried over.
     covered: u64,
     /// The fingerprint of the bytes carried over, which are not in the snapshot.
     carried: Xxh3,
@@ -236,9 +240,9 @@ impl<'a> CarryOver<'a> {
         }
     }
 
-    /// Carries over what was appended since the snapshot, until the file stops growing. Unless
-    /// `may_grow` is set, the file must be unchanged. With leases, no process can write to the file
-    /// until the returned lease is dropped.
+    /// Carries over what was appended since the snapshot was taken, until the file stops growing.
+    /// Fails if the file has grown and `may_grow` is not set. If a lease is returned, no other
+    /// process can write to the file until it is dropped.
     fn catch_up(&mut self, new: &TempFile, may_grow: bool) -> Result<Option<Lease<'a>>> {
         let live = self.live;
         for round in 0..ROUNDS {
@@ -254,9 +258,10 @@ impl<'a> CarryOver<'a> {
             }
             self.modified = modified;
             self.carry(now.len(), &new.file)?;
-            // Later attempts skip the sync; otherwise, on a slow disk, a busy agent would append
-            // more lines during each sync. Skipping the sync is safe: the old file has the appended
-            // bytes, and it is removed only after they are on the disk in the new file.
+            // Skip the sync in later attempts. Otherwise, if the disk is slow and the agent busy,
+            // more lines would be appended during each sync. This is safe because the old file,
+            // which contains the appended bytes, is removed only after the new file has been
+            // synced.
             if round < SYNCED_ROUNDS {
                 os::sync(&new.file).or_cannot("sync", new.path())?;
             }
@@ -264,8 +269,8 @@ impl<'a> CarryOver<'a> {
         Err(StoreError::Busy(format!("{} keeps growing", live.path.display())))
     }
 
-    /// Whether the old file still begins with the bytes that are in the snapshot or were carried
-    /// over.
+    /// Whether the old file still begins with the bytes that are in the snapshot and those that
+    /// were carried over.
     fn are_all(&self) -> Result<bool> {
         let path = &self.live.path;
         let before = self.before;
@@ -277,7 +282,7 @@ impl<'a> CarryOver<'a> {
         Ok(saved == before.fingerprint && since == self.carried.digest128())
     }
 
-    /// Appends to `out` those bytes of the old file before offset `to` that are not carried over
+    /// Appends to `out` the bytes of the old file up to offset `to` that have not been carried over
     /// yet.
     fn carry(&mut self, to: u64, mut out: &File) -> Result<()> {
         let path = &self.live.path;
@@ -289,7 +294,7 @@ impl<'a> CarryOver<'a> {
             if !ends_line(out).or_cannot("read", path)? {
                 begin = b"\n";
             }
-            // If the line was unfinished when the snapshot was taken, copy it from its start.
+            // Copy a line that was unfinished when the snapshot was taken from its start.
             from = self.line;
         }
         let bytes = self.read_old(from, to)?;
@@ -303,8 +308,8 @@ impl<'a> CarryOver<'a> {
         Ok(())
     }
 
-    /// Whether the new content ends with the line that was unfinished when the snapshot was taken.
-    /// If so, only the rest of the unfinished line is carried over.
+    /// Whether the new content ends with the line that was unfinished when the snapshot was taken,
+    /// so that only the rest of that line must be carried over.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else { return Ok(false) };
@@ -317,8 +322,8 @@ impl<'a> CarryOver<'a> {
         Ok(old == new)
     }
 
-    /// Runs after the exchange: carries over what other processes write through handles to the old
-    /// file. Returns true if the kernel reports that no such handle is left.
+    /// Carries over what other processes write through handles to the old file after the exchange.
+    /// Returns true if, according to the kernel, no such handle is left.
     fn drain(&mut self, out: &File) -> Result<bool> {
         let path = &self.live.path;
         // The new file is live now, and other processes append to it as well.
@@ -332,8 +337,8 @@ impl<'a> CarryOver<'a> {
             let end = if is_free == Some(true) {
                 length
             } else {
-                // Wait for the rest of an unfinished line, because a line of another process could
-                // end up directly after it.
+                // Leave out an unfinished line until the rest of it arrives. Otherwise, a line of
+                // another process could end up directly after the unfinished part.
                 self.last_line_end(length)?
             };
             if end > self.covered {
@@ -353,7 +358,8 @@ impl<'a> CarryOver<'a> {
         }
     }
 
-    /// The end of the last complete line before `to` that is not carried over yet.
+    /// Returns the end of the last complete line before offset `to`, or the end of the bytes
+    /// already carried over.
     fn last_line_end(&self, to: u64) -> Result<u64> {
         let bytes = self.read_old(self.covered, to)?;
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
@@ -369,14 +375,14 @@ impl<'a> CarryOver<'a> {
         Ok(bytes)
     }
 
-    /// The last check: whether all bytes of the old file are saved and no process can write to it.
-    /// If late bytes arrive now, they are carried over, but the old file stays, because readers of
-    /// the new file may have missed those bytes.
+    /// Makes the last check: whether all bytes of the old file are saved and no process can write
+    /// to it any more. If late bytes arrive now, they are carried over, but the old file must stay,
+    /// because readers of the new file may have missed those bytes.
     fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {
         let path = &self.live.path;
         let old = self.metadata()?;
-        // The exchange was the last change of the inode, so its time serves as "now" without a
-        // clock.
+        // The exchange was the last change of the inode, so the time of that change can be used as
+        // the current time.
         if old.ctime() - old.mtime() < AT_WORK {
             std::thread::sleep(OPENING.saturating_sub(exchanged.elapsed()));
         }
@@ -431,7 +437,8 @@ mod exchange_tests {
             assert_eq!(matches!(done, Err(StoreError::Changed(_))), came, "{done:?}");
             let found = fs::read_to_string(&path).expect("reads");
             assert_eq!(found, if came { "others" } else { "new" });
-            // The file `aside` is either ours, which has not been checked yet, or the old one.
+            // The file `aside` is either our own file, which has not been checked yet, or the old
+            // file.
             let aside = fs::read_to_string(dir.path().join("aside")).expect("reads");
             assert_eq!(aside, if came { "new" } else { "others" });
             assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 2);

@@ -1,5 +1,5 @@
-//! The target of a tool's output, which is checked before any input is read; and a session file
-//! that will get new content.
+//! The target of a tool's output, which is checked before any input is read, and the replacement of
+//! a session file that is such a target.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -19,24 +19,24 @@ use crate::store::Store;
 /// The target of a tool's output.
 #[derive(Debug)]
 pub enum Destination {
-    /// A device or a pipe, which is only written to and never replaced.
+    /// A device or a pipe. The output is written to it directly.
     Stream,
-    /// A file that is not a session, or that does not exist yet. The file is created or replaced as
-    /// a whole, unless another process creates or changes it meanwhile.
+    /// A file that is not a session, or does not exist yet. The file is created or replaced
+    /// atomically, unless another process creates or changes it in the meantime.
     Plain(OutputTarget),
     /// A session file.
     Session {
         /// The real path of the session file.
         path: PathBuf,
-        /// The index of the input that is the same file; `None` if no input is.
+        /// The index of the input that is the same file, or `None` if no input is.
         input: Option<usize>,
     },
 }
 
 impl Destination {
-    /// Checks a path. A file that is one of the inputs counts as a session, whatever its content.
-    /// `temp` is the folder for parts of a file that do not fit into memory while the file is
-    /// examined.
+    /// Finds out what kind of target `path` is. A file that is one of the inputs counts as a
+    /// session, whatever its content is. `temp` is the folder for temporary copies of data that is
+    /// too large to be examined in memory.
     pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let input_at = |there: &Metadata| {
@@ -48,14 +48,15 @@ impl Destination {
             && !meta.is_file()
             && !meta.is_dir()
         {
-            // A device or a pipe cannot be changed in place, and opening a FIFO would block.
+            // Do not open a device or a pipe, because opening a FIFO would block. If it is also an
+            // input, fail, because it cannot be changed in place.
             return match input_at(&meta) {
                 Some(_) => SessionFile::open(path).map(|_| Self::Stream),
                 None => Ok(Self::Stream),
             };
         }
-        // Record the state of the target before reading its content. If another process turns the
-        // file into a session after that, the final check notices the change.
+        // Record the state of the target before reading its content, so that the final check
+        // notices if another process turns the file into a session afterwards.
         let output = OutputTarget::look(path)?;
         let Some(there) = output.file() else { return Ok(Self::Plain(output)) };
         let input = input_at(there);
@@ -67,8 +68,8 @@ impl Destination {
     }
 }
 
-/// Whether the start of a file has a message of a known dialect: in a line of its own, in a JSON
-/// document or in a batch record.
+/// Whether a message in a known format is found at the start of a file. The message may be a line
+/// of its own, or part of a JSON document or a batch record.
 fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
     for batch in [false, true] {
         let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
@@ -89,13 +90,13 @@ pub enum Growth {
     Stops,
 }
 
-/// A session file that will get new content, in one of two states.
+/// A session file whose content will be replaced.
 pub enum PendingReplacement<'s> {
-    /// The new content is made from this session, which is locked and copied.
+    /// The new content is made from this session, which has been locked and copied.
     Input(Box<Replacement<'s>>),
-    /// The new content is not made from this session, as far as the tool knows. The session is not
-    /// locked while the new content is made; the file is replaced only if it has not changed since
-    /// it was checked.
+    /// The new content is made from something else, as far as the tool knows. The session is not
+    /// locked in the meantime, and its file is replaced only if it has not changed since it was
+    /// checked.
     Other {
         /// The file as it was when it was checked.
         seen: Box<SessionFile>,
@@ -109,8 +110,8 @@ pub enum PendingReplacement<'s> {
 }
 
 impl Store {
-    /// Begins to replace the session from which the new content is made. Also returns a file with
-    /// the session's bytes.
+    /// Begins to replace the session from which the new content will be made. Also returns a file
+    /// with a copy of the session's bytes.
     pub fn replace_input(
         &self,
         path: &Path,
@@ -124,9 +125,9 @@ impl Store {
         Ok((PendingReplacement::Input(Box::new(replacement)), bytes))
     }
 
-    /// Begins to replace a session that is not the input, as far as the tool knows, or whose
-    /// replacement a dry run only previews. Does not lock the session. Refuses unsuitable files
-    /// now, before the work starts. If no session is named, uses the id in the file.
+    /// Begins to replace a session that is not the input, as far as the tool knows, or begins a dry
+    /// run of a replacement. Does not lock the session. Refuses an unsuitable file now, before the
+    /// work starts. If `session` is `None`, the id in the file is used.
     pub fn replace_other(
         &self,
         path: &Path,
@@ -150,7 +151,7 @@ impl PendingReplacement<'_> {
         }
     }
 
-    /// Puts the new content into the session file; [`Replacement::commit_after`] explains `first`.
+    /// Replaces the content of the session file. For `first`, see [`Replacement::commit_after`].
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,
