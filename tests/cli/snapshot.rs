@@ -268,7 +268,7 @@ fn a_changed_audit_log_is_reported_with_its_place() {
         .code(1)
         .stdout(all.clone())
         .stderr_has(&format!(
-            "ctx-snapshot: warning: repaired: {first} had no meta.json and has one now\n"
+            "ctx-snapshot: warning: repaired: wrote the missing meta.json of {first}\n"
         ))
         .run();
     snapshot().within(done.dir()).args(["--verify", "--repair", "--read-data"]).stdout(all).run();

@@ -1,9 +1,10 @@
-//! Decides which snapshots stay: a pure function of the list, the policy and the time.
+//! Decides which snapshots stay, by a pure function of the list of snapshots, the policy and the
+//! time.
 //!
-//! A snapshot stays if any rule keeps it. A rule can therefore only add to what is kept, and a
-//! mistyped rule never deletes more than the other rules allow.
+//! A snapshot stays if any rule keeps it. Adding a rule can therefore only keep more snapshots, and
+//! a mistyped rule never deletes more than the other rules allow.
 //!
-//! Periods of the calendar are in UTC.
+//! Calendar periods are in UTC.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,35 +13,36 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike, Months, TimeDelta, Timelike, Utc};
 use strum::Display;
 
-/// What retention needs to know about a snapshot.
+/// What is known about a snapshot when retention is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The session of the snapshot. Each session is judged separately.
+    /// The session of the snapshot. The policy is applied to each session separately.
     pub session: String,
-    /// The number of the snapshot, which gives the order whatever the clock did.
+    /// The number of the snapshot, which determines the order even if the clock was wrong.
     pub sequence: u64,
-    /// When the snapshot was taken, or when the same bytes were last saved again.
+    /// When the snapshot was taken, or when the same bytes were most recently saved again.
     pub taken: DateTime<Utc>,
-    /// A reason to keep the snapshot whatever the policy says.
+    /// A reason to keep the snapshot regardless of the policy.
     pub protected: Option<Reason>,
 }
 
-/// The rules that say what to keep.
+/// The rules that decide which snapshots to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Keeps this many of the newest snapshots.
     pub last: Option<u32>,
-    /// For each kind of period, the number of periods whose newest snapshot is kept.
+    /// For each kind of calendar period, the number of periods of which the newest snapshot is
+    /// kept.
     pub periods: Vec<(Period, u32)>,
     /// Keeps snapshots that are not older than this span, counted back from the newest snapshot.
     pub within: Option<Span>,
     /// Keeps snapshots that are not older than this many days, counted back from now.
     pub days: Option<u32>,
-    /// How long the newest snapshot of a session stays if no rule keeps it.
+    /// How long the newest snapshot of a session stays even if no rule keeps it.
     pub floor: Floor,
 }
 
-/// How long the newest snapshot of a session stays whatever the rules say.
+/// How long the newest snapshot of a session stays, regardless of the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floor {
     /// The newest snapshot stays forever.
@@ -62,7 +64,7 @@ impl Floor {
     }
 }
 
-/// The time this many days before `now`, or the earliest possible time.
+/// Returns the time this many days before `now`, or the earliest representable time.
 pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
     let before = now.checked_sub_signed(TimeDelta::days(days.into()));
     before.unwrap_or(DateTime::<Utc>::MIN_UTC)
@@ -72,9 +74,9 @@ pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Reason {
-    /// The user holds the snapshot.
+    /// The user put the snapshot on hold.
     Held,
-    /// A process may still write to the replaced file whose content is in the snapshot.
+    /// A process may still be writing to the replaced file that is saved in the snapshot.
     #[strum(to_string = "in use")]
     InUse,
     /// The snapshot is damaged, or cannot be read at the moment.
@@ -82,7 +84,8 @@ pub enum Reason {
     /// The snapshot is the newest of its session.
     #[strum(to_string = "newest of its session")]
     Newest,
-    /// The snapshot is dated in the future: the clock was wrong when it was taken, or is wrong now.
+    /// The snapshot is dated in the future, because the clock was wrong when it was taken or is
+    /// wrong now.
     #[strum(to_string = "dated in the future")]
     Future,
     /// The snapshot has one of the highest numbers in its session.
@@ -90,20 +93,21 @@ pub enum Reason {
     /// The snapshot is the newest of its hour, day, week, month or year.
     #[strum(to_string = "{0}")]
     Period(Period),
-    /// The snapshot is the oldest, and fewer periods have a snapshot than the rule asks for.
+    /// The snapshot is the oldest of its session, which has snapshots in fewer periods than the
+    /// rule asks for.
     #[strum(to_string = "oldest {0}")]
     Oldest(Period),
-    /// The snapshot was taken within the given span before the newest one.
+    /// The snapshot was taken within the given span before the newest snapshot.
     Within,
     /// The snapshot is not older than the given number of days.
     Days,
 }
 
-/// Why a policy is refused as a mistake.
+/// Why a policy is rejected as a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// The policy has no rule.
-    #[error("the policy has no rule: it would keep nothing")]
+    /// The policy has no rules.
+    #[error("the policy has no rules, so it would keep nothing")]
     Empty,
     /// The rule with this name has the number 0, so it keeps nothing.
     #[error("--keep-{0} 0 keeps nothing")]
@@ -111,7 +115,7 @@ pub enum PolicyError {
 }
 
 impl Policy {
-    /// Refuses a policy without rules, and rules that keep nothing.
+    /// Rejects a policy without rules, and rules that keep nothing.
     pub fn check(&self) -> Result<(), PolicyError> {
         let within = self.within.map(|span| u32::from(!span.is_zero()));
         let others = [("last", self.last), ("days", self.days), ("within", within)];
@@ -136,8 +140,8 @@ struct Judged<'a> {
     reasons: &'a mut Vec<Reason>,
 }
 
-/// Returns the reasons why each snapshot stays, in the order of `list`. A snapshot without a reason
-/// is removed.
+/// Returns the reasons to keep each snapshot, in the order of `list`. A snapshot without a reason
+/// is to be removed.
 pub fn decide(
     list: &[Candidate],
     policy: &Policy,
@@ -161,7 +165,7 @@ pub fn decide(
     Ok(verdicts)
 }
 
-/// Judges the snapshots of one session.
+/// Finds the reasons to keep the snapshots of one session.
 fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     session.sort_by_key(|it| Reverse(it.candidate.sequence));
     if let Some(newest) = session.first_mut()
@@ -183,7 +187,8 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     for (period, count) in &policy.periods {
         judge_periods(&mut past, *period, *count);
     }
-    // Count the span back from the newest snapshot, so that a month without work deletes nothing.
+    // Count the span back from the newest snapshot, so that nothing is deleted merely because
+    // nobody worked for a month.
     let within = past.first().zip(policy.within);
     let within = within.map(|(newest, span)| span.before(newest.candidate.taken));
     let days = policy.days.map(|days| days_before(now, days));
@@ -199,16 +204,16 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
 #[cfg(test)]
 mod tests;
 
-/// A period of the calendar, in UTC.
+/// A kind of calendar period, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum Period {
-    /// An hour, from minute 0.
+    /// A full hour, which begins at minute 0.
     #[strum(to_string = "hourly")]
     Hour,
-    /// A day, from midnight.
+    /// A day, which begins at midnight.
     #[strum(to_string = "daily")]
     Day,
-    /// A week, from Monday, as in ISO 8601.
+    /// A week that begins on Monday, as in ISO 8601.
     #[strum(to_string = "weekly")]
     Week,
     /// A calendar month.
@@ -220,7 +225,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// Two numbers that identify the period that contains `time`.
+    /// Returns two numbers that identify the period of `time`.
     fn number(self, time: DateTime<Utc>) -> (i32, u32) {
         match self {
             Self::Hour => (time.num_days_from_ce(), time.hour()),
@@ -232,9 +237,9 @@ impl Period {
     }
 }
 
-/// Keeps the newest snapshot of each of the newest `count` periods that have one. If there are
+/// Keeps the newest snapshot of each of the last `count` periods that have snapshots. If there are
 /// fewer such periods, keeps the oldest snapshot as well, so that the history still reaches back to
-/// its beginning. `past` starts with the newest snapshot.
+/// the beginning. `past` is sorted, newest snapshot first.
 fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     let (mut kept, mut current) = (0, None);
     for it in past.iter_mut() {
@@ -254,10 +259,10 @@ fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
     }
 }
 
-/// A length of time in calendar months and in seconds, which is counted back from a given moment.
+/// A length of time, in calendar months plus seconds, to be counted back from a given moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Whole months; a year is twelve of them.
+    /// The number of calendar months. A year counts as twelve.
     pub months: u32,
     /// The time in addition to the months.
     pub time: Duration,
@@ -269,7 +274,7 @@ impl Span {
         self == Self::default()
     }
 
-    /// The moment this long before `time`, or the earliest possible one.
+    /// Returns the moment this long before `time`, or the earliest representable one.
     pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
         let rest = TimeDelta::from_std(self.time).ok();
         time.checked_sub_months(Months::new(self.months))

@@ -1,8 +1,8 @@
-//! Changes files that people edit as well. The tools add lines to these files, and no edit is lost.
+//! Changes files that people may edit at the same time, without losing their edits.
 //!
-//! A lock on the folder keeps other runs of the tools out, but an editor takes no lock. So the
-//! commit exchanges the old and the new version in one step and checks the old version only
-//! afterwards: if the old version is not the one that was read, the two are exchanged back.
+//! A lock on the folder keeps out other runs of the tools, but an editor takes no lock. The old and
+//! the new version of a file are therefore exchanged in one step, and the old version is checked
+//! afterwards. If it is not the version that was read, the two are exchanged back.
 //!
 //! This module also keeps the old versions of memory files that a consolidation replaces.
 
@@ -28,11 +28,13 @@ use crate::os::{self, Lease, keep_writers_out};
 use crate::snapshot::meta::RETAINED;
 use crate::store::Store;
 
-/// A locked folder of files that people may edit. Other runs of the tools must wait for the lock.
+/// A locked folder of files that people may edit. While it is locked, other runs of the tools must
+/// wait.
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
-    /// The folder where new versions are written; `None` if that is the folder of the files.
+    /// The folder where new versions are written, or `None` if they are written in the folder of
+    /// the files.
     staging: Option<PathBuf>,
     _lock: File,
 }
@@ -48,7 +50,7 @@ pub struct SharedFile {
     edits: Vec<PathBuf>,
 }
 
-/// A file with its new version, which is written but not yet in place.
+/// A file whose new version has been written but is not yet in place.
 #[derive(Debug)]
 pub struct StagedFile {
     file: SharedFile,
@@ -58,22 +60,24 @@ pub struct StagedFile {
 }
 
 impl Store {
-    /// Locks a folder of the store. New versions of its files are written in `tmp/`, because
-    /// finding what killed runs left in the folder itself would mean reading all of it.
+    /// Locks a folder of the store. New versions of its files are written in `tmp/`. If they were
+    /// written in the folder itself, the whole folder would have to be searched for the unfinished
+    /// files of killed runs.
     pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder> {
         self.prepare()?;
         let folder = SharedFolder::lock(dir)?;
         Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
     }
 
-    /// The names of the shared files whose unfinished versions killed runs left in `tmp/`.
+    /// Returns the names of the shared files of which killed runs left unfinished versions in
+    /// `tmp/`.
     pub fn unfinished_edits(&self) -> Result<BTreeSet<String>> {
         let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
 
-    /// Saves the content of a memory file that is about to be rewritten, not merely extended, as
-    /// `history/STEM-TIME-SHA256.md`. The same content is kept only once.
+    /// Saves the content of a memory file that is about to be rewritten, rather than merely
+    /// extended, as `history/STEM-TIME-SHA256.md`. Identical content is kept only once.
     pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let folder = self.memory().join(FOLDER);
         if is_kept(&folder, name, bytes) {
@@ -86,17 +90,18 @@ impl Store {
         let mut temp = self.temp(stem, 0o600)?;
         temp.write_all(bytes).or_not_written(&path)?;
         os::sync(&temp.file).or_not_written(&path)?;
-        // Nothing has been replaced yet, so a copy that may not survive a power cut does not count.
+        // Nothing has been replaced yet, so report a copy that may not survive a power cut as a
+        // failure.
         let kept = create(temp, &path).and_then(|()| sync_name(&path));
         kept.map_err(StoreError::before)
     }
 }
 
 impl SharedFolder {
-    /// How often to read a file again if a person edits it each time.
+    /// The number of attempts to change a file that a person keeps editing.
     pub const TRIES: usize = 3;
 
-    /// Creates the folder if it does not exist, and locks it.
+    /// Locks the folder, and creates it if it does not exist.
     pub fn lock(dir: &Path) -> Result<Self> {
         make_dirs(dir)?;
         // Lock the folder itself, so that there is no lock file among the user's files.
@@ -111,8 +116,8 @@ impl SharedFolder {
         reap(dir);
     }
 
-    /// Reads a file; a missing one counts as empty. Reads only a regular file, because a link may
-    /// lead out of the folder.
+    /// Reads a file. A missing file counts as empty. Refuses anything but a regular file, because a
+    /// link may lead out of the folder.
     pub fn read(&self, name: &str) -> Result<SharedFile> {
         let path = self.dir.join(name);
         if self.staging.is_none() {
@@ -140,40 +145,40 @@ fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata)> {
 }
 
 impl SharedFile {
-    /// The name of the file in its folder.
+    /// Returns the name of the file without its folder.
     pub fn name(&self) -> Cow<'_, str> {
         self.file_name().to_string_lossy()
     }
 
-    /// The content of the file.
+    /// Returns the content of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.old
     }
 
-    /// Versions from other programs that a killed run had moved aside and not restored. These files
-    /// stay, because only their author knows whether they matter.
+    /// Returns the paths of versions by other programs that a killed run moved aside and did not
+    /// restore. These files stay, because only their authors know whether they matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }
 
-    /// Adds `more` at the end, by [`Self::stage`] and [`StagedFile::commit`].
+    /// Adds `more` at the end of the file, by [`Self::stage`] and [`StagedFile::commit`].
     pub fn append(self, more: &[u8]) -> Result<()> {
         self.stage(more)?.commit()
     }
 
-    /// Writes a new version of the file, with `more` at its end, and flushes it to the disk. A full
-    /// disk is therefore noticed before anything is replaced.
+    /// Writes a new version of the file, with `more` at its end, and flushes it to the disk, so
+    /// that a full disk is noticed before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile> {
         let bytes = [&self.old, more].concat();
         self.stage_whole(bytes)
     }
 
     /// Writes a new version that need not begin with the old content.
-    /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version, so that
-    /// a later run can recognize it if this run is killed.
+    /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version before,
+    /// so that a later run can recognize it if this run is killed.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
-        // Make the file private, because it contains session text, unless the user has made the old
-        // file public.
+        // Make the file private, because it contains session text. If there is an old file, its
+        // mode is used.
         let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
         temp.write_all(&bytes).or_not_written(&self.path)?;
@@ -184,16 +189,17 @@ impl SharedFile {
         Ok(StagedFile { file: self, temp, bytes })
     }
 
-    /// Removes files that a killed run left in the middle of an exchange: an old version whose
-    /// bytes are at the start of the file or in `history/`, and a new version that was never put in
-    /// place. Returns the paths of all other versions, which an editor wrote.
+    /// Removes the files that a run left when it was killed in the middle of an exchange: an old
+    /// version whose bytes are at the start of the file or in `history/`, or a new version that was
+    /// never put in place. Returns the paths of all other versions, which were written by an
+    /// editor.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
         // Leave files that cannot be read to a later run.
         for (aside, end) in marked_in(&self.dir, self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
-                // An old version may be kept in the `history/` next to the folder.
+                // Copies of old versions are in the folder `history/` next to this folder.
                 let is_kept =
                     || is_kept(&parent(&self.path).with_file_name(FOLDER), &self.name(), &bytes);
                 self.old.starts_with(&bytes) || number == Some(meta.ino()) || is_kept()
@@ -218,8 +224,8 @@ impl SharedFile {
 }
 
 impl StagedFile {
-    /// Gives the new version the name of the file. If another program has changed the file since it
-    /// was read, the commit fails, and that program's version stays.
+    /// Puts the new version in place. If another program has changed the file since it was read,
+    /// the commit fails, and the version of that program stays.
     pub fn commit(self) -> Result<()> {
         let Self { file, mut temp, bytes } = self;
         match &file.meta {
@@ -230,8 +236,8 @@ impl StagedFile {
     }
 }
 
-/// Opens the file again. If the file is gone, or is no longer a regular file, it has changed since
-/// it was read.
+/// Opens the file again. Fails with [`StoreError::Changed`] if the file is gone or is no longer a
+/// regular file.
 fn open_as_read(path: &Path) -> Result<File> {
     match if_there(only_regular(open_careful(path), "open", path)) {
         Ok(None) | Err(StoreError::Refused { .. }) => Err(StoreError::Changed(path.to_owned())),
@@ -247,13 +253,14 @@ fn replace(
     bytes: &[u8],
 ) -> Result<()> {
     let path = &file.path;
-    // The path that the new version has before the exchange and the old version has after it. The
-    // path ends with the inode number of the new version, so that a later run can tell which of the
-    // two it finds.
+    // The path of the new version before the exchange, and of the old version after it. The path
+    // ends with the inode number of the new version, so that a later run can tell which of the two
+    // is there.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));
-    // Keep writers out of the old file: writes through an older handle would be lost.
+    // Keep writers out of the old file, because anything written to it through an open handle would
+    // be lost.
     let old = open_as_read(path)?;
     let alone = keep_writers_out(&old, path)?;
     let is_as_read = |found: &Path| {
@@ -262,16 +269,16 @@ fn replace(
     };
     match take_the_place(&mut temp.name, aside.clone(), path, is_as_read, |_| {}) {
         Ok(true) => {
-            // If the old version cannot be removed now, the next run removes it.
+            // Ignore a failure, because the next run will remove the old version.
             let _ = fs::remove_file(&aside);
             Ok(())
         }
-        // This file system cannot exchange names, so check the file and then replace it.
+        // This file system cannot exchange names, so check the file first and then replace it.
         Ok(false) if !file.is_as_read(path, meta) => Err(StoreError::Changed(path.clone())),
         Ok(false) => fs::rename(temp.path(), path).or_cannot("replace", path),
         Err(error) => {
-            // Remove the file only if it still has our content, because an editor may have saved
-            // into it while it was in place.
+            // Remove our file only if its content is unchanged, because an editor may have written
+            // to it while it was in place.
             if read(&aside).is_ok_and(|(found, _)| found == bytes) {
                 let _ = fs::remove_file(&aside);
             }
@@ -280,21 +287,21 @@ fn replace(
     }
 }
 
-/// The folder of old versions, next to the folders of the files.
+/// The name of the folder of old versions, which is next to the folders of the files.
 const FOLDER: &str = "history";
-/// The number of hex digits of the sha256 in the name of an old version.
+/// How many hex digits of the sha256 are in the name of an old version.
 const DIGITS: usize = 16;
 
-/// Whether the folder of old versions already has this content of a file.
+/// Whether the folder of old versions already contains a version of the file with these bytes.
 fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     let (begin, end) = (format!("{}-", name.trim_end_matches(".md")), end(bytes));
-    // A folder that cannot be read counts as empty.
+    // Treat a folder that cannot be read as empty.
     let names = file_names(folder).unwrap_or_default().into_iter();
     let mut alike = names.filter(|name| name.starts_with(&begin) && name.ends_with(&end));
     alike.any(|name| read(&folder.join(name)).is_ok_and(|(kept, _)| kept == bytes))
 }
 
-/// The end of the name of an old version, with the first digits of its sha256.
+/// Returns the end of the name of an old version, which contains the first digits of its sha256.
 fn end(bytes: &[u8]) -> String {
     let hash = hash(&mut &bytes[..]).expect("a slice is read without failure");
     format!("-{}.md", &hash[..DIGITS])
@@ -406,7 +413,7 @@ mod shared_tests {
         assert!(file_names(dir.path()).is_empty());
     }
 
-    /// An editor saves its version between two steps of a killed run.
+    /// An editor saves the file between two steps of a run that is then killed.
     #[test]
     fn an_edit_that_a_killed_run_took_out_is_known() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -453,7 +460,7 @@ mod versions_tests {
     use crate::SharedFolder;
     use crate::tests::Bench;
 
-    /// Each version is kept once, privately and completely.
+    /// Each version is kept once, in a private and complete file.
     #[test]
     fn a_version_is_kept_once() {
         let bench = Bench::new();
@@ -472,14 +479,14 @@ mod versions_tests {
         assert_eq!(bytes, [b"one".to_vec(), b"two\xff".to_vec()]);
         let mode = fs::metadata(&found[0]).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // A damaged old version does not count.
+        // A damaged old version does not count as kept.
         fs::write(&found[0], "onE").expect("damaged");
         bench.store.keep_version("master.md", b"one").expect("kept");
         assert_eq!(fs::read_dir(&folder).expect("there").count(), 3);
     }
 
-    /// After a run was killed in the middle of an exchange, the next one removes a version that is
-    /// kept elsewhere, but not an editor's version.
+    /// If a run is killed in the middle of an exchange, the next run removes a version that is kept
+    /// elsewhere, but not the version of an editor.
     #[test]
     fn what_a_killed_run_took_out_is_removed_where_it_is_kept() {
         let bench = Bench::new();
@@ -488,7 +495,7 @@ mod versions_tests {
         let folder = SharedFolder::lock(&dir).expect("locked");
         fs::write(dir.join("master.md"), "new").expect("written");
         for (name, text) in [("a", "ours"), ("b", "theirs")] {
-            // No file has the inode 0, so each is judged by its content.
+            // No file has the inode number 0, so each file is recognized only by its content.
             let aside = dir.join(format!(".master.md.ctx-old-{name}-0"));
             fs::write(aside, text).expect("written");
         }

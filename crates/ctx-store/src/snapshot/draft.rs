@@ -1,9 +1,9 @@
-//! A snapshot in the making: its bytes are copied, flushed to the disk, and then committed.
-//! Meanwhile, the messages and the bad lines of the session are counted.
+//! Takes snapshots. The bytes of a session are copied, flushed to the disk, and then committed. In
+//! the meantime, the lines and messages of the session are counted.
 //!
-//! Bytes that the newest snapshot of a session already has are not stored again. A request for a
-//! snapshot then returns the newest one. A replacement needs a commit record of its own, so that it
-//! can be undone; its bytes then share the file of the earlier snapshot through a hard link.
+//! Bytes that are already in the newest snapshot of a session are not stored again. A request for a
+//! snapshot then returns the newest one. A replacement always needs a commit record of its own, so
+//! that it can be undone. Its bytes are then a hard link to those of the earlier snapshot.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -30,26 +30,26 @@ use crate::store::{Store, StoreLock};
 
 const OTHER_BYTES: &str = "the bytes that were read back differ from those that were written";
 
-/// Bytes that will become a snapshot. A draft that is dropped without [`Draft::commit`] leaves no
-/// files.
+/// Bytes that will become a snapshot. If a draft is dropped without [`Draft::commit`], no files are
+/// left behind.
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
-    /// A copy of the bytes in memory, if there are not more than `IN_MEMORY`.
+    /// A copy of the bytes in memory, if there are at most `IN_MEMORY` of them.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
-    /// Receives the numbers of lines and messages, which a thread counts or the caller supplies.
+    /// Receives the line and message counts from a thread or from the caller.
     tally: Option<Receiver<io::Result<Tally>>>,
     /// The sha256 of the bytes.
     pub(crate) sha256: String,
     /// The real path of the session file; `None` for stdin.
     pub(crate) source: Option<String>,
-    /// The length and hash of the new content, if the session file will be replaced.
+    /// The length and hash of the new content, if the session file is about to be replaced.
     pub(crate) replaced_by: Option<FileHash>,
-    /// Whether the session file stays in place because lines are only appended to it. If it stays,
-    /// no old file needs a second name.
+    /// Whether the session file stays in place because lines are only appended to it, so that there
+    /// is no old file that needs a second name.
     pub(crate) stays_in_place: bool,
-    /// The number of tokens, if requested.
+    /// The number of tokens in the session, if the user asked for it.
     pub tokens: Option<Tokens>,
 }
 
@@ -60,12 +60,12 @@ pub struct Snapshot {
     pub id: SnapshotId,
     /// The commit record of the snapshot.
     pub meta: Meta,
-    /// The fingerprint of the bytes.
+    /// The fingerprint of the snapshot's bytes.
     pub(crate) fingerprint: u128,
 }
 
 impl Snapshot {
-    /// The facts for the audit log about the change that follows this snapshot.
+    /// Returns the facts for the audit log about the change before which this snapshot was taken.
     pub(crate) fn facts_of_change(&self) -> Facts {
         Facts {
             snapshots: vec![self.id.to_string()],
@@ -76,15 +76,15 @@ impl Snapshot {
     }
 }
 
-/// What is measured while the bytes are copied.
+/// What is measured while the bytes of a snapshot are copied.
 pub(crate) struct Measured {
-    /// The unfinished sha256 of all bytes so far. The hash can be continued with bytes that will be
-    /// appended.
+    /// The unfinished sha256 of all bytes so far, which can be continued with bytes that will be
+    /// appended to the session.
     pub(crate) hasher: Context,
     fingerprint: Xxh3,
     pub(crate) bytes: u64,
     newlines: u64,
-    /// The length of an unfinished last line.
+    /// The number of bytes in the last line, if it is unfinished.
     pub(crate) tail: u64,
 }
 
@@ -101,11 +101,12 @@ impl Measured {
     }
 }
 
-/// The size in bytes of the longest session that stays in memory while it is replaced.
+/// The size in bytes up to which a session is kept in memory while a snapshot is taken.
 const IN_MEMORY: u64 = 32 << 20;
 
 impl Store {
-    /// Begins a snapshot of all bytes of `input`. If a read fails, the error names `name`.
+    /// Begins a snapshot of all bytes of `input`. If the input cannot be read, the error contains
+    /// `name`.
     pub fn draft(&self, mut input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
         let (hasher, fingerprint) = (Context::new(&SHA256), fingerprint());
@@ -137,8 +138,8 @@ impl Store {
         })
     }
 
-    /// The newest snapshot of a session, if it was taken on request and has the same bytes from the
-    /// same file.
+    /// Returns the newest snapshot of a session, if it was taken on request and has the same bytes
+    /// from the same file.
     pub(crate) fn known(
         &self,
         session: &SessionId,
@@ -150,7 +151,8 @@ impl Store {
         (is_asked_for && meta.source.as_deref() == source).then_some(entry.id)
     }
 
-    /// The newest snapshot of a session, if it has these bytes and is undamaged.
+    /// Returns the newest snapshot of a session, if it has the bytes with this hash and is
+    /// undamaged.
     fn newest_with(
         &self,
         session: &SessionId,
@@ -166,12 +168,12 @@ impl Store {
 }
 
 impl Draft<'_> {
-    /// The path of the file with the bytes.
+    /// Returns the path of the temporary file with the bytes.
     pub(crate) fn path(&self) -> &Path {
         self.temp.path()
     }
 
-    /// Opens the bytes for reading.
+    /// Returns a handle for reading the bytes from the start.
     pub fn reader(&self) -> Result<File> {
         let path = self.temp.path();
         let mut file = self.temp.file.try_clone().or_cannot("read", path)?;
@@ -179,18 +181,18 @@ impl Draft<'_> {
         Ok(file)
     }
 
-    /// The bytes as a file that will not change.
+    /// Returns the bytes as a file that will not change.
     pub(crate) fn copy(&self) -> Result<FixedFile> {
         Ok(FixedFile::new(self.reader()?, self.memory.clone()))
     }
 
-    /// The fingerprint of the bytes, by which this run recognizes them.
+    /// Returns the fingerprint of the bytes, by which this run can recognize them.
     pub(crate) fn fingerprint(&self) -> u128 {
         self.measured.fingerprint.digest128()
     }
 
-    /// Turns the draft into a snapshot. The data is written first, then meta.json: meta.json makes
-    /// the snapshot valid, so it must never exist without the data.
+    /// Turns the draft into a snapshot. The file with the bytes is put in place before meta.json,
+    /// because meta.json makes the snapshot valid and must never exist without the bytes.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot> {
         let (snapshot, failed) = self.take(session, kind)?;
         match failed {
@@ -199,8 +201,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Does the same as [`Draft::commit`], but if a step after the commit fails, returns both the
-    /// snapshot and the error.
+    /// Like [`Draft::commit`], but if a step after the commit fails, returns both the snapshot and
+    /// the error.
     pub(crate) fn take(
         mut self,
         session: &SessionId,
@@ -211,9 +213,10 @@ impl Draft<'_> {
         let (file, path) = (&self.temp.file, self.temp.path());
         file.set_permissions(Permissions::from_mode(0o400))
             .or_cannot("change the mode of", path)?;
-        // Sync before the lock, so that other runs do not wait for a slow disk.
+        // Sync before the store is locked, so that other runs do not wait for a slow disk.
         os::sync(file).or_cannot("sync", path)?;
-        // A replacement, unlike `save`, needs a snapshot of its own even for the same bytes.
+        // Unlike `save`, a replacement needs a snapshot of its own even if the bytes are the same
+        // as before.
         let equal = kind.is_of_replacement().then(|| self.find_equal(session)).flatten();
         if equal.is_none() {
             self.read_back()?;
@@ -235,9 +238,9 @@ impl Draft<'_> {
             if let Ok(true) = is_there {
                 return Ok((Snapshot { id, meta, fingerprint }, Some(error)));
             }
-            // Bytes without a meta.json are not a snapshot, so remove them. If it is unclear
-            // whether meta.json exists, keep the bytes, because a snapshot without them would be
-            // damaged; ctx-gc removes them later.
+            // Remove the bytes, because they are not a snapshot without a meta.json. If it is
+            // unclear whether meta.json exists, keep the bytes, because the snapshot would be
+            // damaged without them. If necessary, ctx-gc removes them later.
             if let Ok(false) = is_there {
                 let _ = store.remove_snapshot(&id);
             }
@@ -248,8 +251,8 @@ impl Draft<'_> {
         Ok((Snapshot { id, meta, fingerprint }, failed))
     }
 
-    /// Gives the bytes their final name, by a rename or by a hard link to the equal bytes of an
-    /// earlier snapshot.
+    /// Puts the bytes in place, by renaming the temporary file or by a hard link to the same bytes
+    /// of an earlier snapshot.
     fn put(self, id: &SnapshotId, equal: Option<EqualBytes>, meta: &mut Meta) -> Result<()> {
         if let Some(equal) = equal {
             if equal.link(self.store, id)? {
@@ -261,7 +264,7 @@ impl Draft<'_> {
         persist(self.temp, &self.store.data_path(id))
     }
 
-    /// Checks that the file contains the bytes that were written, before the commit relies on it.
+    /// Checks before the commit that the file really contains the bytes that were written to it.
     fn read_back(&self) -> Result<()> {
         let path = self.temp.path();
         let mut file = open_plain(path).or_cannot("read", path)?;
@@ -271,8 +274,8 @@ impl Draft<'_> {
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
     }
 
-    /// The next stamp with which the second name of the replaced file is free. The second name may
-    /// be taken if a run with another store was killed.
+    /// Returns the next stamp for which the second name of the replaced file is not taken. It may
+    /// be taken if a run that used another store was killed.
     fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;
@@ -293,23 +296,23 @@ impl Draft<'_> {
         replaced.and_then(|source| retained_name(source, sequence))
     }
 
-    /// Accepts the numbers of lines and messages from a caller that has already counted them.
+    /// Takes over the line and message counts from a caller that has already counted them.
     pub(crate) fn counted(&mut self, tally: Tally) {
         let (sender, receiver) = channel();
         self.tally = sender.send(Ok(tally)).is_ok().then_some(receiver);
     }
 
-    /// Starts a thread that counts the lines and messages, unless they are already counted.
+    /// Starts a thread that counts the lines and messages, unless they have already been counted.
     pub(crate) fn count_meanwhile(&mut self) {
         if let (None, Ok(copy)) = (&self.tally, self.copy()) {
             let (counted, tally) = channel();
-            // If no thread can be started, `tally` counts the lines.
+            // If no thread can be started, `tally` will count the lines and messages.
             let _ = Builder::new().spawn(move || counted.send(tally_of(&copy)));
             self.tally = Some(tally);
         }
     }
 
-    /// Waits for the numbers of lines and messages. If no thread is counting, counts the lines and
+    /// Waits for the line and message counts. If no thread is counting, counts the lines and
     /// messages now.
     pub(crate) fn tally(&self) -> Result<Tally> {
         let counted = match self.tally.as_ref().map(Receiver::recv) {
@@ -344,9 +347,9 @@ impl Draft<'_> {
     }
 
     /// Turns the draft into a snapshot, unless the newest snapshot of the session was also taken on
-    /// request and has the same bytes from the same file. In that case, that snapshot counts as
-    /// new: retention counts its age from now, and it gets the number of tokens if that was
-    /// counted.
+    /// request and has the same bytes from the same file. In that case, the newest snapshot is
+    /// treated as new: retention counts its age from now, and the token count is added to it if
+    /// there is one.
     pub fn save(self, session: &SessionId) -> Result<Saved> {
         let source = self.source.as_deref();
         if let Some(known) = self.store.known(session, source, &self.sha256)
@@ -357,7 +360,7 @@ impl Draft<'_> {
         self.commit(session, SnapshotKind::Snapshot).map(Saved::New)
     }
 
-    /// Marks a snapshot as saved again; `None` if it has been removed.
+    /// Marks a snapshot as saved again. Returns `None` if the snapshot has been removed.
     fn save_again(&self, id: SnapshotId) -> Result<Option<Snapshot>> {
         let mut locked = self.store.lock()?;
         let Ok(mut meta) = self.store.read_meta(&id) else { return Ok(None) };
@@ -372,7 +375,7 @@ impl Draft<'_> {
         Ok(Some(Snapshot { id, meta, fingerprint: self.fingerprint() }))
     }
 
-    /// The file of the session's newest snapshot, if that snapshot has the same bytes.
+    /// Finds the file of the session's newest snapshot, if that snapshot has the same bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
         let (Entry { id, .. }, bytes, meta) = self.store.newest_with(session, &self.sha256)?;
         let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };
@@ -381,7 +384,7 @@ impl Draft<'_> {
 }
 
 impl StoreLock<'_> {
-    /// Writes or replaces a meta.json.
+    /// Writes or replaces the meta.json of a snapshot.
     pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<()> {
         let path = self.store.meta_path(id);
         let mut temp = self.store.temp("meta", 0o400)?;
@@ -405,17 +408,17 @@ pub(crate) fn tally(reader: impl Read, again: impl Read + Send + 'static) -> io:
     Ok(tally)
 }
 
-/// The result of a request for a snapshot.
+/// The result of saving a session on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
     /// A new snapshot was taken.
     New(Snapshot),
-    /// The newest snapshot already had the bytes.
+    /// No new snapshot was taken, because the newest one already has the same bytes.
     Again(Snapshot),
 }
 
 impl Saved {
-    /// The snapshot that has the bytes.
+    /// Returns the snapshot that contains the saved bytes.
     pub fn snapshot(&self) -> &Snapshot {
         let (Self::New(snapshot) | Self::Again(snapshot)) = self;
         snapshot
@@ -426,13 +429,14 @@ impl Saved {
 pub(crate) struct EqualBytes {
     /// The id of the earlier snapshot.
     pub(crate) id: SnapshotId,
-    /// The length and hash of the packed file; `None` if the bytes are plain.
+    /// The length and hash of the packed file, or `None` if the bytes are plain.
     pub(crate) packed: Option<FileHash>,
 }
 
 impl EqualBytes {
-    /// Creates a hard link to the file, durably. Returns `false` if that is not possible: the file
-    /// system has no hard links, or the file was packed or removed meanwhile.
+    /// Creates a hard link to the file and flushes it to the disk. Returns `false` if that is not
+    /// possible, because the file system does not support hard links, or the file has just been
+    /// packed or removed.
     pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool> {
         let [file, name] = [&self.id, id].map(|id| match self.packed {
             Some(_) => store.packed_path(id),
@@ -446,8 +450,7 @@ impl EqualBytes {
 }
 
 impl Entry {
-    /// When the bytes were last saved: when the snapshot was taken, or when it was last saved
-    /// again.
+    /// Returns the time when the snapshot was taken, or when it was last saved again.
     pub(crate) fn last_saved(&self) -> chrono::DateTime<chrono::Utc> {
         let taken = self.id.stamp.time;
         let again = self.meta.as_ref().ok().and_then(|meta| meta.saved_again);
@@ -502,7 +505,7 @@ mod reuse_tests {
         matches!(saved, Saved::Again(_))
     }
 
-    /// Equal bytes of one file are saved once.
+    /// The same bytes of the same file are saved only once.
     #[test]
     fn what_the_newest_snapshot_has_is_not_saved_twice() {
         let bench = Bench::new();
@@ -523,12 +526,13 @@ mod reuse_tests {
         assert_eq!(meta.tokens.as_ref().map(|tokens| tokens.count), Some(7));
         assert_eq!(meta.saved_again, Some(bench.store.now()));
         assert!(bench.store.check_audit_log().expect("a log").is_empty());
-        // Bytes that were packed meanwhile are recognized as well.
+        // Bytes that have been packed are recognized as well.
         assert_eq!(bench.store.pack(&entries).packed.len(), 1);
         assert!(is_again(&save(&bench, &path, None).expect("saved")));
     }
 
-    /// Different bytes, another file, or damage to the newest snapshot require a new snapshot.
+    /// A new snapshot is taken if the bytes or the file differ, or if the newest snapshot is
+    /// damaged.
     #[test]
     fn what_is_not_surely_the_same_is_saved() {
         let bench = Bench::new();
@@ -544,7 +548,8 @@ mod reuse_tests {
         fs::remove_file(&data).expect("removed");
         fs::write(&data, "2\n").expect("written");
         assert!(is_new(&path), "the newest one is damaged");
-        // A snapshot that was not requested may be removed after the next one is taken.
+        // A snapshot that was not taken on request does not count, because it may be removed when
+        // the next one is taken.
         let draft = bench.store.draft_of(&path).expect("reads");
         let taken = draft.commit(&id("demo"), SnapshotKind::PreCompact);
         taken.expect("commits");
@@ -555,7 +560,7 @@ mod reuse_tests {
         assert!(is_new(&path), "it has grown");
     }
 
-    /// Bytes that were saved long ago and are saved again today are kept as long as a new snapshot.
+    /// If bytes that were saved long ago are saved again, they are kept as long as a new snapshot.
     #[test]
     fn what_was_saved_once_more_is_kept_from_then_on() {
         let bench = Bench::new();
@@ -565,7 +570,7 @@ mod reuse_tests {
         let listed = bench.store.now();
         bench.wait_days(1);
         save(&bench, &path, None).expect("saved");
-        // Pretend that gc had listed the snapshot before it was saved again.
+        // Pretend that ctx-gc listed the snapshot before it was saved again.
         let ids = [saved.clone()];
         let removed = bench.store.discard(&ids, &[], listed);
         assert!(removed.expect("looked").items.is_empty());
@@ -579,7 +584,7 @@ mod reuse_tests {
         assert!(reasons.contains(&crate::retention::Reason::Days), "{reasons:?}");
     }
 
-    /// A replacement takes a snapshot of its own, without using more space.
+    /// A replacement takes a snapshot of its own, but uses no more space.
     #[test]
     fn a_replacement_takes_no_second_copy() {
         let bench = Bench::new();
@@ -607,7 +612,7 @@ mod reuse_tests {
         let later = commit(SnapshotKind::PreRollback);
         assert_eq!(packed(&asked), packed(&later), "packed from the beginning");
         assert_eq!([text(0), text(1), text(2)], ["1\n"; 3]);
-        // Each snapshot can be removed without the others.
+        // Each of the snapshots that share a file can be removed without affecting the others.
         bench.store.discard(&[asked, later], &[], bench.store.now()).expect("removed");
         bench.store.purge(None).expect("purged");
         assert_eq!(text(0), "1\n");

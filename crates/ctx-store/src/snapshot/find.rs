@@ -1,5 +1,5 @@
-//! Finds the snapshot that a user names by id, number, time or hash. If nothing matches, explains
-//! why and proposes similar names.
+//! Finds the snapshot that a user names by its id, number, time or hash. If no snapshot matches,
+//! explains why and suggests similar names.
 
 use chrono::{DateTime, Utc};
 
@@ -13,7 +13,8 @@ use crate::trash::removal::StoreItem;
 use crate::when::When;
 
 impl Store {
-    /// Finds the snapshot, of one session or of any, that `wanted` names: see [`Catalog::find`].
+    /// Finds the snapshot that `wanted` names, in one session or, if `session` is `None`, in all
+    /// sessions. For the names, see [`Catalog::find`].
     pub fn find_snapshot(&self, session: Option<&SessionId>, wanted: &str) -> Result<Entry> {
         if let Some(session) = session {
             self.require_session(session)?;
@@ -22,7 +23,8 @@ impl Store {
         found.map_err(|error| self.explained(error))
     }
 
-    /// Says in the error whether the name belongs to another session or to a snapshot in the trash.
+    /// Adds to the error whether the requested snapshot belongs to another session or is in the
+    /// trash.
     pub(crate) fn explained(&self, error: StoreError) -> StoreError {
         let StoreError::NoSnapshot(mut missing) = error else { return error };
         if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
@@ -35,7 +37,7 @@ impl Store {
         StoreError::NoSnapshot(missing)
     }
 
-    /// The id of the snapshot with this number or id, whatever its session.
+    /// Returns the id of the snapshot with this number or id, in whatever session it is.
     fn elsewhere(&self, wanted: &str) -> Option<String> {
         let query = Query::new(wanted);
         let mut ids = self.catalog(None).ok()?.entries.into_iter().map(|entry| entry.id);
@@ -43,14 +45,14 @@ impl Store {
         found.map(|id| id.to_string())
     }
 
-    /// Refuses a session that has no snapshots and no offloaded files, because a mistyped name must
-    /// not look as if everything were in order. The error lists similar names.
+    /// Fails if the session has neither snapshots nor offloaded files, so that a mistyped name is
+    /// not mistaken for a session without problems. The error lists similar names.
     pub fn require_session(&self, session: &SessionId) -> Result<()> {
         self.require(session, false)
     }
 
-    /// Does the same as [`Store::require_session`], but accepts a session that has only items in
-    /// the trash or in `damaged/`.
+    /// Like [`Store::require_session`], but also accepts a session whose only items are in the
+    /// trash or in `damaged/`.
     pub fn require_session_or_trash(&self, session: &SessionId) -> Result<()> {
         self.require(session, true)
     }
@@ -74,11 +76,13 @@ impl Store {
 }
 
 impl Catalog {
-    /// Finds the snapshot that `wanted` names: `latest`, a number, a day, a time, or the unique
-    /// start of an id, of the time in an id, or of a sha256 (at least 6 digits).
+    /// Finds the snapshot that `wanted` names. The name may be `latest`, a number, a day, a time,
+    /// or the unambiguous beginning of an id, of the time in an id, or of a sha256 (at least 6
+    /// digits).
     ///
-    /// Digits are always a number; a hash without letters needs `sha256:`. A day means the snapshot
-    /// taken on that day; a time means the newest snapshot taken by then.
+    /// A name of digits only is always a snapshot number; a hash without letters must be written
+    /// with `sha256:`. A day stands for the snapshot taken on that day, and a time for the newest
+    /// snapshot taken by then.
     pub fn find(&self, wanted: &str) -> Result<&Entry> {
         if wanted == "latest" {
             let newest = self.newest_by(|_| true);
@@ -117,7 +121,8 @@ impl Catalog {
         }
     }
 
-    /// The newest snapshot taken before `time`. Considers the same kinds of snapshots as `latest`.
+    /// Returns the newest snapshot taken before `time`. Considers the same kinds of snapshots as
+    /// `latest`.
     pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry> {
         let newest = self.newest_by(|entry| entry.id.stamp.time < time);
         newest.ok_or_else(|| {
@@ -126,7 +131,8 @@ impl Catalog {
         })
     }
 
-    /// The numbers of the snapshots that match a time.
+    /// Returns the numbers of the snapshots taken on a day, or of the newest snapshot taken by a
+    /// time.
     fn at(&self, when: When) -> Vec<u64> {
         let sequence = |entry: &Entry| entry.id.stamp.sequence;
         if when.is_day {
@@ -138,7 +144,7 @@ impl Catalog {
         newest.map(sequence).into_iter().collect()
     }
 
-    /// The ids of the last snapshot before a time and of the first one after it.
+    /// Returns the ids of the last snapshot before `when` and the first snapshot after it.
     fn around(&self, when: When) -> Vec<String> {
         let entries = || self.entries.iter();
         let time = |entry: &&Entry| entry.id.stamp.time;
@@ -154,8 +160,8 @@ impl Catalog {
         oldest.map(|entry| entry.id.to_string())
     }
 
-    /// The newest snapshot that `is_wanted` accepts. Skips the kinds that do not show the state of
-    /// the session at that time: `pre-rollback`, `late` and `adopted`.
+    /// Returns the newest snapshot that `is_wanted` accepts. Skips the kinds `pre-rollback`, `late`
+    /// and `adopted`, which need not contain the session as it was at that time.
     fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         use SnapshotKind::{Adopted, Late, PreRollback};
         let is_state = |entry: &Entry| {
@@ -175,7 +181,7 @@ impl Catalog {
         }))
     }
 
-    /// The snapshots with the nearest numbers, the lower one first.
+    /// Returns the ids of the two snapshots with the nearest numbers, the lower number first.
     fn nearest(&self, number: u64) -> Vec<String> {
         let mut near: Vec<&Entry> = self.entries.iter().collect();
         near.sort_by_key(|entry| entry.id.stamp.sequence.abs_diff(number));
@@ -185,17 +191,18 @@ impl Catalog {
     }
 }
 
-/// A name that a user typed: a number, or the start of an id, a time or a hash.
+/// A name that a user typed, which is a number or the beginning of an id, a time or a hash.
 ///
-/// Digits are always a number, never the start of something else: the number of a removed snapshot
-/// must not find a different one.
+/// A name of digits only is always a number, so that the number of a removed snapshot never matches
+/// the beginning of something else.
 #[derive(Clone, Copy)]
 pub(crate) struct Query<'a> {
     text: &'a str,
     has_digits_only: bool,
 }
 
-/// The prefix of a hash. A hash that consists only of digits needs the prefix.
+/// The prefix that marks a name as a hash. A hash that consists only of digits must have the
+/// prefix.
 const HASH: &str = "sha256:";
 
 impl<'a> Query<'a> {
@@ -206,18 +213,18 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The name as a number; `None` unless it consists only of digits.
+    /// Returns the name as a number, or `None` if it does not consist only of digits.
     pub(crate) fn number(self) -> Option<u64> {
         // A number that is too large matches no snapshot.
         self.has_digits_only.then(|| self.text.parse().unwrap_or(u64::MAX))
     }
 
-    /// Whether the name is the number of this snapshot.
+    /// Whether the name is the number of the snapshot `id`.
     pub(crate) fn is_number_of(self, id: &SnapshotId) -> bool {
         self.number() == Some(id.stamp.sequence)
     }
 
-    /// Whether this snapshot's id, or the time in it, begins with the name.
+    /// Whether the snapshot's id, or the time in the id, begins with the name.
     pub(crate) fn begins(self, id: &SnapshotId) -> bool {
         let Self { text, .. } = self;
         let begins = |name: String| name.starts_with(text);
@@ -230,23 +237,24 @@ impl<'a> Query<'a> {
         self.hash().is_some_and(|digits| digits.len() >= least && hash.starts_with(digits))
     }
 
-    /// Whether the name of this offloaded file begins with the hash that the user typed.
+    /// Whether the name of the offloaded file begins with the hash that the user typed.
     pub(crate) fn begins_file(self, file: &OffloadedFile) -> bool {
         self.hash().is_some_and(|digits| !digits.is_empty() && file.begins_with(digits))
     }
 
-    /// The name as the digits of a hash; `None` if it has only digits and no `sha256:` before them.
+    /// Returns the name as the digits of a hash, or `None` if it consists only of digits without
+    /// the prefix `sha256:`.
     fn hash(self) -> Option<&'a str> {
         let named = self.text.strip_prefix(HASH);
         named.or_else(|| (!self.has_digits_only).then_some(self.text))
     }
 }
 
-/// If a number has this many digits or more, the user may have meant a hash.
+/// A number with at least this many digits may have been meant as a hash.
 const DIGITS_OF_A_HASH: usize = 12;
 
 impl MissingReason {
-    /// The reason for a number that no snapshot has.
+    /// Explains why no snapshot has this number.
     pub(crate) fn of_digits(digits: &str) -> Self {
         let day = chrono::NaiveDate::parse_from_str(digits, "%Y%m%d");
         match day {
@@ -257,13 +265,13 @@ impl MissingReason {
     }
 }
 
-/// The most names that an error proposes.
+/// The maximum number of names that an error suggests.
 const PROPOSED: usize = 3;
 
-/// The known names that are similar to `wanted`, the most similar first.
+/// Returns the known names that are similar to `wanted`, the most similar first.
 pub(crate) fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    // Up to a third of the letters may be wrong. A name that is only the start of a known one
-    // counts as similar, too.
+    // Up to a third of the letters may be wrong. A known name that begins with `wanted` is similar
+    // as well.
     let most = (wanted.len() / 3).max(1);
     let mut near: Vec<(usize, &str)> = known
         .filter_map(|name| {
@@ -282,7 +290,8 @@ mod query_tests {
     use super::Query;
     use crate::SnapshotId;
 
-    /// Digits alone are a number, even if they could be a day or the start of a hash.
+    /// A name of digits only is a snapshot number, even if it could be a day or the beginning of a
+    /// hash.
     #[test]
     fn a_number_begins_nothing() {
         let id = SnapshotId::parse("20-a-20261121T234307.123456Z-0007").expect("an id");
@@ -325,7 +334,8 @@ mod query_tests {
 mod missing_tests {
     use super::near;
 
-    /// The error proposes names that differ by one typing error or lack their end.
+    /// The error suggests names that differ by one typing error, and names that begin with the
+    /// given one.
     #[test]
     fn near_names_are_proposed() {
         let known = ["demo", "demo-2", "other", "p-1"];

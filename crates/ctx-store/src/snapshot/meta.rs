@@ -1,4 +1,5 @@
-//! `{id}.meta.json`: the commit record of a snapshot, and the names of all files of a snapshot.
+//! Reads and writes `{id}.meta.json`, the commit record of a snapshot. Also defines the names of a
+//! snapshot's files.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -18,58 +19,59 @@ use crate::id::SnapshotId;
 pub(crate) const META_FORMAT: u32 = 1;
 
 /// The format number in the meta.json of a snapshot whose bytes are packed. Older tools, which
-/// cannot read packed bytes, leave such a snapshot alone. Format 2 is the newest that we can read.
+/// cannot read packed bytes, leave such a snapshot alone. This is the newest format that these
+/// tools can read.
 pub(crate) const PACKED_FORMAT: u32 = 2;
 
-/// The commit record of a snapshot. The record is written after the bytes: a snapshot exists only
-/// if its record exists and matches the bytes.
+/// The commit record of a snapshot. The record is written after the bytes. A snapshot exists only
+/// if its record exists and matches its bytes.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// The format number of this file.
+    /// The format number of the commit record.
     pub format: u32,
-    /// The id `{session}-{time}-{number}`. The id is also the stem of the file name, so renamed or
-    /// swapped files are noticed.
+    /// The id of the snapshot, `{session}-{time}-{number}`. It must match the file name, so that
+    /// renamed or swapped files are noticed.
     pub id: String,
     /// The session to which the snapshot belongs.
     pub session: String,
-    /// The number in the id, which gives the order of the snapshots.
+    /// The number in the id, which determines the order of the snapshots.
     pub sequence: u64,
     /// When the snapshot was taken, in UTC.
     pub created: DateTime<Utc>,
     /// Why the snapshot was taken.
     pub kind: SnapshotKind,
-    /// The real path of the session file; `None` for stdin. No tool writes to a file merely because
-    /// a commit record names it.
+    /// The real path of the session file, or `None` if the session was read from stdin. No tool
+    /// writes to a file merely because its path is in a commit record.
     pub source: Option<String>,
     /// The name under which the replaced file is kept next to `source` until no process writes to
-    /// it.
+    /// it any more.
     pub retained: Option<String>,
     /// The length and hash of the new content, if the snapshot was taken before a replacement. If
-    /// the session file begins with that content, the replacement happened.
+    /// the session file begins with that content, the file was really replaced.
     pub replaced_by: Option<FileHash>,
-    /// The number of bytes of the session.
+    /// The length of the session in bytes.
     pub bytes: u64,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// The number of bytes after the last line end, which belong to a line that was still being
+    /// The number of bytes after the last line end. These belong to a line that was still being
     /// written.
     pub tail_bytes: u64,
-    /// The format of the session, and the numbers of its messages and bad lines.
+    /// The format of the session, its number of messages, and its bad lines.
     #[serde(flatten)]
     pub tally: Tally,
-    /// The number of tokens, if requested.
+    /// The number of tokens in the session, if the user asked for it.
     pub tokens: Option<Tokens>,
-    /// The sha256 of the bytes.
+    /// The sha256 of the session's bytes.
     pub sha256: String,
-    /// When the same bytes were last saved again.
+    /// When the same bytes were most recently saved again.
     pub saved_again: Option<DateTime<Utc>>,
-    /// The length and hash of the packed file; `None` if the bytes are plain.
+    /// The length and hash of the packed file, or `None` if the bytes are plain.
     pub packed: Option<FileHash>,
-    /// Whether the user holds the snapshot, so that retention keeps it.
+    /// Whether the user put the snapshot on hold, so that no rule can remove it.
     #[serde(default)]
     pub held: bool,
-    /// Members that newer versions wrote. Such members are kept when meta.json is rewritten.
+    /// Members that newer versions of the tools wrote. They are kept when meta.json is rewritten.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }
@@ -85,9 +87,9 @@ pub enum SnapshotKind {
     PreRollback,
     /// A compaction was about to replace the file.
     PreCompact,
-    /// Another process had written to a file after its replacement.
+    /// Another process wrote to the session file after the file had been replaced.
     Late,
-    /// The reason is unknown, because the commit record was lost and was written again.
+    /// The reason is unknown, because the commit record was lost and had to be written anew.
     Adopted,
 }
 
@@ -97,13 +99,13 @@ impl SnapshotKind {
         matches!(self, Self::PreRollback | Self::PreCompact)
     }
 
-    /// The word for this kind in meta.json.
+    /// Returns the word for this kind in meta.json.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// The length and hash of the new content of a session file, or of a packed file.
+/// The length and hash of a file: the new content of a session, or a packed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHash {
     /// The length of the file in bytes.
@@ -112,24 +114,24 @@ pub struct FileHash {
     pub sha256: String,
 }
 
-/// The number of tokens of a session, counted with one encoding.
+/// The number of tokens in a session, counted with a particular encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     /// The number of tokens.
     pub count: u64,
-    /// The name of the encoding: `o200k_base`.
+    /// The name of the encoding, such as `o200k_base`.
     pub encoding: String,
 }
 
-/// The most bytes of a session file's name that go into the second name of the replaced file. A
-/// file name may have 255 bytes in total.
+/// How many bytes of a session file's name are used at most in the second name of the replaced
+/// file. A file name is limited to 255 bytes.
 const LONGEST_NAME: usize = 220;
 
-/// The mark in the names of replaced files. The mark follows a dot and the target's name.
+/// The mark in the second names of replaced files, which have the form `.NAME.ctx-old-SEQUENCE`.
 pub(crate) const RETAINED: &str = ".ctx-old-";
 
-/// The second name of a replaced file, `.NAME.ctx-old-SEQUENCE`. The name is hidden, so that no
-/// agent takes the file for a session.
+/// Returns the second name of a replaced file, `.NAME.ctx-old-SEQUENCE`. The name is that of a
+/// hidden file, so that no agent mistakes the file for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
     let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
@@ -137,8 +139,8 @@ pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
 }
 
-/// The beginning of the last member of meta.json. The member is the sha256 of everything before it,
-/// so that a change is noticed.
+/// The beginning of the last member of meta.json. Its value is the sha256 of everything before it,
+/// by which a change can be detected.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
 #[derive(Deserialize)]
@@ -147,8 +149,8 @@ struct Version {
 }
 
 impl Meta {
-    /// The path of the session file and the second path of the file that it replaced; `None` unless
-    /// the tools could have made both names.
+    /// Returns the path of the session file and the second path of the file that was replaced.
+    /// Returns `None` if the paths do not have the form that the tools give them.
     pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
         let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
         let live = PathBuf::from(source);
@@ -162,14 +164,14 @@ impl Meta {
         self.retained_paths().is_some_and(|(_, retained)| file_id(&retained).is_ok())
     }
 
-    /// Whether this is a snapshot of the file whose real path is `path`. Returns false for a
+    /// Whether this is a snapshot of the file with the real path `path`. Returns false for a
     /// snapshot of stdin.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         let source = self.source.as_deref();
         source.is_some_and(|source| Path::new(source) == path)
     }
 
-    /// The size of the snapshot in words: `3 messages, 4 lines, 120 bytes`.
+    /// Returns the size of the snapshot in words, such as `3 messages, 4 lines, 120 bytes`.
     pub fn size(&self) -> String {
         let counts = [
             counted(self.tally.messages, "message"),
@@ -179,13 +181,13 @@ impl Meta {
         counts.join(", ")
     }
 
-    /// Records that the bytes are now in this packed file.
+    /// Records that the bytes of the snapshot are now in this packed file.
     pub(crate) fn pack(&mut self, packed: FileHash) {
         self.format = PACKED_FORMAT;
         self.packed = Some(packed);
     }
 
-    /// The bytes of meta.json, with their own hash at the end.
+    /// Returns the bytes of meta.json, which end with the hash of all bytes before it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut body = serde_json::to_string(self).expect("a map with text keys");
         body.pop();
@@ -208,7 +210,8 @@ impl Meta {
         let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
         let changed = || "meta.json was changed: it does not match its own sha256".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
-        // Check the version before the hash: a newer format may compute its hash in another way.
+        // Check the version before the hash, because a newer format may compute its hash in another
+        // way.
         let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         if !(META_FORMAT.into()..=PACKED_FORMAT.into()).contains(&version.format) {
             return Err(format!(
@@ -227,11 +230,11 @@ impl Meta {
     }
 }
 
-/// The end of the name of a commit record.
+/// The suffix of the name of a commit record.
 pub(crate) const META: &str = ".meta.json";
-/// The end of the name of plain bytes.
+/// The suffix of the name of a file with plain bytes.
 pub(crate) const PLAIN: &str = ".jsonl";
-/// The end of the name of packed bytes.
+/// The suffix of the name of a file with packed bytes.
 pub(crate) const PACKED: &str = ".jsonl.zst";
 
 /// One of the files of a snapshot.
@@ -242,7 +245,7 @@ pub(crate) struct SnapshotFile {
     pub(crate) path: PathBuf,
 }
 
-/// The files in `dir` that have the name of a snapshot file.
+/// Returns the files in `dir` whose names are those of snapshot files.
 pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
     let file = |name: String| {
         let stem = [META, PACKED, PLAIN].iter().find_map(|ending| name.strip_suffix(ending))?;
@@ -347,7 +350,7 @@ mod tests {
             let error = Meta::from_bytes(text.as_bytes(), &id).expect_err(text);
             assert!(error.contains(why), "{text}: {error}");
         }
-        // The hash is right, but the content makes no sense.
+        // In these files, the hash is correct, but the content is not valid.
         let sealed = String::from_utf8(meta().to_bytes()).expect("text");
         let body = sealed.rsplit_once(super::SEAL).expect("a seal").0;
         for (from, to) in [("\"bytes\":9", "\"bytes\":-9"), ("\"bytes\":9", "\"bytes\":\"9\"")] {

@@ -1,4 +1,5 @@
-//! The snapshots of a store: lists them, finds them by name, checks them, and measures the store.
+//! Lists the snapshots of a store, finds them by name, checks them, and measures the size of the
+//! store.
 
 pub(crate) mod draft;
 pub(crate) mod find;
@@ -28,12 +29,13 @@ use crate::store::Store;
 /// The snapshots of a store, ordered by session and number.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    /// Committed snapshots.
+    /// The committed snapshots.
     pub entries: Vec<Entry>,
-    /// Snapshots without a meta.json, because a run was killed before its commit or because the
+    /// Snapshots that have no meta.json, because a run was killed before the commit or because the
     /// file was removed.
     pub uncommitted: Vec<SnapshotId>,
-    /// When the list was made. Relative times such as "1 week ago" are counted back from this time.
+    /// The time when the catalog was made. Relative times such as "1 week ago" are counted back
+    /// from it.
     pub(crate) now: DateTime<Utc>,
 }
 
@@ -42,7 +44,7 @@ pub struct Catalog {
 pub struct Entry {
     /// The id of the snapshot.
     pub id: SnapshotId,
-    /// The commit record of the snapshot, or the reason why the snapshot cannot be trusted.
+    /// The commit record of the snapshot, or why the snapshot cannot be trusted.
     pub meta: Result<Meta, Flaw>,
 }
 
@@ -52,13 +54,13 @@ pub enum Flaw {
     /// The files of the snapshot differ from what was committed.
     #[error("{0}")]
     Damaged(String),
-    /// The files of the snapshot could not be read and may be intact.
+    /// The files of the snapshot could not be read. They may be intact.
     #[error("{0}")]
     Unread(String),
 }
 
 impl Flaw {
-    /// Turns the error of a failed check into the flaw of the snapshot.
+    /// Converts the error of a failed check into a flaw of the snapshot.
     pub fn of_check(error: StoreError) -> Self {
         match error {
             StoreError::Damaged { why, .. } => Self::Damaged(why),
@@ -68,10 +70,10 @@ impl Flaw {
         }
     }
 
-    /// Turns the error of a system call on a snapshot's file into the flaw of the snapshot.
+    /// Converts the error of a system call on a snapshot's file into a flaw of the snapshot.
     pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
-        // The error for a path that is not a regular file has no error number.
+        // An error without an error number means that the path is not a regular file.
         if is_gone || is_link_error(error) || error.raw_os_error().is_none() {
             Self::Damaged(text)
         } else {
@@ -80,11 +82,11 @@ impl Flaw {
     }
 }
 
-/// The most bytes that are read from a meta.json. A valid meta.json is never longer, because it
-/// lists at most 100 bad lines.
+/// The maximum length of a meta.json in bytes. A valid meta.json is never longer, because it lists
+/// at most 100 bad lines.
 const LONGEST_META: u64 = 1 << 20;
 
-/// The raw bytes of a commit record.
+/// Reads the raw bytes of a commit record.
 pub(crate) fn bytes_of_meta(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_plain(path)?.take(LONGEST_META).read_to_end(&mut bytes)?;
@@ -92,7 +94,7 @@ pub(crate) fn bytes_of_meta(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Store {
-    /// Lists the snapshots of one session, or of all sessions.
+    /// Lists the snapshots of one session, or of all sessions if `session` is `None`.
     pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog> {
         let mut catalog = Catalog { now: self.now(), ..Catalog::default() };
         for SnapshotFile { id, is_meta, .. } in snapshot_files(&self.snapshots())? {
@@ -100,31 +102,32 @@ impl Store {
                 continue;
             }
             let meta = is_meta.then(|| self.read_meta(&id));
-            // If it is unclear whether meta.json exists, count the snapshot as committed; otherwise
-            // gc would move its bytes to the trash.
+            // If it is unclear whether meta.json exists, assume that the snapshot is committed.
+            // Otherwise, ctx-gc would move its bytes to the trash.
             let committed = is_there(&self.meta_path(&id)).unwrap_or(true);
             match meta {
                 None if committed => {}
                 None => catalog.uncommitted.push(id),
-                // gc has moved the snapshot to the trash since the folder was listed.
+                // ctx-gc has moved the snapshot to the trash since the folder was listed.
                 Some(Err(_)) if !committed => {}
                 Some(meta) => catalog.entries.push(Entry { id, meta }),
             }
         }
         catalog.entries.sort_by(|one, other| one.id.cmp(&other.id));
         catalog.uncommitted.sort();
-        // A snapshot may have both plain and packed bytes, so its id may be listed twice.
+        // Remove duplicates, because a snapshot may have both plain and packed bytes.
         catalog.uncommitted.dedup();
         Ok(catalog)
     }
 
-    /// The ids of the committed snapshots, from the file names only, without reading any file.
+    /// Returns the ids of the committed snapshots, using only the file names, without reading any
+    /// file.
     pub fn snapshot_ids(&self) -> Result<Vec<SnapshotId>> {
         let files = snapshot_files(&self.snapshots())?.into_iter();
         Ok(files.filter(|it| it.is_meta).map(|it| it.id).collect())
     }
 
-    /// The sessions that have snapshots, uncommitted bytes or offloaded files in the store.
+    /// Returns the sessions that have snapshots, uncommitted bytes or offloaded files in the store.
     pub fn sessions(&self) -> Result<BTreeSet<SessionId>> {
         let files = snapshot_files(&self.snapshots())?.into_iter();
         let mut sessions: BTreeSet<SessionId> = files.map(|file| file.id.session).collect();
@@ -132,21 +135,22 @@ impl Store {
         Ok(sessions)
     }
 
-    /// Reads a commit record and checks that the bytes exist.
+    /// Reads a commit record, and checks that the bytes of the snapshot exist and have the right
+    /// size.
     pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let meta = self.read_sealed(id)?;
         self.check_size(id, &meta).map(|()| meta)
     }
 
-    /// Reads a commit record. The bytes of the snapshot may be missing.
+    /// Reads a commit record without checking that the bytes of the snapshot exist.
     pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let bytes = bytes_of_meta(&self.meta_path(id))
             .map_err(|error| Flaw::of(&error, format!("{id}{META}: {error}")))?;
         Meta::from_bytes(&bytes, &id.to_string()).map_err(Flaw::Damaged)
     }
 
-    /// Checks that both files of a snapshot exist, that their names and sizes are right, and that
-    /// meta.json is unchanged. With `read_data`, also checks the bytes against their hash.
+    /// Checks that both files of a snapshot exist with the right names and sizes, and that
+    /// meta.json is unchanged. If `read_data` is set, also checks the hash of the bytes.
     pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<()> {
         if read_data { self.open_verified(entry).map(drop) } else { entry.trusted_meta().map(drop) }
     }
@@ -165,8 +169,8 @@ impl Store {
         Ok(false)
     }
 
-    /// The space that the store uses, from the lengths of its files. Files that vanish meanwhile do
-    /// not count.
+    /// Measures the space that the store uses, by the lengths of its files. Files that vanish in
+    /// the meantime are not counted.
     pub fn usage(&self) -> Result<Usage> {
         let mut usage = Usage {
             sessions: self.sessions()?.len() as u64,
@@ -183,14 +187,14 @@ impl Store {
 }
 
 impl Catalog {
-    /// The snapshots whose commit records can be trusted.
+    /// Returns the snapshots whose commit records can be trusted.
     pub(crate) fn trusted(&self) -> impl DoubleEndedIterator<Item = (&SnapshotId, &Meta)> {
         self.entries.iter().filter_map(|entry| Some((&entry.id, entry.meta.as_ref().ok()?)))
     }
 }
 
 impl Entry {
-    /// The commit record, or an error if the snapshot cannot be trusted.
+    /// Returns the commit record, or an error if the snapshot cannot be trusted.
     pub fn trusted_meta(&self) -> Result<Meta> {
         self.meta.clone().map_err(|flaw| match flaw {
             Flaw::Damaged(why) => self.damaged(why),
@@ -203,14 +207,14 @@ impl Entry {
     }
 }
 
-/// How many checked items are intact, damaged or unreadable.
+/// The numbers of checked items that are intact, damaged or unreadable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
-    /// Intact items.
+    /// The number of intact items.
     pub sound: usize,
-    /// Damaged items.
+    /// The number of damaged items.
     pub damaged: usize,
-    /// Items that could not be read and may be intact.
+    /// The number of items that could not be read and may be intact.
     pub unread: usize,
 }
 
@@ -224,7 +228,7 @@ impl Verdicts {
         } += 1;
     }
 
-    /// The number of all items.
+    /// Returns the number of all checked items.
     pub fn all(self) -> usize {
         self.sound + self.damaged + self.unread
     }
@@ -238,23 +242,23 @@ impl std::ops::AddAssign for Verdicts {
     }
 }
 
-/// The size of a store. All values are zero if there is no store.
+/// The size of a store. All values are zero if the store does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Sessions with snapshots or offloaded files.
+    /// The number of sessions with snapshots or offloaded files.
     pub sessions: u64,
-    /// Snapshots that are not in the trash.
+    /// The number of snapshots that are not in the trash.
     pub snapshots: u64,
-    /// Bytes of all files.
+    /// The total size of all files in bytes.
     pub bytes: u64,
-    /// Bytes of the snapshot files as they are on disk, packed or plain.
+    /// The size in bytes of the snapshot files on disk, packed or plain.
     pub snapshot_bytes: u64,
-    /// Bytes of the files in the trash.
+    /// The size in bytes of the files in the trash.
     pub trash_bytes: u64,
 }
 
-/// The bytes of all files in a folder. Links are not followed, and files that vanish meanwhile do
-/// not count.
+/// Returns the total size in bytes of all files in a folder. Links are not followed, and files that
+/// vanish in the meantime are not counted.
 fn length_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in WalkDir::new(folder) {
@@ -300,7 +304,7 @@ mod usage_tests {
     use super::Usage;
     use crate::tests::Bench;
 
-    /// A missing store has size zero; otherwise every file counts.
+    /// A missing store has the size zero. In an existing store, every file is counted.
     #[test]
     fn the_room_is_that_of_the_files() {
         let bench = Bench::new();

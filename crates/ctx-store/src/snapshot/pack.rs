@@ -1,9 +1,10 @@
-//! Packing: compresses the bytes of older snapshots to zstd files.
+//! Packs older snapshots, by compressing their bytes to zstd files.
 //!
-//! The packed file is written in `tmp/`, flushed, unpacked again and compared with the hash of the
-//! snapshot. Then the packed file gets its name, meta.json records it, and only after that is the
-//! plain file removed. Each step is on the disk before the next one begins. So wherever a run
-//! stops, one of the two files is complete, and the next run finishes the work.
+//! The packed file is written in `tmp/`, flushed to the disk, unpacked again and compared with the
+//! hash of the snapshot. It is then renamed and recorded in meta.json, and finally the plain file
+//! is removed. The result of each step is on the disk before the next step begins. Therefore,
+//! wherever a run is interrupted, one of the two files is complete, and the next run can finish the
+//! work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
@@ -30,20 +31,20 @@ use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::{remove, sync_removal};
 
-/// The zstd compression level. A higher level makes packing much slower and the files hardly
-/// smaller; `docs/benchmarks.md` has the measurements.
+/// The zstd compression level. A higher level would make packing much slower, but the files hardly
+/// smaller. For measurements, see `docs/benchmarks.md`.
 const LEVEL: i32 = 9;
 
-/// The distance over which zstd finds repetitions, as an exponent of 2: 16 MiB, which is more than
-/// nearly every session has. Unpacking needs the same amount of memory.
+/// The base-2 logarithm of the distance over which zstd finds repetitions. The distance is 16 MiB,
+/// which is larger than nearly every session. Unpacking needs the same amount of memory.
 const WINDOW: u32 = 24;
 
-/// The size of a snapshot and of its packed file.
+/// The sizes of a snapshot and of its packed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    /// The size of the session.
+    /// The size of the session in bytes.
     pub bytes: u64,
-    /// The size of the packed file; `None` in a dry run.
+    /// The size of the packed file in bytes, or `None` in a dry run.
     pub packed_bytes: Option<u64>,
 }
 
@@ -52,12 +53,12 @@ pub struct Packing {
 pub struct PackReport {
     /// The snapshots that this run packed, or would pack in a dry run.
     pub packed: Vec<(SnapshotId, Packing)>,
-    /// The errors of snapshots that could not be packed. These snapshots are unchanged.
+    /// The errors of the snapshots that could not be packed. These snapshots are unchanged.
     pub failed: Vec<StoreError>,
 }
 
 impl PackReport {
-    /// The report of a dry run, which lists what a run would pack.
+    /// Returns the report of a dry run, which lists the snapshots that would be packed.
     pub(crate) fn planned(entries: Vec<Entry>) -> Self {
         let packing = |meta: Meta| Packing { bytes: meta.bytes, packed_bytes: None };
         let entries = entries.into_iter();
@@ -66,15 +67,16 @@ impl PackReport {
     }
 }
 
-/// A packed file: a new file without a name yet, a file that a killed run left, or the packed file
-/// of another snapshot with the same bytes.
+/// A packed file: either a new file that still has a temporary name, a file that a killed run left,
+/// or the packed file of another snapshot with the same bytes.
 enum PackedFile {
     New(TempFile),
     There,
     Equal(EqualBytes),
 }
 
-/// Files packed in this run, by the sha256 of their bytes, so that equal bytes are packed once.
+/// The files packed in this run, by the sha256 of the unpacked bytes, so that the same bytes are
+/// packed only once.
 type Done = BTreeMap<String, (SnapshotId, FileHash)>;
 
 fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
@@ -83,8 +85,8 @@ fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
 }
 
 impl Store {
-    /// The snapshots among `entries` that are intact, not packed, and were taken at `before` or
-    /// earlier.
+    /// Returns those snapshots among `entries` that can be trusted, are not packed, and were taken
+    /// at `before` or earlier.
     pub fn unpacked(&self, mut entries: Vec<Entry>, before: DateTime<Utc>) -> Result<Vec<Entry>> {
         let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {
@@ -94,8 +96,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Packs snapshots, one after the other. If one snapshot cannot be packed, the others still
-    /// are, unless the disk is full.
+    /// Packs snapshots one after the other. If a snapshot cannot be packed, continues with the
+    /// others, unless the disk is full.
     pub fn pack(&self, entries: &[Entry]) -> PackReport {
         let mut report = PackReport::default();
         if entries.is_empty() {
@@ -122,7 +124,7 @@ impl Store {
         report
     }
 
-    /// Packs one snapshot; `None` if another run has packed or removed it meanwhile.
+    /// Packs one snapshot. Returns `None` if another run has packed or removed it in the meantime.
     fn pack_one(&self, entry: &Entry, done: &mut Done) -> Result<Option<Packing>> {
         let meta = entry.trusted_meta()?;
         let path = self.data_path(&entry.id);
@@ -137,8 +139,8 @@ impl Store {
             let file = PackedFile::Equal(equal);
             is_done = self.swap_for_packed(&entry.id, &meta, file, packed.clone())?;
         }
-        // Compress the snapshot also if a hard link failed, because the file system may not support
-        // hard links.
+        // Also compress the snapshot if a hard link could not be created, because the file system
+        // may not support hard links.
         if is_done.is_none() {
             let (file, packed) = self.compress(entry, &meta, plain)?;
             is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::New(file), packed)?;
@@ -149,7 +151,8 @@ impl Store {
         Ok(Some(packing))
     }
 
-    /// The packed file of a killed run, if meta.json already records it.
+    /// Returns the length and hash of the packed file that a killed run left, if the file is
+    /// complete and recorded in meta.json.
     fn packed_before(&self, entry: &Entry, meta: &Meta) -> Option<FileHash> {
         let path = self.packed_path(&entry.id);
         let packed = meta.packed.clone()?;
@@ -158,14 +161,14 @@ impl Store {
         is_whole.then_some(packed)
     }
 
-    /// Writes the packed file into `tmp/` and reads it back. Holds no lock, so that other runs do
-    /// not have to wait.
+    /// Writes the packed file in `tmp/` and reads it back. Does not hold a lock, so that other runs
+    /// do not have to wait.
     fn compress(&self, entry: &Entry, meta: &Meta, plain: File) -> Result<(TempFile, FileHash)> {
         let path = self.data_path(&entry.id);
         let temp = self.temp("packed", 0o600)?;
         let mut encoder = encoder(temp, meta.bytes).or_cannot("pack", &path)?;
         let mut hasher = Context::new(&SHA256);
-        // A file that has grown is damaged, so do not read all of it, however long it is.
+        // Read at most one byte more than expected. A longer file is damaged and may be very long.
         let mut plain = plain.take(meta.bytes + 1);
         let mut left = meta.bytes;
         let cannot_read = |read: io::Result<_>| read.or_cannot("read", &path);
@@ -195,8 +198,8 @@ impl Store {
         Ok((temp, packed))
     }
 
-    /// Gives the packed file its name and removes the plain file. Returns `None` if the snapshot
-    /// has been removed or changed meanwhile.
+    /// Puts the packed file in place and removes the plain file. Returns `None` if the snapshot has
+    /// been removed or changed in the meantime.
     fn swap_for_packed(
         &self,
         id: &SnapshotId,
@@ -205,7 +208,8 @@ impl Store {
         packed: FileHash,
     ) -> Result<Option<FileHash>> {
         let mut locked = self.lock()?;
-        // Read the commit record again: the snapshot may be held by now, or gone.
+        // Read the commit record again, because the snapshot may have been put on hold or removed
+        // in the meantime.
         let path = self.meta_path(id);
         let Some(bytes) = if_there(bytes_of_meta(&path).or_cannot("read", &path))? else {
             return Ok(None);
@@ -245,14 +249,14 @@ fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>>
     encoder.window_log(WINDOW)?;
     encoder.long_distance_matching(true)?;
     encoder.include_checksum(true)?;
-    // Record the size in the file: then small files need less memory, and `zstd -l` can show the
-    // size.
+    // Record the unpacked size in the file, so that small files need less memory and `zstd -l` can
+    // show the size.
     encoder.set_pledged_src_size(Some(bytes))?;
     Ok(encoder)
 }
 
 impl FileHash {
-    /// The length and hash of the packed file at `path`.
+    /// Returns the length and hash of the file at `path`.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let mut file = open_plain(path).or_cannot("read", path)?;
         let bytes = file.metadata().or_cannot("read", path)?.len();

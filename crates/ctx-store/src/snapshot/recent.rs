@@ -1,11 +1,11 @@
-//! A small record for each session, `recent/{session}`, so that a run need not read all snapshots
-//! of the store.
+//! Keeps a small record for each session, `recent/{session}`, so that a run need not read all
+//! snapshots of the store.
 //!
-//! The record can be computed again, and gc and all queries by users read the snapshots themselves.
-//! So the record is not flushed to the disk, and a failure to write it is ignored.
+//! The record can be recomputed, and ctx-gc and all queries by users read the snapshots themselves.
+//! The record is therefore not flushed to the disk, and a failure to write it is ignored.
 //!
-//! This module also changes commit records: it holds snapshots, and it keeps notes about a session
-//! in the meta.json of the session's newest snapshot.
+//! This module also changes commit records: it puts snapshots on hold, and keeps notes about a
+//! session in the meta.json of the session's newest snapshot.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,12 +28,12 @@ use crate::store::{Store, StoreLock, read_derived};
 pub(crate) struct RecentSnapshots {
     /// The id of the newest snapshot.
     pub(crate) newest: Option<String>,
-    /// The ids of snapshots whose replaced files may still have their second name.
+    /// The ids of the snapshots whose replaced files may still exist under their second names.
     #[serde(default)]
     pub(crate) retained: Vec<String>,
 }
 
-/// The most ids of replaced files that the record holds. gc finds older ones by listing all
+/// The maximum number of ids in `retained`. ctx-gc finds older replaced files by listing all
 /// snapshots.
 const MOST: usize = 32;
 
@@ -58,12 +58,12 @@ impl Store {
         self.recent_dir().join(session.as_str())
     }
 
-    /// The record of a session; empty if the session has no record.
+    /// Returns the record of a session, or an empty record if there is none.
     pub(crate) fn recent(&self, session: &SessionId) -> RecentSnapshots {
         read_derived(&self.recent_path(session))
     }
 
-    /// The newest snapshot of a session, according to the record.
+    /// Returns the newest snapshot of a session, according to the session's record.
     pub(crate) fn newest(&self, session: &SessionId) -> Option<Entry> {
         let id = SnapshotId::parse(&self.recent(session).newest?)?;
         let is_there = id.session == *session && self.meta_path(&id).symlink_metadata().is_ok();
@@ -71,13 +71,13 @@ impl Store {
         Some(Entry { id, meta })
     }
 
-    /// Records that the replaced files of these snapshots have lost their second names.
+    /// Records that the replaced files of these snapshots no longer exist under their second names.
     pub(crate) fn forget_retained(&self, session: &SessionId, gone: &[SnapshotId]) {
         if gone.is_empty() {
             return;
         }
-        // If the store is locked, the ids stay in the record, and the next run looks for the files
-        // again.
+        // If the store cannot be locked, leave the ids in the record. The next run will look for
+        // the files again.
         if let Ok(mut locked) = self.lock() {
             locked.change_recent(session, |recent| {
                 let is_gone = |id: &String| gone.iter().any(|gone| gone.to_string() == *id);
@@ -86,9 +86,9 @@ impl Store {
         }
     }
 
-    /// Computes the record of one session, or the records of all sessions, again, because a power
-    /// failure may have kept a record from reaching the disk. Returns the number of sessions whose
-    /// record was wrong.
+    /// Recomputes the record of one session, or the records of all sessions if `session` is `None`.
+    /// A record may be wrong if there was a power cut before it reached the disk. Returns the
+    /// number of wrong records.
     pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;
@@ -112,12 +112,12 @@ impl Store {
 
     /// Removes the record of a session.
     pub(crate) fn remove_recent(&self, session: &SessionId) {
-        // If the record cannot be removed, it names snapshots that do not exist, which does no
+        // Ignore a failure. The remaining record lists snapshots that do not exist, which does no
         // harm.
         let _ = fs::remove_file(self.recent_path(session));
     }
 
-    /// The notes about a session that its next snapshot inherits.
+    /// Returns the notes about a session that its next snapshot inherits.
     pub(crate) fn notes_for(&self, session: &SessionId, kind: SnapshotKind) -> Map<String, Value> {
         let key = COMPACTION_STRIKES;
         let goes_on = kind == SnapshotKind::Snapshot;
@@ -125,7 +125,8 @@ impl Store {
         value.map(|value| (key.to_owned(), value)).into_iter().collect()
     }
 
-    /// Holds or releases a snapshot. Does nothing if the snapshot is already in that state.
+    /// Puts a snapshot on hold, or releases it. Does nothing if the snapshot is already in that
+    /// state.
     pub fn hold(
         &self,
         session: Option<&SessionId>,
@@ -145,7 +146,7 @@ impl Store {
         Ok(entry.id.clone())
     }
 
-    /// The member `key` of the meta.json of the session's newest snapshot, if there is one.
+    /// Returns the member `key` of the meta.json of the session's newest snapshot, if it exists.
     pub fn note(&self, session: &SessionId, key: &str) -> Option<Value> {
         let meta = self.newest(session).and_then(|entry| entry.meta.ok());
         meta.and_then(|mut meta| meta.others.remove(key))
@@ -184,14 +185,16 @@ impl StoreLock<'_> {
     }
 }
 
-/// The key of a note that is about the session rather than about the snapshot's bytes. The next
-/// snapshot inherits the note; any change that our own tools make to the session drops it.
+/// The key of a note about the session, rather than about the bytes of the snapshot that contains
+/// the note. The next snapshot inherits the note, unless our own tools are about to change the
+/// session.
 pub const COMPACTION_STRIKES: &str = "compaction_strikes";
 
 impl Replacement<'_> {
-    /// Abandons the replacement and records why: `change` computes the member `key` of the
-    /// session's newest meta.json from its old value. Takes a snapshot only if there is none yet,
-    /// because a growing file that is never replaced must not leave a copy at each attempt.
+    /// Abandons the replacement and changes a note about the session: `change` computes the member
+    /// `key` of the newest snapshot's meta.json from its old value. Takes a snapshot only if there
+    /// is none yet, so that a growing file that is never replaced does not leave a copy at each
+    /// attempt.
     pub fn remember(self, key: &str, change: impl FnOnce(Option<&Value>) -> Value) -> Result<()> {
         let (store, session) = (self.store, &self.session);
         let newest = store.newest(session);
@@ -273,7 +276,8 @@ mod notes_tests {
         let catalog = store.catalog(Some(&session)).expect("lists");
         assert_eq!(catalog.entries.len(), 1, "no copy for a note");
         assert_eq!(store.note(&session, "m"), None);
-        // The next snapshot inherits a note, unless a tool is about to change the session.
+        // The next snapshot of a session inherits a note, unless a tool is about to change the
+        // session.
         let replacement =
             store.begin_replacement(&file, &session, MinIdle::default()).expect("claimed");
         let remembered = replacement.remember(COMPACTION_STRIKES, add);

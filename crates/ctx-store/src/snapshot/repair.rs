@@ -1,5 +1,5 @@
-//! Repairs that lose no data: removes unfinished files of killed runs, computes derived files
-//! again, sets damaged files aside, and writes a commit record for bytes that have none.
+//! Repairs the store without losing data: removes the unfinished files of killed runs, recomputes
+//! derived files, sets damaged files aside, and writes missing commit records.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ use crate::trash::removal::StoreItem;
 pub enum Repaired {
     /// This many unfinished files of killed runs were removed.
     Reaped(usize),
-    /// The chain of the audit log was broken. The log was moved to this path, and a new one was
-    /// begun.
+    /// The hash chain of the audit log was broken. The log was moved to this path, and a new log
+    /// was begun.
     LogSetAside(PathBuf),
-    /// Bytes that had no commit record got a new one.
+    /// A new commit record was written for a snapshot that had none.
     Adopted(SnapshotId),
-    /// A damaged item was set aside, for this reason.
+    /// A damaged item was moved to `damaged/`, for this reason.
     SetAside(StoreItem, String),
-    /// The counter of snapshots in the store's lock file was computed again.
+    /// The snapshot counter in the store's lock file was wrong and was recomputed.
     Recounted,
-    /// The files in `recent/` were wrong for this many sessions and were written again.
+    /// The records of this many sessions in `recent/` were wrong and were rewritten.
     Rebuilt(usize),
 }
 
@@ -42,12 +42,12 @@ impl fmt::Display for Repaired {
                 "the audit log had a broken chain; it was moved to {}, and a new one was started",
                 path.display()
             ),
-            Self::Adopted(id) => write!(f, "{id} had no meta.json and has one now"),
+            Self::Adopted(id) => write!(f, "wrote the missing meta.json of {id}"),
             Self::SetAside(item, why) => {
                 write!(f, "{item} is damaged and was moved to the store's folder damaged/: {why}")
             }
-            Self::Recounted => f.write_str("counted the snapshots again"),
-            Self::Rebuilt(count) => write!(f, "rewrote recent/ for sessions: {count}"),
+            Self::Recounted => f.write_str("corrected the snapshot counter"),
+            Self::Rebuilt(count) => write!(f, "corrected records in recent/: {count}"),
         }
     }
 }
@@ -56,20 +56,20 @@ impl fmt::Display for Repaired {
 struct Repair<'a> {
     store: &'a Store,
     done: Vec<Repaired>,
-    /// The damaged items to set aside, each with the reason.
+    /// The damaged items to move to `damaged/`, each with the reason.
     damaged: BTreeMap<StoreItem, String>,
 }
 
 impl Store {
-    /// Repairs the snapshots and offloaded files of one session, or the whole store. With
-    /// `read_data`, first checks all bytes against their hashes.
+    /// Repairs the snapshots and offloaded files of one session, or the whole store if `session` is
+    /// `None`. If `read_data` is set, first checks the hashes of all bytes.
     pub fn repair(&self, session: Option<&SessionId>, read_data: bool) -> Result<Vec<Repaired>> {
         let mut repair = Repair { store: self, done: Vec::new(), damaged: BTreeMap::new() };
         if !self.root().join("FORMAT").exists() {
             return Ok(Vec::new());
         }
         let catalog = self.catalog(session)?;
-        // Read the hashes now, because the log may be set aside below.
+        // Read the hashes before the audit log is possibly set aside below.
         let saved = self.hashes_of(&catalog.uncommitted)?;
         if session.is_none() {
             repair.audit_log()?;
@@ -102,7 +102,7 @@ impl Store {
         Ok(repair.done)
     }
 
-    /// The sha256 of each of these snapshots, as the audit log records it.
+    /// Returns the sha256 of each of these snapshots that is recorded in the audit log.
     fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>> {
         let mut hashes = BTreeMap::new();
         if ids.is_empty() {
@@ -118,8 +118,8 @@ impl Store {
         Ok(hashes)
     }
 
-    /// The reason why a committed snapshot is damaged; `None` if the snapshot is intact, or if it
-    /// cannot be read now but may be readable later.
+    /// Returns the reason why a committed snapshot is damaged, or `None` if the snapshot is intact
+    /// or cannot be read at the moment.
     fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>> {
         if let Err(flaw) = &entry.meta {
             return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));
@@ -131,8 +131,8 @@ impl Store {
         }
     }
 
-    /// Whether a snapshot is really damaged, rather than unreadable at the moment or written in a
-    /// newer format.
+    /// Whether a snapshot is damaged, and not merely unreadable at the moment or written in a newer
+    /// format.
     fn is_damaged(&self, id: &SnapshotId) -> bool {
         let Ok(bytes) = bytes_of_meta(&self.meta_path(id)) else { return false };
         let Ok(meta) = Meta::from_bytes(&bytes, &id.to_string()) else {
@@ -143,8 +143,8 @@ impl Store {
 }
 
 impl Repair<'_> {
-    /// Sets aside a log with a broken chain, which cannot be repaired. The log is kept unchanged,
-    /// and the first record of the new log has its hash.
+    /// Moves an audit log with a broken hash chain, which cannot be repaired, to `damaged/`. The
+    /// old log is kept unchanged, and its hash is in the first record of the new log.
     fn audit_log(&mut self) -> Result<()> {
         let store = self.store;
         if store.check_audit_log()?.is_empty() {
@@ -181,15 +181,15 @@ impl Repair<'_> {
         }
     }
 
-    /// Writes a commit record for bytes without one, if the audit log has their hash or has no hash
-    /// for this snapshot. If the audit log has a different hash, the bytes are damaged.
+    /// Writes the missing commit record of a snapshot, unless the audit log contains a different
+    /// hash for this snapshot. In that case, the bytes are damaged.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };
         let packed = bytes.is_packed().then(|| FileHash::of(&store.packed_path(id))).transpose()?;
         let draft = match store.draft(bytes, &store.data_path(id)) {
-            // An error from the operating system has a number; any other error means that the bytes
-            // are damaged.
+            // An error without an error number does not come from the operating system, and means
+            // that the bytes are damaged.
             Err(StoreError::Io { source, .. })
                 if packed.is_some() && source.raw_os_error().is_none() =>
             {
@@ -205,7 +205,7 @@ impl Repair<'_> {
         }
         let tally = draft.tally()?;
         let mut locked = store.lock()?;
-        // A run that was still taking this snapshot may have committed it by now.
+        // Another run may have been taking this snapshot and may have committed it by now.
         let is_bare = store.meta_path(id).symlink_metadata().is_err();
         if !is_bare || if_there(store.open_bytes(id))?.is_none() {
             return Ok(());

@@ -1,9 +1,10 @@
-//! The bytes of a snapshot, plain or packed. All code that reads the bytes of a snapshot uses this
-//! module.
+//! Reads the bytes of a snapshot, whether they are plain or packed. All code that reads the bytes
+//! of a snapshot uses this module.
 //!
 //! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
 //! file that `zstdcat` can read. At any moment, at least one of the two files is complete. Both
-//! files exist while a run packs the snapshot, and after such a run was killed.
+//! files exist while a run packs the snapshot, and after a run was killed while it packed the
+//! snapshot.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Take};
@@ -19,15 +20,15 @@ use crate::snapshot::meta::PACKED;
 use crate::snapshot::{Entry, Flaw};
 use crate::store::Store;
 
-/// Packing uses a window of 2^24 bytes. A file with a larger window than `zstdcat` accepts, 2^27
-/// bytes, is refused.
+/// The base-2 logarithm of the largest zstd window that is accepted. 2^27 bytes is also the limit
+/// of `zstdcat`. Packing uses a window of 2^24 bytes.
 const LARGEST_WINDOW: u32 = 27;
 
-/// A reader that returns the bytes of a snapshot from the start, whether they are plain or packed.
+/// A reader of the bytes of a snapshot, whether they are plain or packed.
 pub struct SnapshotBytes {
     kept: Kept,
-    /// The most bytes to read after unpacking: one more than were saved, if that number is known.
-    /// Without a limit, a damaged file could unpack to more than any disk holds.
+    /// The maximum number of unpacked bytes to read: one more than were saved, if that number is
+    /// known. Without a limit, a damaged file might unpack to more bytes than any disk can hold.
     limit: u64,
 }
 
@@ -37,8 +38,8 @@ enum Kept {
 }
 
 impl SnapshotBytes {
-    /// Opens the plain or the packed file of a snapshot. `length` is the number of unpacked bytes,
-    /// if known.
+    /// Opens the plain or packed file of a snapshot. `length` is the number of unpacked bytes, if
+    /// it is known.
     pub(crate) fn open(path: &Path, length: Option<u64>) -> io::Result<Self> {
         let file = open_plain(path)?;
         let limit = length.map_or(u64::MAX, |length| length.saturating_add(1));
@@ -63,8 +64,8 @@ impl SnapshotBytes {
         Ok(Self { kept, ..self })
     }
 
-    /// Skips the next `count` bytes. Packed bytes must be unpacked for this; in a plain file, the
-    /// position is simply moved.
+    /// Skips the next `count` bytes. In a plain file, only the position is moved, but packed bytes
+    /// must be unpacked.
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         if let Kept::Plain(file) = &mut self.kept {
             let count = i64::try_from(count).map_err(io::Error::other)?;
@@ -74,8 +75,8 @@ impl SnapshotBytes {
         Ok(())
     }
 
-    /// Turns the reader into a seekable file with all bytes, positioned at its start. Packed bytes
-    /// are unpacked into a temporary file without a name.
+    /// Converts the reader to a seekable file with all bytes, positioned at the start. Packed bytes
+    /// are unpacked into an unnamed temporary file.
     pub fn into_file(self) -> io::Result<File> {
         let mut bytes = self.rewind()?;
         if let Kept::Plain(file) = bytes.kept {
@@ -104,8 +105,8 @@ impl Read for SnapshotBytes {
 }
 
 impl Store {
-    /// Checks that the plain or the packed file of a snapshot exists and has the right size. Tries
-    /// the plain file first: if a run has just packed the snapshot, the packed file exists by then.
+    /// Checks that the plain or packed file of a snapshot exists and has the right size. Looks for
+    /// the plain file first, because if a run has just removed it, the packed file already exists.
     pub(crate) fn check_size(&self, id: &SnapshotId, meta: &Meta) -> Result<(), Flaw> {
         let Err((is_gone, flaw)) = size_of(&self.data_path(id), Some(meta.bytes)) else {
             return Ok(());
@@ -118,7 +119,7 @@ impl Store {
         }
     }
 
-    /// Opens the bytes of a snapshot after checking them against their hash.
+    /// Checks the hash of a snapshot's bytes, and opens them.
     pub fn open_verified(&self, entry: &Entry) -> Result<(SnapshotBytes, Meta)> {
         let meta = entry.trusted_meta()?;
         let bytes = match open_checked(entry, &self.data_path(&entry.id), &meta) {
@@ -162,8 +163,7 @@ pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<Sn
     bytes.rewind().or_cannot("read", path)
 }
 
-/// Checks the size of the plain or the packed file. The error also says whether the file is
-/// missing.
+/// Checks the size of a plain or packed file. The error includes whether the file is missing.
 fn size_of(path: &Path, expected: Option<u64>) -> Result<(), (bool, Flaw)> {
     let data = fs::symlink_metadata(path).map_err(|error| {
         let flaw = Flaw::of(&error, format!("its bytes are missing: {error}"));
