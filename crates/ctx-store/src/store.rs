@@ -1,9 +1,8 @@
-//! The directory of the store: its layout, who may access it, its format, and the files that can be
-//! computed again if they are lost.
+//! The directory of the store: its layout, its format, the check of who may access it, and the
+//! files that can be recomputed if they are lost.
 //!
-//! The locks on the store and on a session are kernel locks. The kernel releases them as soon as
-//! the process that holds them dies, so no lock ever goes stale and nothing has to be unlocked by
-//! hand.
+//! The locks on the store and on sessions are kernel locks. The kernel releases a lock as soon as
+//! the process that holds it dies, so there are no stale locks that must be removed by hand.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -26,15 +25,15 @@ use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::meta::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 
-/// Returns the current time. Tests pass a clock of their own.
+/// A function that returns the current time. Tests pass a clock of their own.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// The program that uses the store, for the audit log.
+/// The program that uses the store, as recorded in the audit log.
 #[derive(Clone, Debug)]
 pub struct Actor {
     /// The name of the program: `ctx-gc`.
     pub tool: String,
-    /// Names of the flags that were given, without their values.
+    /// The names of the command-line flags of the run, without their values.
     pub flags: Vec<String>,
 }
 
@@ -47,16 +46,16 @@ pub struct Store {
 
 const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
-/// The entries that a directory without FORMAT may have and still be taken for a store: a run may
-/// have been killed before it wrote that file, or another tool may have created its own folder
-/// first.
+/// The entries of a store. A directory that contains no other entries may be used as a store even
+/// without FORMAT, because a run may have been killed before it wrote that file, or another tool
+/// may have created its folder first.
 const OURS: [&str; 8] =
     ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 
 impl Store {
-    /// The default path of the store. The store is under `$XDG_STATE_HOME`, not with the user's
-    /// data, because it belongs to this machine (XDG Base Directory Specification). `variable`
-    /// reads an environment variable.
+    /// Returns the default path of the store. The store is in `$XDG_STATE_HOME` rather than with
+    /// the user's data, because it is specific to this machine (XDG Base Directory Specification).
+    /// `variable` reads an environment variable.
     pub fn usual_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             let path = variable(name).map(PathBuf::from);
@@ -67,9 +66,9 @@ impl Store {
             .map(|state| state.join("ctx"))
     }
 
-    /// Opens the store at `root`, which need not exist yet. Refuses a store that others can write
-    /// to or that has an unknown format. Also refuses a new store inside another one, because the
-    /// path could be in the trash of the outer store.
+    /// Opens the store at `root`, which need not exist yet. Refuses a store that other users can
+    /// write to, or whose format is unknown. Also refuses a new store inside another store, because
+    /// the path could be in the trash of the outer store.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self> {
         if !is_store(root) {
             Self::refuse_inside(root)?;
@@ -79,7 +78,7 @@ impl Store {
         Ok(store)
     }
 
-    /// The store that contains `path`; the path need not exist.
+    /// Returns the store that contains `path`, if any. The path need not exist.
     pub fn around(path: &Path) -> Option<PathBuf> {
         let real = path.ancestors().find_map(|above| {
             let is_bare = above.as_os_str().is_empty();
@@ -89,8 +88,8 @@ impl Store {
         real.ancestors().find(|dir| is_store(dir)).map(Path::to_owned)
     }
 
-    /// Refuses a path inside any store, because a command that names all files below a folder is
-    /// not meant to change the snapshots there.
+    /// Refuses a path inside any store, so that a command for all files below a folder does not
+    /// change the snapshots there.
     pub fn refuse_inside(path: &Path) -> Result<()> {
         match Self::around(path) {
             Some(root) => Err(StoreError::InStore { path: path.to_owned(), root }),
@@ -107,7 +106,7 @@ impl Store {
         } else if meta.uid() != rustix::process::geteuid().as_raw() {
             "it belongs to another user"
         } else if meta.mode() & 0o022 != 0 {
-            "others can write into it"
+            "other users can write to it"
         } else {
             return self.check_format();
         };
@@ -120,8 +119,8 @@ impl Store {
             format: u64,
         }
         let path = self.root.join("FORMAT");
-        // Open FORMAT carefully: anyone who can write to the folder could replace it with a FIFO or
-        // a device.
+        // Open FORMAT without blocking, because anyone who can write to the folder could replace
+        // the file with a FIFO or a device.
         if let Some(file) = if_there(only_regular(open_careful(&path), "read", &path))? {
             return match read_json(&file) {
                 Some(Format { format: 1 }) => Ok(()),
@@ -140,14 +139,13 @@ impl Store {
     }
 
     /// Creates the store if it does not exist. Every function that writes to the store calls this
-    /// first.
+    /// function first.
     pub fn prepare(&self) -> Result<()> {
         let format = self.root.join("FORMAT");
         make_dirs(&self.tmp())?;
         if !format.try_exists().or_cannot("read", &format)? {
             reap_beside(&format);
-            // If this write fails, nothing that the user asked for has been done yet, so report a
-            // plain failure.
+            // Report a plain failure, because nothing that the user asked for has been done yet.
             self.write_file(&format, FORMAT.as_bytes()).map_err(StoreError::before)?;
         }
         for dir in [self.snapshots(), self.locks(), self.root.join("context")] {
@@ -156,37 +154,37 @@ impl Store {
         Ok(())
     }
 
-    /// The directory of the store.
+    /// Returns the directory of the store.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder of snapshots, cumulative summaries and memory files.
+    /// Returns the folder for snapshots, cumulative summaries and memory files.
     pub fn memory(&self) -> PathBuf {
         self.root.join("memory")
     }
 
-    /// The folder of offloaded results, with one folder for each session.
+    /// Returns the folder for offloaded results, which contains a folder for each session.
     pub fn offloaded(&self) -> PathBuf {
         self.root.join("offloaded")
     }
 
-    /// The path of the audit log.
+    /// Returns the path of the audit log.
     pub fn audit_log(&self) -> PathBuf {
         self.root.join("context/events.jsonl")
     }
 
-    /// The path of a snapshot's bytes before they are packed.
+    /// Returns the path of a snapshot's plain bytes, before they are packed.
     pub fn data_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{PLAIN}"))
     }
 
-    /// The path of a snapshot's packed bytes.
+    /// Returns the path of a snapshot's packed bytes.
     pub fn packed_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{PACKED}"))
     }
 
-    /// The path of a snapshot's commit record.
+    /// Returns the path of a snapshot's commit record.
     pub fn meta_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(format!("{id}{META}"))
     }
@@ -199,20 +197,20 @@ impl Store {
         self.root.join("tmp")
     }
 
-    /// Creates a file in `tmp/`, and removes what killed runs left there.
+    /// Creates a file in `tmp/`, after removing the files that killed runs left there.
     pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile> {
         let dir = self.tmp();
         reap(&dir);
         TempFile::create(&dir, stem.as_ref(), mode).or_cannot("create a file in", &dir)
     }
 
-    /// Writes a private file of the store, completely or not at all.
+    /// Writes a private file of the store atomically.
     pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         persist(self.written(path, bytes)?, path)
     }
 
-    /// Writes a file that can be computed again. The file is not flushed to the disk, because
-    /// losing it costs only time.
+    /// Writes a file that can be recomputed. The file is not flushed to the disk, because only time
+    /// is lost if the file is.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
         fs::rename(temp.path(), path).or_not_written(path)?;
@@ -237,44 +235,44 @@ impl Store {
         self.root.join("trash")
     }
 
-    /// The folder for damaged files that were set aside.
+    /// Returns the folder for damaged files that were set aside.
     pub(crate) fn damaged(&self) -> PathBuf {
         self.root.join("damaged")
     }
 
-    /// The current time, to the microsecond, as in the names of snapshots.
+    /// Returns the current time, to the microsecond, as in the names of snapshots.
     pub fn now(&self) -> DateTime<Utc> {
         (self.clock)().trunc_subsecs(6)
     }
 
-    /// The path of the index of the sessions on this machine.
+    /// Returns the path of the index of the sessions on this machine.
     pub fn session_index(&self) -> PathBuf {
         self.root().join("index/sessions.jsonl")
     }
 
-    /// The folder of the search index. The lock file of the index has the same name with `.lock` at
-    /// the end.
+    /// Returns the folder of the search index. The lock file of the index has the same name,
+    /// followed by `.lock`.
     pub fn search_index(&self) -> PathBuf {
         self.root().join("index/search")
     }
 
-    /// The content of the index of sessions; `None` if it cannot be read for any reason.
+    /// Returns the content of the index of sessions, or `None` if it cannot be read for any reason.
     pub fn read_session_index(&self) -> Option<String> {
         let file = open_plain(&self.session_index()).ok()?;
         let length = file.metadata().ok()?.len();
-        // Read only as many bytes as the file had above: if it grows now, another program is
-        // writing to it.
+        // Limit the length in case another program keeps appending to the file.
         io::read_to_string(file.take(length)).ok()
     }
 
-    /// Replaces the index of sessions, without a lock and without a flush to the disk. If two runs
-    /// replace the index, the later one wins. An index that a crash damaged is built again.
+    /// Replaces the index of sessions, without taking a lock or flushing it to the disk. If two
+    /// runs replace the index at the same time, the later one wins. If a crash damages the index,
+    /// it is rebuilt.
     pub fn replace_session_index(&self, text: &str) -> Result<()> {
         self.prepare()?;
         self.write_derived(&self.session_index(), text.as_bytes())
     }
 
-    /// Takes the store's lock. Creates the store if it does not exist.
+    /// Locks the store, and creates it if it does not exist.
     pub(crate) fn lock(&self) -> Result<StoreLock<'_>> {
         self.prepare()?;
         let path = self.root().join("lock");
@@ -284,7 +282,7 @@ impl Store {
         Ok(StoreLock { store: self, file })
     }
 
-    /// Takes a session's lock. If another run holds the lock, the error names that run.
+    /// Locks a session. If another run holds the lock, the error names that run.
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
@@ -296,21 +294,22 @@ impl Store {
         })?;
         let after_a_kill = holder().is_some();
         let holder = Holder { pid: std::process::id(), tool: self.actor.tool.clone() };
-        // Ignore a full disk: the file is locked even if it does not say by whom.
+        // Ignore a failure, such as a full disk. The file is locked even if it does not contain the
+        // name of the holder.
         let _ = write_json(&file, &holder);
         Ok(SessionLock { file, after_a_kill })
     }
 
-    /// The latest time at which a snapshot was taken; `None` if the store's lock file cannot be
-    /// read.
+    /// Returns the latest time at which a snapshot was taken, or `None` if the store's lock file
+    /// cannot be read.
     pub(crate) fn latest_time(&self) -> Option<DateTime<Utc>> {
         let counter: Counter = read_json(&open_plain(&self.root().join("lock")).ok()?)?;
         Some(counter.latest)
     }
 }
 
-/// Whether a path belongs to the tools and is not a session: it is a store, or a replaced file that
-/// is kept next to the new one for a while.
+/// Whether the file at this path was made by the tools and is not a session: either a store, or a
+/// replaced file that is kept for a while next to the new file.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =
@@ -318,24 +317,24 @@ pub fn is_kept_aside(path: &Path) -> bool {
     name.is_some_and(|name| is_retained(&name)) || is_store(path)
 }
 
-/// Whether a directory is a store. Checks what every store contains, so that a store of another
-/// format, or one that lost its FORMAT, is recognized as well.
+/// Whether a directory is a store. A store of another format, or one that has lost its FORMAT, is
+/// recognized by the folders that every store contains.
 pub fn is_store(dir: &Path) -> bool {
     let has = |name| dir.join(name).is_dir();
     let is_whole = || has("locks") && has("memory/session-summaries");
     has("context") && (dir.join("FORMAT").is_file() || is_whole())
 }
 
-/// The store's lock. The lock protects the sequence numbers, the renames that commit snapshots, the
-/// removals of gc, and the audit log. The lock is never held while a tool reads stdin, writes
+/// The lock on the store. It protects the sequence numbers, the renames that commit snapshots, the
+/// removals by ctx-gc, and the audit log. It is never held while a tool reads stdin, writes to
 /// stdout or waits for the network, because other runs would have to wait as well.
 pub(crate) struct StoreLock<'a> {
     pub(crate) store: &'a Store,
     file: File,
 }
 
-/// A session's lock. A tool that replaces the session file holds the lock from the copy of the old
-/// content until the new content is in place.
+/// The lock on a session. A tool that replaces the session file holds the lock from before it
+/// copies the old content until the new content is in place.
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
@@ -344,9 +343,10 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    /// Records durably that this run may leave files next to the session file.
+    /// Flushes the content of the lock file to the disk. After a crash, it tells the next run that
+    /// files may have been left next to the session file.
     pub(crate) fn remember(&self, store: &Store) {
-        // If the lock file cannot be flushed, gc still finds those files.
+        // Ignore a failure, because ctx-gc finds the remaining files even without the lock file.
         if os::sync_data(&self.file).is_ok() {
             let _ = sync_dir(&store.locks());
         }
@@ -356,7 +356,7 @@ impl SessionLock {
 impl Drop for SessionLock {
     fn drop(&mut self) {
         // If this process leaves an unfinished file, keep the content of the lock file, so that the
-        // next run looks for leftovers, as after a kill.
+        // next run cleans up as if this one had been killed.
         if !is_left() {
             let _ = self.file.set_len(0);
         }
@@ -366,14 +366,15 @@ impl Drop for SessionLock {
 /// The content of the store's lock file.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Counter {
-    /// The last sequence number that was assigned.
+    /// The sequence number that was assigned last.
     sequence: u64,
-    /// The latest time that was assigned together with a number.
+    /// The latest time that was assigned together with a sequence number.
     latest: DateTime<Utc>,
 }
 
-/// The content of a session's lock file while a run holds it. Other runs name the holder in their
-/// error messages. If the holder is killed, the content remains and tells the next run to clean up.
+/// The content of a session's lock file while a run holds the lock. Other runs use it to name the
+/// holder in error messages. If the holder is killed, the content remains and tells the next run to
+/// clean up.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -381,8 +382,8 @@ struct Holder {
 }
 
 impl StoreLock<'_> {
-    /// The current time and the next number of the store. The number is higher than every number
-    /// assigned before, even if the snapshots with those numbers are gone.
+    /// Returns the current time and the next sequence number. The number is higher than every
+    /// number assigned before, even if the snapshots with those numbers are gone.
     pub(crate) fn next_stamp(&mut self) -> Result<Stamp> {
         let time = self.store.now();
         let last = match read_json::<Counter>(&self.file) {
@@ -390,13 +391,14 @@ impl StoreLock<'_> {
             None => self.count()?,
         };
         let next = Counter { sequence: last.sequence + 1, latest: last.latest.max(time) };
-        // Flush the counter to the disk, because the next run trusts it and does not count the
-        // snapshots again.
+        // Flush the counter to the disk, because the next run relies on it instead of reading the
+        // names of all snapshots.
         self.write_counter(&next)?;
         Ok(Stamp { sequence: next.sequence, time })
     }
 
-    /// Counts the snapshots again. Returns whether the recorded number was missing or too low.
+    /// Recomputes the counter in the lock file. Returns whether the recorded number was missing or
+    /// too low.
     pub(crate) fn recount(&mut self) -> Result<bool> {
         let counted = self.count()?;
         let known = read_json::<Counter>(&self.file);
@@ -437,14 +439,14 @@ pub(crate) fn read_json<T: DeserializeOwned>(mut file: &File) -> Option<T> {
     serde_json::from_str(&text).ok()
 }
 
-/// The content of a derived file; the default value if it is missing or damaged.
+/// Returns the content of a derived file, or the default value if the file is missing or damaged.
 pub(crate) fn read_derived<T: DeserializeOwned + Default>(path: &Path) -> T {
     let file = open_plain(path).ok();
     file.and_then(|file| read_json(&file)).unwrap_or_default()
 }
 
-/// Overwrites the file in one write and truncates it afterwards, so that a killed run never loses
-/// the number.
+/// Overwrites the file in a single write and truncates it afterwards, so that the number is not
+/// lost if the run is killed.
 fn write_json(file: &File, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
@@ -499,7 +501,7 @@ mod store_tests {
         assert_eq!(Store::around(&root), None, "such folder names are common");
     }
 
-    /// P1: a store is private from the first moment.
+    /// P1: a store is private from the moment when it is created.
     #[test]
     fn a_new_store_is_private() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -516,7 +518,8 @@ mod store_tests {
         }
     }
 
-    /// P3: a store that others can write to, and a folder that is not a store, are refused.
+    /// P3: a store that other users can write to is refused, and so is a folder that is not a
+    /// store.
     #[test]
     fn unsafe_and_unknown_directories_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");

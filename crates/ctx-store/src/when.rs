@@ -1,47 +1,48 @@
-//! Dates and times as people write them: `2026-11-15`, `2026-11-15 10:30`, `yesterday 10:30`, `1
-//! week ago`. Dates and times are read as UTC, like the times in the names of snapshots, unless the
-//! text has an offset.
+//! Parses dates and times as people write them, such as `2026-11-15`, `2026-11-15 10:30`,
+//! `yesterday 10:30` or `1 week ago`. Dates and times are in UTC, like the times in the names of
+//! snapshots, unless the text contains an offset.
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, TimeDelta, Utc, Weekday};
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
 
 use crate::id::TIME;
 
-/// The span of time that a text names: a day, a minute, a second, or a moment.
+/// The span of time to which a date or time refers: a day, a minute, a second, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
     /// The first moment of the span.
     pub start: DateTime<Utc>,
     /// The last moment of the span, to the microsecond.
     pub end: DateTime<Utc>,
-    /// Whether the text names a whole day.
+    /// Whether the span is a whole day.
     pub is_day: bool,
 }
 
 /// Why a text is not a date or a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
-    /// The text has no known form of a date or a time.
+    /// The text is not in any known form of a date or time.
     #[error(
         "expected a date or a time in UTC, such as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\""
     )]
     Malformed,
-    /// A date such as 5/11/2026, which different countries read differently.
+    /// The text is a date such as 5/11/2026, which is understood differently in different
+    /// countries.
     #[error("write the date as year, month and day: 2026-11-15")]
     Order,
-    /// A length of time without `ago`, such as `3 days`.
+    /// The text is a length of time without `ago`, such as `3 days`.
     #[error("for a time in the past, write \"3 days ago\"")]
     NotAgo,
-    /// A length of time with the ambiguous unit `m`.
+    /// The text is a length of time with the ambiguous unit `m`.
     #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
     Minutes,
-    /// The weekday of today, which could mean today or a week ago.
+    /// The text is the weekday of today, which could mean today or a week ago.
     #[error("today is that weekday; write \"today\", or the date of the day a week ago")]
     Weekday,
 }
 
 impl When {
-    /// Reads a date or a time; `1 week ago` is counted from `now`.
+    /// Parses a date or time. A text such as `1 week ago` is relative to `now`.
     pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, WhenError> {
         let text = text.trim().to_ascii_lowercase();
         iso(&text).map_or_else(|| in_words(&text, now), Ok)
@@ -67,16 +68,15 @@ impl When {
     }
 }
 
-/// Parses a day in ISO 8601, or a day with a time to the minute, the second or a fraction of a
-/// second. `text` is in lower case.
+/// Parses a date in ISO 8601, with or without a time to the minute, the second or a fraction of a
+/// second. `text` must be in lower case.
 fn iso(text: &str) -> Option<When> {
     const TIMES: [(&str, TimeDelta); 3] = [
         ("%Y-%m-%dT%H:%M", TimeDelta::minutes(1)),
         ("%Y-%m-%dT%H:%M:%S", TimeDelta::seconds(1)),
         ("%Y-%m-%dT%H:%M:%S%.f", TimeDelta::microseconds(1)),
     ];
-    // Without this check, spaces before the year, or a year with any number of digits, would be
-    // accepted.
+    // Check this, because the library would accept spaces or a sign before the year.
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -84,7 +84,7 @@ fn iso(text: &str) -> Option<When> {
         return When::day(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?);
     }
     let text = text.to_ascii_uppercase().replacen(' ', "T", 1);
-    // Try the format of a time in the name of a snapshot.
+    // Also accept the format of the time in the name of a snapshot.
     if let Ok(time) = NaiveDateTime::parse_from_str(&text, TIME) {
         return Some(When::moment(time.and_utc()));
     }
@@ -112,15 +112,15 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The units of a length of time. The library would accept any word that begins like a unit, so `3
-/// semesters` would be three seconds.
+/// The units of a length of time. They are checked here because the library accepts any word that
+/// begins like a unit, so that `3 semesters` would be three seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
     "hours", "d", "day", "days", "w", "week", "weeks", "mo", "month", "months", "y", "year",
     "years",
 ];
 
-/// Splits a text into words, which consist of ASCII letters.
+/// Splits a text into words of ASCII letters.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
 }
@@ -142,8 +142,8 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
     })
 }
 
-/// Parses a day in words: `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`, `15
-/// nov 2026`. The result is the latest past day with that name; the library would return the next
+/// Parses a day in words, such as `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`
+/// or `15 nov 2026`. Returns the most recent day of that name. The library would return the next
 /// one.
 fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> {
     if text.contains('/') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
@@ -163,12 +163,12 @@ fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> 
     } else {
         return Err(WhenError::Malformed);
     };
-    // The library would read a month without a day as its first day.
+    // The library would take a month without a day to be the first day of that month.
     let has_number = text.bytes().any(|byte| byte.is_ascii_digit());
     let is_whole = has_number != (weekday.is_some() || text == asked);
     let read = parse_date_string(&asked, now, Dialect::Uk);
     let date = read.map(|time| time.date_naive()).ok();
-    // The library would read `15 nov 26` as the year 26.
+    // The library would take `15 nov 26` to be in the year 26.
     date.filter(|date| is_whole && date.year() >= 1970).ok_or(WhenError::Malformed)
 }
 
@@ -178,7 +178,7 @@ mod tests {
 
     use super::{When, WhenError};
 
-    /// The current time in these tests, on a Tuesday.
+    /// The current time in these tests, which is on a Tuesday.
     const NOW: &str = "2026-11-24T05:30:15.25Z";
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -189,13 +189,13 @@ mod tests {
         When::parse(text, at(NOW))
     }
 
-    /// The start and the end of the span that a text names.
+    /// Returns the start and the end of the span to which a text refers.
     fn ends(text: &str) -> (DateTime<Utc>, DateTime<Utc>) {
         let when = parse(text).expect(text);
         (when.start, when.end)
     }
 
-    /// A date means the whole day, and a time without seconds means the whole minute. Dates and
+    /// A date refers to the whole day, and a time without seconds to the whole minute. Dates and
     /// times are in UTC unless they have an offset.
     #[test]
     fn dates_and_times_of_iso_8601_are_read() {
@@ -224,7 +224,7 @@ mod tests {
         assert!(parse("2027-01-01").is_ok(), "a date may be in the future");
     }
 
-    /// Lengths of time are counted back from now; months are calendar months.
+    /// Lengths of time are counted back from now, and months are calendar months.
     #[test]
     fn lengths_of_time_are_counted_back_from_now() {
         for (text, time) in [
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(end_of_may.start, at("2026-02-28T12:00:00Z"));
     }
 
-    /// A day that is named by a word is the last day of that name, never a future one.
+    /// A day that is named by a word is the most recent day of that name, never a future one.
     #[test]
     fn named_days_are_past() {
         for (text, day) in [
@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(parse("yesterday 01:30+02:00"), east);
     }
 
-    /// Texts whose meaning the library would guess are refused, and so is a text that could be a
-    /// number.
+    /// Texts whose meaning the library would have to guess are refused, and so is a text that could
+    /// be a number.
     #[test]
     fn what_may_be_meant_otherwise_is_refused() {
         for (text, error) in [

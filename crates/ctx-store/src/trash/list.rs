@@ -1,4 +1,4 @@
-//! Lists the items in the trash, as `ctx-gc --list-trash` shows them.
+//! Lists the items in the trash for `ctx-gc --list-trash`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,17 +19,17 @@ use crate::trash::removal::StoreItem;
 pub struct Trashed {
     /// The removed snapshot or offloaded file.
     pub item: StoreItem,
-    /// When the item was moved to the trash; the latest time if that happened several times.
+    /// When the item was moved to the trash most recently.
     pub removed: DateTime<Utc>,
     /// The commit record, if the item is a snapshot and its record can be trusted.
     pub meta: Option<Meta>,
-    /// The size in bytes: of the session when the snapshot was taken or, without a commit record,
-    /// of the item's file.
+    /// The size in bytes of the session when the snapshot was taken or, if there is no commit
+    /// record, of the item's file.
     pub bytes: u64,
 }
 
-/// An item in the trash as `--json` shows it. The keys are a contract with scripts: keys may be
-/// added, but none is ever removed.
+/// An item in the trash, as printed by `--json`. Scripts rely on the keys: new keys may be added,
+/// but none may be removed.
 #[derive(Serialize)]
 struct TrashedJson<'a> {
     #[serde(flatten)]
@@ -38,7 +38,7 @@ struct TrashedJson<'a> {
     grace_ends: DateTime<Utc>,
 }
 
-/// What is known about an item: the whole commit record, or only a few members.
+/// What is known about an item in the trash: either its whole commit record or only a few members.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum KnownMeta<'a> {
@@ -47,15 +47,14 @@ enum KnownMeta<'a> {
 }
 
 impl Trashed {
-    /// When the grace of the item ends, if it lasts this many days. After that, `ctx-gc` deletes
-    /// the item.
+    /// Returns the end of a grace period of this many days, after which `ctx-gc` deletes the item.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
         let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
         ends.unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
-    /// The kind of the item: `offloaded`, the kind of a snapshot such as `pre-compact`, or
-    /// `uncommitted` for a snapshot without a commit record.
+    /// Returns the kind of the item: `offloaded`, the kind of the snapshot such as `pre-compact`,
+    /// or `uncommitted` if the snapshot has no commit record.
     pub fn kind(&self) -> &'static str {
         match (&self.item, &self.meta) {
             (StoreItem::Offloaded(_), _) => "offloaded",
@@ -64,7 +63,7 @@ impl Trashed {
         }
     }
 
-    /// The object that `--json` prints, if the grace lasts this many days.
+    /// Returns the JSON object that `--json` prints. `days` is the length of the grace period.
     pub fn json(&self, days: u32) -> impl Serialize {
         TrashedJson {
             what: match &self.meta {
@@ -83,8 +82,8 @@ impl Trashed {
 }
 
 impl Store {
-    /// The items of one session, or of all sessions, in the trash. The item that was removed last
-    /// comes first.
+    /// Lists the items of one session, or of all sessions if `session` is `None`, in the trash. The
+    /// most recently removed item comes first.
     pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>> {
         let trashed = self.trashed(None)?.into_iter();
         let mut list: Vec<Trashed> = trashed
@@ -97,7 +96,7 @@ impl Store {
 
     fn look_at_trashed(&self, item: StoreItem, files: &TrashedFiles) -> Option<Trashed> {
         let trash = self.trash();
-        // The time of a removal is in the name of the folder in the trash.
+        // The time of the removal is the name of the item's folder in the trash.
         let removed = |path: &PathBuf| {
             let bin = path.strip_prefix(&trash).ok()?.components().next()?;
             Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)
@@ -119,7 +118,7 @@ impl Store {
 mod tests {
     use crate::tests::{Bench, id};
 
-    /// The item that was removed last comes first, with the end of its grace.
+    /// The most recently removed item is listed first, with the end of its grace period.
     #[test]
     fn what_was_removed_last_comes_first() {
         let bench = Bench::new();

@@ -1,5 +1,6 @@
-//! The trash, which keeps removed items until their grace ends. Each removal has a folder named
-//! after its time, with snapshots and, in `offloaded/{session}/`, offloaded files.
+//! The trash, which keeps removed items until their grace period is over. Each removal moves its
+//! items into a new folder that is named after the time of the removal. Snapshots are in that
+//! folder itself, and offloaded files are in its subfolders `offloaded/{session}/`.
 
 pub(crate) mod list;
 pub(crate) mod removal;
@@ -23,16 +24,16 @@ use crate::snapshot::meta::{META, PACKED, PLAIN, snapshot_files};
 use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 
-/// The name of the subfolder for offloaded files in each folder of the trash.
+/// The name of the subfolder for offloaded files in a folder of the trash.
 const OFFLOADED: &str = "offloaded";
 
-/// The files of an item in the trash. If the item was removed several times, there are several
-/// files of each kind, in several folders.
+/// The files of an item in the trash. If the item was removed several times, there may be several
+/// files of each kind, in different folders.
 #[derive(Debug, Default)]
 pub(crate) struct TrashedFiles {
-    /// The bytes of a snapshot, plain or packed, or an offloaded file.
+    /// The paths of files with the plain or packed bytes of a snapshot, or of offloaded files.
     pub(crate) data: Vec<PathBuf>,
-    /// The commit record of a snapshot.
+    /// The paths of commit records, if the item is a snapshot.
     pub(crate) meta: Vec<PathBuf>,
 }
 
@@ -56,22 +57,23 @@ impl TrashedFiles {
         Ok(false)
     }
 
-    /// The folders that contain these files.
+    /// Returns the folders that contain these files.
     pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.paths().filter_map(|path| path.parent());
         folders.map(Path::to_owned)
     }
 
-    /// Deletes the files for good, the commit record first, so that no record ever names missing
-    /// bytes.
+    /// Deletes the files for good. Commit records are deleted first, so that there is never a
+    /// record without bytes.
     pub(crate) fn delete(&self) -> Result<()> {
         self.paths().try_for_each(|path| remove(path))
     }
 }
 
 impl Store {
-    /// Moves snapshots, and bytes that were never committed, into the trash. Spares snapshots that
-    /// are held, and those that were committed or saved again after the list was made, at `listed`.
+    /// Moves snapshots, and bytes that were never committed, into the trash. Spares a snapshot that
+    /// is on hold, or that was committed or saved again after the caller listed the snapshots, at
+    /// `listed`.
     pub fn discard(
         &self,
         committed: &[SnapshotId],
@@ -93,7 +95,7 @@ impl Store {
     }
 
     /// Moves items into a new folder in `dir`, which is the trash or a folder with the same layout.
-    /// Calls `is_spared` for each item while the store is locked; if it returns true, the item
+    /// Calls `is_spared` for each item while the store is locked. If it returns true, the item
     /// stays.
     pub(crate) fn move_into(
         &self,
@@ -117,8 +119,8 @@ impl Store {
             let moved = match &item {
                 StoreItem::Snapshot(id) => {
                     changed.extend([self.snapshots(), bin.clone()]);
-                    // Create the folder again if it is gone, because a run that empties the trash
-                    // removes empty folders.
+                    // Create the folder again if necessary, because a run that empties the trash
+                    // may have removed it while it was empty.
                     make_dirs(&bin).and_then(|()| self.move_snapshot(id, &bin))
                 }
                 StoreItem::Offloaded(file) => {
@@ -132,20 +134,20 @@ impl Store {
         for folder in changed {
             removal.uncertain(sync_removal(&folder))?;
         }
-        // This removal fails if the folder is not empty, which is intended.
+        // Remove the folder only if it is empty.
         let _ = fs::remove_dir(&bin);
         removal.done()
     }
 
-    /// Deletes the files of a snapshot, as far as they exist, the commit record first.
+    /// Deletes those files of a snapshot that exist, the commit record first.
     pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<()> {
         let names = names_of(id);
         let mut paths = names.iter().map(|name| self.snapshots().join(name));
         paths.try_for_each(|path| remove(&path))
     }
 
-    /// Moves the files of a snapshot, as far as they exist. The commit record goes first, so that
-    /// no record ever names missing bytes.
+    /// Moves those files of a snapshot that exist. The commit record is moved first, so that there
+    /// is never a record without bytes.
     fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<()> {
         for name in names_of(id) {
             let from = self.snapshots().join(&name);
@@ -155,8 +157,7 @@ impl Store {
         Ok(())
     }
 
-    /// Creates a folder in `dir` that is named after the time at which the grace of its items
-    /// begins.
+    /// Creates a folder in `dir`, named after the start of the grace period of its items.
     pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf> {
         make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);
@@ -173,8 +174,8 @@ impl Store {
         }
     }
 
-    /// The items that were moved to the trash at `deadline` or before; all items if `deadline` is
-    /// `None`. Leaves out files that the tools did not put there.
+    /// Returns the items that were moved to the trash at `deadline` or before, or all items if
+    /// `deadline` is `None`. Leaves out files that were not put there by the tools.
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
@@ -182,17 +183,18 @@ impl Store {
         files_in_bins(bins(&self.trash(), deadline)?)
     }
 
-    /// The damaged items in `damaged/`.
+    /// Returns the damaged items in `damaged/`.
     pub(crate) fn set_aside(&self) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
         files_in_bins(bins(&self.damaged(), None)?)
     }
 
-    /// Removes a folder of the trash, and its parents, as far as they are empty.
+    /// Removes a folder of the trash if it is empty, and then its parents as long as they are
+    /// empty, too.
     pub(crate) fn remove_empty_from(&self, folder: &Path) {
         let ends = [self.trash(), self.damaged()];
         let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
         for folder in folder.ancestors().take_while(inside) {
-            // This removal fails if the folder is not empty, which is intended.
+            // Remove the folder only if it is empty.
             if fs::remove_dir(folder).is_err() {
                 break;
             }
@@ -200,12 +202,13 @@ impl Store {
     }
 }
 
-/// The names of the files that a snapshot may have, its commit record first.
+/// Returns the names of the files that a snapshot may have, the commit record first.
 fn names_of(id: &SnapshotId) -> [String; 3] {
     [META, PLAIN, PACKED].map(|ending| format!("{id}{ending}"))
 }
 
-/// The folders in the trash that are not newer than `deadline`, the oldest first.
+/// Returns the folders in the trash that were created at `deadline` or before, or all folders if
+/// `deadline` is `None`, the oldest first.
 pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<PathBuf>> {
     let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
     let mut names = file_names(trash)?;
@@ -214,8 +217,8 @@ pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<
     Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-/// The items in these folders of the trash, with their files. Leaves out files that the tools did
-/// not put there.
+/// Returns the items in these folders of the trash, with their files. Leaves out files that were
+/// not put there by the tools.
 fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
     let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
     for bin in bins {
@@ -238,8 +241,8 @@ fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>
     Ok(found)
 }
 
-/// The entries of this folder whose names `parse` accepts, with their paths; an empty list if the
-/// path is not a folder.
+/// Returns the parsed names and the paths of the entries that `parse` accepts. The list is empty if
+/// `folder` is not a folder.
 fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T, PathBuf)>> {
     let there = if_there(fs::symlink_metadata(folder).or_cannot("read", folder))?;
     if !there.is_some_and(|meta| meta.is_dir()) {
@@ -250,9 +253,9 @@ fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T
     Ok(entries.collect())
 }
 
-/// Makes a removal durable.
+/// Flushes a removal from a folder to the disk.
 pub(crate) fn sync_removal(dir: &Path) -> Result<()> {
-    // If the folder is gone, it was empty.
+    // If the folder no longer exists, it had become empty.
     let synced = if_there(sync_dir(dir)).map(|_| ());
     synced.map_err(|error| error.after("the removal"))
 }

@@ -1,6 +1,6 @@
-//! Removes items under the store's lock and records the removal in the audit log. If one item
-//! cannot be removed, the other items still are. This module also deletes files permanently: the
-//! content of the trash, and everything that belongs to a session.
+//! Removes items while the store is locked, and records the removal in the audit log. If an item
+//! cannot be removed, continues with the others. This module also empties the trash, and deletes
+//! everything that belongs to a session.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::trash::sync_removal;
 /// An item in the store that can be removed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Display)]
 pub enum StoreItem {
-    /// A snapshot, or the remaining files of one.
+    /// A snapshot, or the remaining files of a snapshot.
     #[strum(to_string = "{0}")]
     Snapshot(SnapshotId),
     /// An offloaded file.
@@ -30,7 +30,7 @@ pub enum StoreItem {
 }
 
 impl StoreItem {
-    /// The session of the item.
+    /// Returns the session to which the item belongs.
     pub fn session(&self) -> &SessionId {
         match self {
             Self::Snapshot(id) => &id.session,
@@ -42,24 +42,26 @@ impl StoreItem {
 /// The result of a removal.
 #[derive(Debug, Default)]
 pub struct RemovalReport {
-    /// Removed items.
+    /// The items that were removed.
     pub items: Vec<StoreItem>,
     /// The errors of the items that could not be removed.
     pub failed: Vec<StoreError>,
-    /// Whether the audit log could not be written because the disk is full. The items are removed
-    /// anyway, because that frees space.
+    /// Whether the removal could not be recorded in the audit log because the disk is full. The
+    /// items are removed anyway to free space.
     pub unaudited: bool,
 }
 
-/// The number of items to remove before the store's lock is released for other runs.
+/// The number of items to remove before the store is unlocked for a moment, so that other runs can
+/// use it.
 const AT_A_TIME: usize = 500;
 
 /// A removal in progress, with its records in the audit log.
 pub(crate) struct Removal<'a> {
     store: &'a Store,
-    /// The session whose items are removed; `None` if they may belong to several sessions.
+    /// The session whose items are removed, or `None` if the items may belong to several sessions.
     session: Option<&'a SessionId>,
-    /// The operation in the audit log; `None` if the disk is full.
+    /// The operation in the audit log, or `None` if it could not be recorded because the disk is
+    /// full.
     operation: Option<Operation>,
     removed: RemovalReport,
 }
@@ -76,7 +78,7 @@ impl<'a> Removal<'a> {
     }
 
     /// Removes items one after the other. `remove` returns the item and the result, or `None` if
-    /// the item stays. The store's lock is released from time to time, so that other runs can work.
+    /// the item stays. Unlocks the store from time to time, so that other runs can use it.
     pub(crate) fn each<T>(
         &mut self,
         things: impl IntoIterator<Item = T>,
@@ -100,7 +102,7 @@ impl<'a> Removal<'a> {
         }
     }
 
-    /// Records the result for one item.
+    /// Adds the result for one item to the report.
     pub(crate) fn note(&mut self, item: StoreItem, removed: Result<()>) {
         match removed {
             Ok(()) => self.removed.items.push(item),
@@ -112,12 +114,12 @@ impl<'a> Removal<'a> {
         self.removed.failed.push(error);
     }
 
-    /// Handles a failure after the items were removed. The failure is reported as "done, but…",
-    /// unless an item could not be removed, because that report would hide the item that is left.
+    /// Handles a failure after the items were removed. The error says that the removal is done,
+    /// except if an item could not be removed, because the message would hide that.
     pub(crate) fn uncertain<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Err(error) if !self.removed.failed.is_empty() => {
-                // Report a plain failure, because an item is left.
+                // Report a plain failure, because not all items were removed.
                 self.fail(match error {
                     StoreError::Uncertain { source, .. } => *source,
                     other => other,
@@ -140,7 +142,7 @@ impl<'a> Removal<'a> {
     }
 }
 
-/// Turns the error for a full disk into `None`.
+/// Returns `None` instead of an error if the disk is full.
 fn unless_full<T>(written: Result<T>) -> Result<Option<T>> {
     match written {
         Err(error) if error.is_disk_full() => Ok(None),
@@ -162,8 +164,8 @@ fn facts(session: Option<&SessionId>, items: &[StoreItem]) -> Facts {
 }
 
 impl Store {
-    /// The items that were moved to the trash at `deadline` or before; all items if `deadline` is
-    /// `None`.
+    /// Returns the items that were moved to the trash at `deadline` or before, or all items if
+    /// `deadline` is `None`.
     pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>> {
         Ok(self.trashed(deadline)?.into_keys().collect())
     }
@@ -178,7 +180,7 @@ impl Store {
         let mut removal = Removal::begin(self, "purge", None, &items)?;
         let mut folders = BTreeSet::new();
         removal.each(trashed, |(item, files)| {
-            // Another run may have brought the item back since it was listed.
+            // Another run may have restored the item from the trash since it was listed.
             let deleted = match files.are_there() {
                 Ok(false) => return None,
                 Ok(true) => {
@@ -207,13 +209,14 @@ impl Store {
             items.entry(item).or_default().append(&mut files);
         }
         items.retain(|item, _| item.session() == session);
-        // A killed run may have left only one of the two files of a snapshot.
+        // List the files of snapshots by name, because a killed run may have left only one of the
+        // two files of a snapshot.
         let committed = catalog.entries.into_iter().map(|entry| entry.id);
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
         }
-        // If the path of the session's folder is not a folder, it contains no files of ours, but it
-        // is removed as well.
+        // Whatever is at the path of the session's folder is removed below, even if it is not a
+        // folder of offloaded files.
         let kept = self.offloaded_files(session).unwrap_or_default();
         let kept: Vec<StoreItem> = kept.into_iter().map(StoreItem::Offloaded).collect();
 
@@ -237,8 +240,8 @@ impl Store {
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
         }
-        // Remove the search index, which has words of the deleted texts. The next search builds a
-        // new one.
+        // Remove the search index, because it contains words of the deleted text. The next search
+        // will rebuild it.
         let index = self.search_index();
         if let Err(error) = if_there(remove_tree(&index).or_cannot("remove", &index)) {
             removal.fail(error);
@@ -247,8 +250,8 @@ impl Store {
         removal.done()
     }
 
-    /// Removes folders of the trash that have become empty. The folders are removed only once, at
-    /// the end, because checking whether a folder is empty may mean reading all of it.
+    /// Removes the folders of the trash that have become empty. This is done only once, at the end,
+    /// because the whole folder may have to be read to find out whether it is empty.
     fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
         removal.each(folders, |folder| {
             self.remove_empty_from(&folder);
@@ -266,8 +269,8 @@ mod removal_tests {
     use crate::StoreError;
     use crate::tests::Bench;
 
-    /// C3: if some files remain and the audit log fails as well, the removal is not reported as
-    /// done.
+    /// C3: if some files could not be removed and the audit log cannot be written either, the
+    /// removal is not reported as done.
     #[test]
     fn what_is_not_removed_is_told_although_the_audit_log_fails() {
         for stays in [true, false] {

@@ -1,4 +1,4 @@
-//! Brings items back from the trash.
+//! Restores items from the trash.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,9 +14,10 @@ use crate::trash::removal::StoreItem;
 use crate::when::When;
 
 impl Store {
-    /// The items in the trash that `wanted` names: `all`, one item as in [`Store::find_deleted`],
-    /// or a time, which means everything removed since. `all` and a time leave out snapshots
-    /// without a valid commit record. The item that was removed first comes first.
+    /// Returns the items in the trash that `wanted` names. `wanted` is `all`, the name of one item
+    /// as in [`Store::find_deleted`], or a time, which stands for everything removed since then.
+    /// Snapshots without a valid commit record are left out, unless they are named. The item that
+    /// was removed first comes first.
     pub fn find_all_deleted(
         &self,
         session: Option<&SessionId>,
@@ -45,8 +46,8 @@ impl Store {
         Ok(list.into_iter().rev().map(|it| it.item).collect())
     }
 
-    /// The item in the trash that `wanted` names: a snapshot by its number or the start of its id,
-    /// an offloaded file by the start of its hash.
+    /// Returns the item in the trash that `wanted` names. A snapshot is named by its number or the
+    /// beginning of its id, and an offloaded file by the beginning of its hash.
     pub fn find_deleted(&self, session: Option<&SessionId>, wanted: &str) -> Result<StoreItem> {
         let mut trashed = self.trashed(None)?;
         let query = Query::new(wanted);
@@ -61,7 +62,8 @@ impl Store {
             is_named && session.is_none_or(|session| session == item.session())
         });
         let mut found: Vec<&StoreItem> = trashed.keys().collect();
-        // If a snapshot matches, do not read the name as a hash as well.
+        // If a snapshot matches the name, do not also treat the name as the hash of an offloaded
+        // file.
         if let Some(StoreItem::Snapshot(_)) = found.first() {
             found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
         }
@@ -72,8 +74,8 @@ impl Store {
         }
     }
 
-    /// Brings items back from the trash. If one item fails, the others are still brought back.
-    /// Returns the items that are back, and the errors of the others.
+    /// Restores items from the trash. If an item cannot be restored, continues with the others.
+    /// Returns the restored items, and the errors of those that could not be restored.
     pub fn undelete_all(&self, items: &[StoreItem]) -> (Vec<StoreItem>, Vec<StoreError>) {
         let (mut back, mut failed) = (Vec::new(), Vec::new());
         for items in items.chunks(AT_A_TIME) {
@@ -121,8 +123,8 @@ impl Store {
         locked.done(&operation, &facts)
     }
 
-    /// Moves the files of a snapshot back, the commit record last, so that no record ever names
-    /// missing bytes.
+    /// Moves the files of a snapshot back. The commit record is moved last, so that there is never
+    /// a record without bytes.
     fn bring_back(&self, trashed: &TrashedFiles) -> Result<()> {
         let folder = self.snapshots();
         let bring = |path: &PathBuf| {
@@ -135,15 +137,16 @@ impl Store {
         }
         for path in &trashed.meta {
             bring(path)?;
-            // From here on, the snapshot exists again, because its meta.json is in place; a failure
-            // now only makes that uncertain.
+            // The snapshot exists again from now on, because its meta.json is in place. If the sync
+            // fails, it may not survive a power cut.
             sync_dir(&folder).map_err(|error| error.after("undelete"))?;
         }
         Ok(())
     }
 }
 
-/// The number of items to bring back before the store's lock is released for other runs.
+/// The number of items to restore before the store is unlocked for a moment, so that other runs can
+/// use it.
 const AT_A_TIME: usize = 100;
 
 #[cfg(test)]
@@ -151,7 +154,7 @@ mod tests {
     use crate::tests::{Bench, id};
     use crate::{SnapshotId, StoreError, StoreItem};
 
-    /// Items in the trash are found by the time of their removal.
+    /// Items in the trash can be named by the time of their removal.
     #[test]
     fn all_or_what_was_removed_since_a_time_is_found() {
         let bench = Bench::new();
