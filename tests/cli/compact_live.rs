@@ -150,7 +150,7 @@ fn a_session_that_another_program_changed_is_left_as_it_is() {
     for (change, now) in changes {
         let (code, said, after) = while_asked(change);
         assert_eq!(code, 4, "{said}");
-        assert!(said.contains("changed meanwhile; nothing was replaced"), "{said}");
+        assert!(said.contains("was changed in the meantime; nothing was replaced"), "{said}");
         assert!(after.starts_with(now) && !after.contains("words"), "{after}");
     }
 }

@@ -103,7 +103,7 @@ fn a_file_that_goes_away_is_one_that_changed_meanwhile() {
         let output = rollback(done.dir(), injections).output().expect("runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{injections:?}: {said}");
-        assert_eq!(code == 4, said.contains("changed meanwhile"), "{said}");
+        assert_eq!(code == 4, said.contains("changed in the meantime"), "{said}");
         assert_eq!(done.read("s.jsonl"), content.as_bytes(), "{injections:?}");
         assert!(beside(done.dir()).is_empty(), "{injections:?}");
     }

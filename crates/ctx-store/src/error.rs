@@ -18,7 +18,7 @@ pub enum StoreError {
     /// A system call failed; nothing was changed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The verb that follows "cannot" in the message: "read", "create".
+        /// The verb that follows "cannot" in the message, such as "read" or "create".
         action: &'static str,
         /// The path on which the system call failed.
         path: PathBuf,
@@ -169,8 +169,8 @@ pub enum StoreError {
         id: String,
         /// The session file that was saved in the snapshot.
         taken_of: String,
-        /// Whether the file that was saved is gone. If so, `path` may be the same session under a
-        /// new name.
+        /// Whether the file that was saved is gone. If that file is gone, `path` may be the same
+        /// session under a new name.
         is_gone: bool,
     },
     /// Nothing was removed, because the clock is far ahead of every time recorded in the store.
@@ -187,7 +187,7 @@ pub enum StoreError {
     #[error("{0}")]
     Busy(String),
     /// Another process changed the file in a way that does not allow the replacement.
-    #[error("{} changed meanwhile; nothing was replaced", .0.display())]
+    #[error("{} was changed in the meantime; nothing was replaced", .0.display())]
     Changed(PathBuf),
     /// The file changed so recently that an agent may be using it. A running agent keeps its
     /// history in memory.
@@ -337,9 +337,10 @@ pub enum MissingReason {
     DayInDigits(String),
     /// The requested name consists of digits that may be a hash without letters.
     HashInDigits,
-    /// The snapshot belongs to another session or another file. The text is its id.
+    /// The snapshot belongs to another session or another file. The text is the id of that
+    /// snapshot.
     Elsewhere(String),
-    /// The snapshot is in the trash. The text is its id.
+    /// The snapshot is in the trash. The text is the id of that snapshot.
     InTrash(String),
     /// No snapshot was taken on that day. The ids are those of the nearest snapshots before and
     /// after that day.

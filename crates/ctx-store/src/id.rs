@@ -120,7 +120,7 @@ impl Stamp {
             time: NaiveDateTime::parse_from_str(time, TIME).ok()?.and_utc(),
             sequence: sequence.parse().ok()?,
         };
-        // Reject any other spelling than that of `Display`.
+        // Reject any spelling other than that of `Display`.
         (stamp.to_string() == text).then_some(stamp)
     }
 }
@@ -131,7 +131,7 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// The id of a snapshot. The names of the snapshot's files begin with it.
+/// The id of a snapshot. The names of the snapshot's files begin with the id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId {
     /// The session to which the snapshot belongs.

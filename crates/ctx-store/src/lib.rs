@@ -1,19 +1,21 @@
-//! The store on disk. It keeps snapshots of sessions, and replaces session files to which agents
+//! The store on disk, which keeps snapshots of sessions and replaces session files to which agents
 //! may be writing.
 //!
-//! The modules form layers. Each module uses only the modules listed above it:
+//! The modules form layers, in which each module uses only the modules listed above it:
 //!
-//! - [`error`]; `os`, the code that depends on the operating system; `fs`, which writes files
-//!   atomically; `id`; `store`, the layout of the directory and the locks; `audit`, the audit log,
-//!   which records every change before and after it is made.
-//! - `snapshot`: the catalog of snapshots, their commit records, and their bytes, which are plain
-//!   or packed.
-//! - `replace`: gives a session file new content without losing what an agent writes in the
+//! - [`error`] defines the errors.
+//! - `os` contains the code that depends on the operating system.
+//! - `fs` writes files atomically.
+//! - `id` defines the ids of sessions and snapshots.
+//! - `store` defines the layout of the directory and the locks.
+//! - `audit` records every change in the audit log, before and after it is made.
+//! - `snapshot` lists, takes, checks and packs snapshots.
+//! - `replace` gives a session file new content without losing what an agent writes in the
 //!   meantime, and restores snapshots.
-//! - `offload`: keeps large tool results in files of their own. `trash`: keeps removed items until
-//!   their grace period is over.
-//! - [`retention`]: decides which snapshots stay, given only the list of snapshots and the time.
-//!   [`collect`]: carries out the garbage collection of `ctx-gc`.
+//! - `offload` keeps large tool results in files of their own.
+//! - `trash` keeps removed items until their grace period is over.
+//! - [`retention`] decides which snapshots stay, given only the list of snapshots and the time.
+//! - [`collect`] carries out the garbage collection of `ctx-gc`.
 
 mod audit;
 pub mod collect;

@@ -262,7 +262,7 @@ fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
 /// A length of time, in calendar months plus seconds, to be counted back from a given moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The number of calendar months. A year counts as twelve.
+    /// The number of calendar months. A year counts as twelve months.
     pub months: u32,
     /// The time in addition to the months.
     pub time: Duration,

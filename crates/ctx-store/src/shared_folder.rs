@@ -2,7 +2,8 @@
 //!
 //! A lock on the folder keeps out other runs of the tools, but an editor takes no lock. The old and
 //! the new version of a file are therefore exchanged in one step, and the old version is checked
-//! afterwards. If it is not the version that was read, the two are exchanged back.
+//! afterwards. If the old version is not the one that was read, the two versions are exchanged
+//! back.
 //!
 //! This module also keeps the old versions of memory files that a consolidation replaces.
 
@@ -28,8 +29,8 @@ use crate::os::{self, Lease, keep_writers_out};
 use crate::snapshot::meta::RETAINED;
 use crate::store::Store;
 
-/// A locked folder of files that people may edit. While it is locked, other runs of the tools must
-/// wait.
+/// A locked folder of files that people may edit. While the folder is locked, other runs of the
+/// tools must wait.
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
@@ -60,9 +61,9 @@ pub struct StagedFile {
 }
 
 impl Store {
-    /// Locks a folder of the store. New versions of its files are written in `tmp/`. If they were
-    /// written in the folder itself, the whole folder would have to be searched for the unfinished
-    /// files of killed runs.
+    /// Locks a folder of the store. New versions of its files are written in `tmp/`. If new
+    /// versions were written in the folder itself, the whole folder would have to be searched for
+    /// the unfinished files of killed runs.
     pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder> {
         self.prepare()?;
         let folder = SharedFolder::lock(dir)?;
@@ -255,7 +256,7 @@ fn replace(
     let path = &file.path;
     // The path of the new version before the exchange, and of the old version after it. The path
     // ends with the inode number of the new version, so that a later run can tell which of the two
-    // is there.
+    // versions is there.
     let (_, ino) = temp.name.id;
     let end = format!("{}-{ino}", never_used());
     let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));

@@ -31,7 +31,7 @@ pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 /// The program that uses the store, as recorded in the audit log.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// The name of the program: `ctx-gc`.
+    /// The name of the program, such as `ctx-gc`.
     pub tool: String,
     /// The names of the command-line flags of the run, without their values.
     pub flags: Vec<String>,
@@ -209,8 +209,8 @@ impl Store {
         persist(self.written(path, bytes)?, path)
     }
 
-    /// Writes a file that can be recomputed. The file is not flushed to the disk, because only time
-    /// is lost if the file is.
+    /// Writes a file that can be recomputed. The file is not flushed to the disk, because losing it
+    /// costs only the time to recompute it.
     pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
         fs::rename(temp.path(), path).or_not_written(path)?;
@@ -325,9 +325,9 @@ pub fn is_store(dir: &Path) -> bool {
     has("context") && (dir.join("FORMAT").is_file() || is_whole())
 }
 
-/// The lock on the store. It protects the sequence numbers, the renames that commit snapshots, the
-/// removals by ctx-gc, and the audit log. It is never held while a tool reads stdin, writes to
-/// stdout or waits for the network, because other runs would have to wait as well.
+/// The lock on the store. The lock protects the sequence numbers, the renames that commit
+/// snapshots, the removals by ctx-gc, and the audit log. The lock is never held while a tool reads
+/// stdin, writes to stdout or waits for the network, because other runs would have to wait as well.
 pub(crate) struct StoreLock<'a> {
     pub(crate) store: &'a Store,
     file: File,
@@ -343,8 +343,8 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    /// Flushes the content of the lock file to the disk. After a crash, it tells the next run that
-    /// files may have been left next to the session file.
+    /// Flushes the content of the lock file to the disk. After a crash, the lock file tells the
+    /// next run that files may have been left next to the session file.
     pub(crate) fn remember(&self, store: &Store) {
         // Ignore a failure, because ctx-gc finds the remaining files even without the lock file.
         if os::sync_data(&self.file).is_ok() {
@@ -372,9 +372,9 @@ struct Counter {
     latest: DateTime<Utc>,
 }
 
-/// The content of a session's lock file while a run holds the lock. Other runs use it to name the
-/// holder in error messages. If the holder is killed, the content remains and tells the next run to
-/// clean up.
+/// The content of a session's lock file while a run holds the lock. Other runs read this content to
+/// name the holder in error messages. If the holder is killed, the content remains and tells the
+/// next run to clean up.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,

@@ -76,7 +76,7 @@ fn iso(text: &str) -> Option<When> {
         ("%Y-%m-%dT%H:%M:%S", TimeDelta::seconds(1)),
         ("%Y-%m-%dT%H:%M:%S%.f", TimeDelta::microseconds(1)),
     ];
-    // Check this, because the library would accept spaces or a sign before the year.
+    // Check the first character, because the library would accept spaces or a sign before the year.
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -112,8 +112,8 @@ fn in_words(text: &str, now: DateTime<Utc>) -> Result<When, WhenError> {
     when.ok_or(WhenError::Malformed)
 }
 
-/// The units of a length of time. They are checked here because the library accepts any word that
-/// begins like a unit, so that `3 semesters` would be three seconds.
+/// The units of a length of time. The units are checked here, because the library accepts any word
+/// that begins like a unit, so that `3 semesters` would be three seconds.
 const UNITS: [&str; 24] = [
     "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour",
     "hours", "d", "day", "days", "w", "week", "weeks", "mo", "month", "months", "y", "year",

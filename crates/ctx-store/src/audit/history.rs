@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
-/// An operation on a session, as recorded in the audit log. A field is empty if it is missing from
-/// the record.
+/// An operation on a session, as recorded in the audit log. A field is empty if the audit record
+/// has no such member.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
@@ -33,8 +33,8 @@ pub struct Event {
     pub flags: Vec<String>,
     /// The id of the session, or `None` if the operation may affect several sessions.
     pub session: Option<String>,
-    /// The ids of the snapshots that the operation made or removed. A replacement lists the
-    /// snapshot of the old content.
+    /// The ids of the snapshots that the operation made or removed. The event of a replacement
+    /// lists the snapshot of the old content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<String>,
     /// The id of the snapshot that a rollback restored.
@@ -125,7 +125,8 @@ fn without_covered(mut events: Vec<Event>) -> Vec<Event> {
     let parts: BTreeSet<String> = parts.collect();
     events.retain(|event| match event.op.as_str() {
         "snapshot" => !event.snapshots.iter().any(|id| parts.contains(id)),
-        // Skip the `summary` record of ctx-compact, because its `compact` record says the same.
+        // Skip the `summary` record of ctx-compact, because its `compact` record covers the summary
+        // as well.
         "summary" => event.tool != "ctx-compact",
         "withdraw" => false,
         _ => true,

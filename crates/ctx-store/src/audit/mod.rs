@@ -36,7 +36,7 @@ pub struct Figures {
     /// How the session was compacted, or `None` if the change was not a compaction.
     #[serde(flatten)]
     pub compaction: Option<Compaction>,
-    /// How the summary was made, or `None` if the operation did not make one.
+    /// How the summary was made, or `None` if the operation did not make a summary.
     #[serde(flatten)]
     pub summing: Option<Summing>,
     /// The time in milliseconds from the start of the run until the new content was ready to be
@@ -162,7 +162,7 @@ pub struct Operation {
 
 #[derive(Serialize)]
 struct Record<'a> {
-    /// The sha256 of the previous line of the log. This must be the first member of the record.
+    /// The sha256 of the previous line of the log. `prev` must be the first member of the record.
     prev: String,
     time: String,
     operation: &'a str,
@@ -378,8 +378,8 @@ fn prev(line: &[u8]) -> Option<&[u8]> {
 /// program and is read in pieces of this length to bound the memory use.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Calls `see` with each piece of each line of a log, and with `true` if the piece is the start of
-/// its line.
+/// Calls `see` with each piece of each line of a log, and with whether the piece is the start of
+/// the line.
 fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
     let mut log = BufReader::with_capacity(128 * 1024, log);
     let (mut piece, mut begins) = (Vec::new(), true);
@@ -397,7 +397,8 @@ mod chain_tests {
 
     use super::check;
 
-    /// A log that returns one byte per read, after an interruption by a signal.
+    /// A log whose reader is interrupted by a signal before every read, and returns one byte at a
+    /// time.
     struct Interrupted<'a>(&'a [u8], bool);
 
     impl Read for Interrupted<'_> {

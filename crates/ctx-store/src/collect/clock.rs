@@ -28,7 +28,7 @@ const DAY: TimeDelta = TimeDelta::hours(26);
 /// The minimum time between a run that distrusts the clock and a later run that may trust it again.
 const HOUR: TimeDelta = TimeDelta::hours(1);
 /// Once a pause has turned out to be real, later pauses of the same length are not doubted, up to
-/// this limit. The limit allows for weekly runs.
+/// this limit. Eight days are enough for the pauses between weekly runs.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 
 /// The content of `context/clock.json`: the times of earlier collections.
@@ -37,7 +37,7 @@ pub(crate) struct ClockRecord {
     /// The time of the last collection that trusted the clock.
     pub(crate) believed: Option<DateTime<Utc>>,
     /// The start of the grace period of the items removed by the last collection that trusted the
-    /// clock. It is later than `believed` if the clock was known to be slow.
+    /// clock. The grace period began later than `believed` if the clock was known to be slow.
     #[serde(default)]
     grace: Option<DateTime<Utc>>,
     /// The time of a collection that distrusted the clock because too much time seemed to have
@@ -80,7 +80,7 @@ impl Gap {
     }
 }
 
-/// Whether the clock is trusted.
+/// The decision whether to trust the clock.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClockVerdict {
     /// The last jump of the clock, or `None` if the clock is trusted.
@@ -203,7 +203,7 @@ impl Store {
         Ok(self.grace_would_begin())
     }
 
-    /// Like [`Store::grace_begins`], but neither takes the lock nor creates the store.
+    /// Like [`Store::grace_begins`], but neither locks nor creates the store.
     pub(crate) fn grace_would_begin(&self) -> DateTime<Utc> {
         let now = self.now();
         now.max(self.latest_time().unwrap_or(now))
@@ -266,8 +266,8 @@ mod tests {
             (vec![], vec![0, far], vec![false, true]),
             (vec![0], vec![25, 50, 75], vec![false; 3]),
             (vec![0], vec![27], vec![true]),
-            // In the first case, the clock is slow at the first run; in the second case, at the
-            // second run.
+            // The clock is slow at the first run in the first case, and at the second run in the
+            // second case.
             (vec![0], vec![-far, 0], vec![false, false]),
             (vec![0, far], vec![1, 24], vec![false, false]),
             // The clock is doubted and then right again, so the doubt is forgotten.
@@ -276,8 +276,7 @@ mod tests {
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
             // The clock is doubted and then jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
-            // If the runs are weekly, only the first one is stopped. If they are monthly, every
-            // other run is stopped.
+            // Of weekly runs, only the first is stopped, but of monthly runs, every other one.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
             (vec![0], vec![720, 1440, 2160], vec![true, false, true]),
         ] {
@@ -345,8 +344,8 @@ mod tests {
             let monthly = [false, true, false, true, false, true];
             assert_eq!(every(720, before, after), monthly, "{before:?} {after:?}");
         }
-        // Something is recorded every day after the doubt, but the next run comes only after a time
-        // longer than the pause.
+        // After the clock is doubted, something is recorded every day, but the next run is delayed
+        // for longer than the pause was.
         let days = (10..=40).map(|day| Seen(day * 24));
         let events = [Run(0), Run(240)].into_iter().chain(days).chain([Run(960)]);
         assert_eq!(stopped_among(events), [false, true, false]);

@@ -1,5 +1,5 @@
-//! Garbage collection. Deletes items from the trash when their grace period is over. Moves
-//! snapshots to the trash that no rule keeps, and offloaded files that no transcript refers to.
+//! Garbage collection. Deletes items from the trash when their grace period is over. Moves a
+//! snapshot to the trash if no rule keeps it, and an offloaded file if no transcript refers to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -106,8 +106,8 @@ pub enum Event {
     /// No rule keeps this snapshot, but it stays for now because another run is changing its
     /// session.
     Locked(SnapshotId),
-    /// A process wrote to a session file after the file had been replaced. The bytes that it wrote
-    /// are in this snapshot.
+    /// A process wrote to a session file after the file had been replaced. The bytes that the
+    /// process wrote are in this snapshot.
     Late(SnapshotId),
     /// A process may still be writing to this file, although the file has been replaced.
     StillOpen(PathBuf),
@@ -271,8 +271,8 @@ impl<'a> Collector<'a> {
         self.act(&Action::Delete, would, |store| store.forget(session))
     }
 
-    /// Removes the replaced session files to which no process writes any more. Returns the
-    /// snapshots of those that stay.
+    /// Removes the replaced session files to which no process writes any more. Returns the ids of
+    /// the snapshots whose replaced files stay.
     fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
         if self.dry_run {
             return Vec::new();
@@ -287,7 +287,7 @@ impl<'a> Collector<'a> {
         open
     }
 
-    /// Moves the snapshots that no rule keeps to the trash. `open` lists the snapshots whose
+    /// Moves snapshots to the trash if no rule keeps them. `open` lists the snapshots whose
     /// replaced files may still be in use.
     fn discard_snapshots(&mut self, plan: &CollectPlan<'_>, open: &[SnapshotId]) -> Result<()> {
         let listed = self.store.now();
@@ -325,7 +325,7 @@ impl<'a> Collector<'a> {
                 };
                 locks.insert(id.session.clone(), lock);
             }
-            // Leave the snapshots of a session that another run is changing to the next collection.
+            // If another run is changing a session, leave its snapshots for the next collection.
             if let Some(None) = locks.get(&id.session) {
                 self.events.push(Event::Locked(id));
                 continue;
@@ -563,7 +563,7 @@ mod tests {
 
         let file = bench.offload("demo", "another", &live);
         fs::remove_file(&live).expect("removed");
-        // Advance the clock of the store rather than age the file, whose last use is dated by the
+        // Advance the clock of the store, because the last use of the file was recorded with the
         // machine's clock.
         bench.wait_days(8);
         let told = collect(&bench.store, None, false);

@@ -13,7 +13,7 @@ pub struct Brief {
     pub line: u64,
     /// The length of the record in bytes, without the line end.
     pub bytes: u64,
-    /// The role of the message; `None` if the record is not a message.
+    /// The role of the message, or `None` if the record is not a message.
     pub role: Option<Role>,
     /// The first words of the record, on one line.
     pub words: String,

@@ -31,7 +31,7 @@ pub enum Change {
         old: Brief,
         /// The record in the new session.
         new: Brief,
-        /// The differences, in words.
+        /// The differences between the two records, in words.
         what: Vec<String>,
     },
     /// The record was moved, but its bytes are the same.
@@ -230,12 +230,12 @@ pub struct Diff {
     pub old: Lines,
     /// The lines of the new session.
     pub new: Lines,
-    /// The differences, in the order of the lines.
+    /// The ranges of lines that differ, in order.
     pub hunks: Vec<Hunk>,
 }
 
 /// The lines of a file. Only their hashes are kept in memory, because two whole sessions may not
-/// fit.
+/// fit in memory.
 pub struct Lines {
     file: File,
     /// The byte offset of each line, followed by the end of the last line.

@@ -59,8 +59,8 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
 
 /// Exchanges a finished file with the file at `path`, which is moved to `aside`. If `is_expected`
 /// rejects the file that was moved, the names are exchanged back, and [`StoreError::Changed`] is
-/// returned. In that case, the caller must check the file at `aside`. Returns `false` on a file
-/// system that cannot exchange names.
+/// returned. If the names were exchanged back, the caller must check the file at `aside`. Returns
+/// `false` on a file system that cannot exchange names.
 ///
 /// Calls `taken_out` with each file of another process before that file is restored. An agent may
 /// have read our file in the meantime, and may soon overwrite the restored file with a new version
@@ -97,8 +97,7 @@ pub(crate) fn take_the_place(
 }
 
 /// Exchanges the names back, again and again, until an exchange moves away from `path` exactly the
-/// file that the previous exchange placed there. No other process has interfered then, and the
-/// newest file is at `path`.
+/// file that the previous exchange placed there. In this way, the newest file ends up at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
@@ -353,7 +352,7 @@ impl TempFile {
         &self.name.path
     }
 
-    /// Returns the open file without removing its name. For a file that was renamed, or whose name
+    /// Returns the open file without removing its name. Used when the file was renamed or its name
     /// is no longer ours.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;

@@ -62,8 +62,8 @@ fn remove_in(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
         Err(error) => return Err(error.into()),
     }
     let inner = open(folder, name, OFlags::NOFOLLOW)?;
-    // Read all names first: some file systems skip entries if files are removed while the folder is
-    // read.
+    // Read all names first, because some file systems skip entries if files are removed while the
+    // folder is read.
     let names = Entries::of_open(&inner)?.collect::<io::Result<Vec<_>>>()?;
     for name in names {
         match remove_in(inner.as_fd(), &name) {

@@ -192,8 +192,8 @@ pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockErr
     }
 }
 
-/// Locks the file at `path` like [`try_lock`]. `busy` returns the error message for the case that
-/// the file stays locked.
+/// Locks the file at `path` like [`try_lock`]. `busy` returns the error message to use if the file
+/// stays locked.
 pub(crate) fn lock(
     file: &File,
     path: &Path,

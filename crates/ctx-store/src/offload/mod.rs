@@ -226,7 +226,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Converts the raw JSON value of a result in a session record.
+    /// Creates the content from the raw JSON value of a result in a session record.
     pub fn of(json: &str) -> Self {
         for form in Form::all() {
             if let Some(text) = form.spelling().and_then(|spelling| spelling.read(json)) {
@@ -364,8 +364,8 @@ impl Folder {
         }
     }
 
-    /// Marks an offloaded file as used now, if it exists and is undamaged. Returns whether it was
-    /// marked.
+    /// Marks an offloaded file as used now, if it exists and is undamaged. Returns whether the file
+    /// was marked.
     fn freshen(&self, name: &OffloadName) -> bool {
         self.read(name).is_ok()
             && self
@@ -391,8 +391,8 @@ impl Folder {
     }
 }
 
-/// The folder of a session's offloaded files. Its path is absolute and contains no links, so an
-/// agent can read the files whatever its working directory is.
+/// The folder of a session's offloaded files. The folder's path is absolute and contains no links,
+/// so an agent can read the files from any working directory.
 #[derive(Clone, Debug)]
 pub struct OffloadFolder {
     session: SessionId,

@@ -51,7 +51,7 @@ impl Store {
 
     /// Like [`Store::unreferenced`], but for callers that examine several sessions. The snapshots
     /// of `searched`, or of all sessions if it is `None`, are listed only once, for the first
-    /// session with unused files. The list is kept in `snapshots`.
+    /// session with unused files. `snapshots` keeps the list of snapshots between calls.
     pub(crate) fn unreferenced_among(
         &self,
         snapshots: &mut Option<SnapshotsBySession>,
@@ -155,8 +155,8 @@ impl Store {
 }
 
 /// Searches the bytes of a snapshot for references to offloaded files. If packed bytes cannot be
-/// unpacked, an error is returned, because they may refer to any file. If the file is missing, it
-/// is skipped: it has been packed, or moved to the trash, which is searched later.
+/// unpacked, an error is returned, because they may refer to any file. A missing file is skipped,
+/// because it has been packed, or moved to the trash, which is searched later.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
@@ -179,8 +179,8 @@ fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> 
     used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
 }
 
-/// How many digits of a file's hash a reference contains at least. A path contains all 64 digits, a
-/// handle contains 8, and a handle from older versions of the tools contains 12.
+/// The minimum number of digits of a file's hash in a reference to the file. A path contains all 64
+/// digits, a handle contains 8, and a handle from older versions of the tools contains 12.
 const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 

@@ -85,9 +85,9 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Garbage collection takes the same lock. Therefore, either it has already removed the
-        // file, so that a new one is written below, or it will see that the file has just been
-        // used.
+        // Garbage collection takes the same lock. Garbage collection has therefore either already
+        // removed the file, so that a new one is written below, or will see that the file has just
+        // been used.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)

@@ -30,8 +30,8 @@ fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> libc::c_in
     unsafe { libc::fcntl(file.as_raw_fd(), command, argument) }
 }
 
-/// Requests a lease. Returns whether the kernel granted it, or `None` if the file does not support
-/// leases.
+/// Requests a lease. Returns whether the kernel granted the lease, or `None` if the file does not
+/// support leases.
 pub(super) fn set_lease(file: &File, excluded: Excluded) -> Option<bool> {
     // The kernel sends us a signal when another process opens the file. Choose SIGURG, which is
     // ignored by default, because the usual SIGIO would kill us.

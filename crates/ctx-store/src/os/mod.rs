@@ -71,7 +71,8 @@ impl<'f> Lease<'f> {
         }
     }
 
-    /// Requests a lease that keeps out every other process. Returns `None` if it is not granted.
+    /// Requests a lease that keeps out every other process. Returns `None` if the lease is not
+    /// granted.
     pub(crate) fn on_everyone(file: &'f File) -> Option<Self> {
         match Self::request(file, Excluded::Everyone) {
             LeaseAnswer::Granted(lease) => Some(lease),
@@ -109,8 +110,8 @@ pub(crate) enum Writers {
     /// No process that we can see has the file open for writing, but a process of another user or
     /// on another machine may have it open.
     NoneSeen,
-    /// A process has the file open for writing. The text is its name and id, or "a process" if we
-    /// are not allowed to see them.
+    /// A process has the file open for writing. The text is the name and id of the process, or "a
+    /// process" if we are not allowed to see them.
     Some(String),
 }
 

@@ -7,19 +7,20 @@
 //! exactly as it was read. If the write is incomplete, this run or the next one cuts it off again.
 //!
 //! If the kernel grants a lease on the file, no process can open the file between the check and the
-//! write. Without a lease, an agent may write in between. If the agent's line comes after ours, it
-//! does no harm. If it comes before ours, the check after the write reports it.
+//! write. Without a lease, an agent may write between the check and the write. An agent's line
+//! after ours does no harm, and an agent's line before ours is reported by the check after the
+//! write.
 //!
-//! If a run is killed, the next run on the same file finds the record in `appending/`. It compares
-//! the file with the record and with the snapshot. There are four cases:
+//! If a run is killed, the next run on the same file finds the record in `appending/`. The next run
+//! compares the file with the record and with the snapshot, and distinguishes four cases:
 //!
-//! - The file consists of the old bytes, or of the old bytes and all of our lines. Nothing needs to
-//!   be done.
-//! - The file consists of the old bytes and a part of our lines. That part is cut off.
-//! - The file consists of the old bytes, a part of our lines, and lines that an agent has written
-//!   since then. There is no line end between our part and the agent's first line. After a
-//!   snapshot, the file is replaced by a new file that lacks our part.
-//! - Otherwise, another program has rewritten the file, so the file is left alone.
+//! - If the file consists of the old bytes, with or without all of our lines, nothing needs to be
+//!   done.
+//! - If the file consists of the old bytes and a part of our lines, that part is cut off.
+//! - If an agent has written lines after a part of ours, there is no line end in between. In this
+//!   case, a snapshot of the file is taken, and the file is replaced by a new file that lacks our
+//!   part.
+//! - If another program has rewritten the file, the file is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -44,9 +45,9 @@ use crate::store::{SessionLock, Store};
 
 /// Lines to append to a session file.
 pub struct Addition<'a> {
-    /// The lines to append. The last one may lack its line end.
+    /// The lines to append. The last line may lack its line end.
     pub lines: &'a [u8],
-    /// The name of the operation in the audit log: `compact`.
+    /// The name of the operation in the audit log, such as `compact`.
     pub operation: &'static str,
     /// The kind of the snapshot that is taken before the change.
     pub kind: SnapshotKind,
@@ -125,9 +126,9 @@ impl SessionFile {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
         // The kernel counts every handle, so the handle for reading must be closed before the
-        // kernel can grant a lease that excludes all other handles. Close it before the file is
-        // opened again, because that would wait for our earlier lease if the lease could not be
-        // released.
+        // kernel can grant a lease that excludes all other handles. Close the handle before the
+        // file is opened again. Otherwise, the open would wait for our earlier lease if the lease
+        // could not be released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;
@@ -189,7 +190,7 @@ impl SessionFile {
     }
 
     /// Writes all bytes, in a single call if the system accepts that many. If only some of the
-    /// bytes can be written, cuts them off again.
+    /// bytes can be written, cuts the file back to its old length.
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;

@@ -61,17 +61,17 @@ pub enum ReplaceOutcome {
     },
 }
 
-/// A session file that is about to be replaced. It has been locked and copied, and no other process
-/// has it open for writing. If the value is dropped without [`Replacement::commit`], no files are
-/// left behind.
+/// A session file that is about to be replaced. The file has been locked and copied, and no other
+/// process has it open for writing. If the value is dropped without [`Replacement::commit`], no
+/// files are left behind.
 pub struct Replacement<'s> {
     pub(crate) store: &'s Store,
     pub(crate) session: SessionId,
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    /// Whether lines that are appended during the replacement may follow the new content. If not,
-    /// the replacement is abandoned when the file grows.
+    /// Whether lines that are appended during the replacement may follow the new content. If
+    /// appended lines may not follow, the replacement is abandoned when the file grows.
     pub(crate) may_grow: bool,
 }
 
@@ -260,7 +260,7 @@ impl Replacement<'_> {
     }
 
     /// Abandons the replacement if bytes are appended before the exchange, instead of carrying them
-    /// over. This is needed for new content that must not be followed by other lines.
+    /// over. New content that must not be followed by other lines requires this.
     #[must_use]
     pub fn unless_it_grows(self) -> Self {
         Self { may_grow: false, ..self }
@@ -316,7 +316,7 @@ pub struct NewContent<'a> {
     /// The sha256 of the content. The hash is checked while the content is read, and again in the
     /// written file.
     pub sha256: &'a str,
-    /// The name of the operation in the audit log: `rollback`.
+    /// The name of the operation in the audit log, such as `rollback`.
     pub operation: &'static str,
     /// The kind of the snapshot of the old content.
     pub kind: SnapshotKind,

@@ -42,7 +42,8 @@ pub enum SnapshotChoice<'a> {
     Undo(Option<&'a Path>),
 }
 
-/// A snapshot that is ready to be restored. Its bytes have been checked against their hash.
+/// A snapshot that is ready to be restored. The bytes of the snapshot have been checked against
+/// their hash.
 pub struct Restore<'s> {
     store: &'s Store,
     /// The session under which the content to be replaced will be saved.
@@ -141,10 +142,10 @@ impl Store {
         })
     }
 
-    /// Returns the snapshots of a file. These are the snapshots whose session id is the one that
-    /// the agent wrote into the file, and the snapshots that were taken at its path, whatever their
-    /// session id is. If there are none, the file was moved or copied, and the snapshots of the
-    /// session whose content matches the file or its beginning are returned.
+    /// Returns the snapshots of a file. The snapshots of a file are those whose session id is the
+    /// one that the agent wrote into the file, and those that were taken at its path, whatever
+    /// their session id is. If a file has no snapshots, it was moved or copied, and the snapshots
+    /// of the session whose content matches the file or its beginning are returned.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named every session after its path.
@@ -181,9 +182,9 @@ impl Store {
     /// wrote, it has been rewritten, and the snapshot of the newest replacement is returned. Fails
     /// if a damaged snapshot may be the right one.
     ///
-    /// Also returns the hashes of the file's beginning. Thanks to these, a rollback reads the file
-    /// only twice: here, and once more under the lock, because an agent may append lines until
-    /// then.
+    /// Also returns the hashes of the file's beginning. Thanks to these hashes, a rollback reads
+    /// the file only twice: here, and once more under the lock, because an agent may append lines
+    /// until then.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
@@ -271,8 +272,8 @@ impl Restore<'_> {
     }
 
     /// Returns the lines that a rollback would remove from the file because others have appended
-    /// them. These lines follow the content that replaced the snapshot, the snapshot's own bytes,
-    /// or the result of another replacement. Returns `None` if there are no such lines.
+    /// them. Appended lines follow the content that replaced the snapshot, the snapshot's own
+    /// bytes, or the result of another replacement. Returns `None` if there are no such lines.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
         let now = if self.file.path == path {
@@ -302,8 +303,8 @@ impl Restore<'_> {
 
 /// The snapshots that belong to a file.
 pub struct OfFile {
-    /// The snapshots that have the session id in the file or were taken at its path or, if there
-    /// are none, the snapshots of the session whose content matches the file.
+    /// The snapshots of the file, found by the session id in the file and by the file's path or, if
+    /// there are none, by the file's content.
     pub catalog: Catalog,
     /// The path at which the snapshots were taken, if they were recognized as belonging to this
     /// file only by the content.

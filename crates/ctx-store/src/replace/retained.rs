@@ -118,8 +118,8 @@ impl Store {
         }
         #[cfg(test)]
         crate::tests::moments::moment();
-        // A process that opened the file under its earlier name may have written to it while it was
-        // being read.
+        // A process that opened the file under its earlier name may have written to the file while
+        // we were reading it.
         let now = file.metadata().or_cannot("read", retained)?;
         if matches!(Writers::of(&file), Writers::Some(_)) || !is_unchanged(&now, &old) {
             swept.busy.push((id.clone(), retained.to_owned()));

@@ -184,7 +184,7 @@ impl Store {
         Ok((bytes, self.known(session, Some(&source), &sha256)))
     }
 
-    /// Refuses a file that was changed less than `min_idle` ago by another program than the tools.
+    /// Refuses a file that was changed less than `min_idle` ago by a program other than the tools.
     /// A modification time in the future counts as now. If the file's content is needed to tell who
     /// changed it, returns a check that the caller must make when it has read the file.
     pub(crate) fn refuse_unless_idle(

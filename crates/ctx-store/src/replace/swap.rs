@@ -25,7 +25,7 @@ use crate::store::Store;
 
 /// The maximum number of attempts to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;
-/// The number of attempts to catch up that flush the new file to the disk. Later attempts do not.
+/// Only this many of the first attempts to catch up flush the new file to the disk.
 const SYNCED_ROUNDS: usize = 3;
 /// A lease that was held for longer than this may have been revoked by the kernel.
 const LEASE: Duration = Duration::from_secs(5);
@@ -80,8 +80,8 @@ pub(crate) fn swap(
     if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
         drop((writers_wait, all_wait));
         let saved = save_foreign_files(store, before, &content, (path, &old), others);
-        // If the session may have changed, report that rather than a failure to save a foreign
-        // file.
+        // If the session may have changed, report that error rather than the failure to save a
+        // foreign file.
         return Err(match saved {
             Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
             _ => error,
@@ -94,9 +94,9 @@ pub(crate) fn swap(
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
-            // Keep the old file. Without a lease on the new file, or if the kernel has revoked it,
-            // a process may have read the new file before the late bytes were added, and may write
-            // it back without them.
+            // Keep the old file. Without a lease on the new file, or if the kernel has revoked the
+            // lease, a process may have read the new file before the late bytes were added, and may
+            // write it back without them.
             is_over = false;
         }
         drop(all_wait);
@@ -175,7 +175,7 @@ fn save_foreign_files(
 fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     let path = &live.path;
     match fs::hard_link(path, aside) {
-        // Another process removed the file meanwhile.
+        // Another process has just removed the file.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(StoreError::Changed(path.clone()));
         }
@@ -200,9 +200,9 @@ fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
 const QUIET: Duration = Duration::from_millis(50);
 /// How long to wait in total for processes that still have the old file open.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The interval between two checks of the old file. It is short because other processes are
-/// waiting, or are already writing lines to the new file that should come after the lines still to
-/// be carried over.
+/// The interval between two checks of the old file. The interval is short because other processes
+/// are waiting, or are already writing lines to the new file that should come after the lines still
+/// to be carried over.
 const POLL: Duration = Duration::from_micros(100);
 /// The time to allow for a process that has looked up the old file by name but has not yet opened
 /// it. Opening a file takes far less time, even on a busy machine, so the kernel knows about every
@@ -259,9 +259,9 @@ impl<'a> CarryOver<'a> {
             self.modified = modified;
             self.carry(now.len(), &new.file)?;
             // Skip the sync in later attempts. Otherwise, if the disk is slow and the agent busy,
-            // more lines would be appended during each sync. This is safe because the old file,
-            // which contains the appended bytes, is removed only after the new file has been
-            // synced.
+            // more lines would be appended during each sync. Skipping the sync is safe because the
+            // old file, which contains the appended bytes, is removed only after the new file has
+            // been synced.
             if round < SYNCED_ROUNDS {
                 os::sync(&new.file).or_cannot("sync", new.path())?;
             }
@@ -294,14 +294,13 @@ impl<'a> CarryOver<'a> {
             if !ends_line(out).or_cannot("read", path)? {
                 begin = b"\n";
             }
-            // Copy a line that was unfinished when the snapshot was taken from its start.
+            // If a line was unfinished when the snapshot was taken, copy it from its start.
             from = self.line;
         }
         let bytes = self.read_old(from, to)?;
         let known = usize::try_from(self.covered - from).unwrap_or(usize::MAX);
         self.carried.update(bytes.get(known..).unwrap_or_default());
-        // Use a single write, so that it does not split a line that an agent appends at this
-        // moment.
+        // Use a single write, so that a line that an agent appends at this moment is not split.
         out.write_all(&[begin, &bytes].concat()).or_cannot("write", path)?;
         self.late += to - from;
         self.covered = to;

@@ -19,7 +19,7 @@ use crate::store::Store;
 /// The target of a tool's output.
 #[derive(Debug)]
 pub enum Destination {
-    /// A device or a pipe. The output is written to it directly.
+    /// A device or a pipe, to which the output is written directly.
     Stream,
     /// A file that is not a session, or does not exist yet. The file is created or replaced
     /// atomically, unless another process creates or changes it in the meantime.
@@ -48,8 +48,8 @@ impl Destination {
             && !meta.is_file()
             && !meta.is_dir()
         {
-            // Do not open a device or a pipe, because opening a FIFO would block. If it is also an
-            // input, fail, because it cannot be changed in place.
+            // Do not open a device or a pipe, because opening a FIFO would block. Fail if the
+            // device or pipe is also an input, because it cannot be changed in place.
             return match input_at(&meta) {
                 Some(_) => SessionFile::open(path).map(|_| Self::Stream),
                 None => Ok(Self::Stream),

@@ -3,7 +3,8 @@
 //!
 //! Bytes that are already in the newest snapshot of a session are not stored again. A request for a
 //! snapshot then returns the newest one. A replacement always needs a commit record of its own, so
-//! that it can be undone. Its bytes are then a hard link to those of the earlier snapshot.
+//! that it can be undone. If the bytes of a replaced file are already in a snapshot, the new
+//! snapshot's file is a hard link to the earlier one.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -35,14 +36,14 @@ const OTHER_BYTES: &str = "the bytes that were read back differ from those that 
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
-    /// A copy of the bytes in memory, if there are at most `IN_MEMORY` of them.
+    /// A copy of the bytes in memory, if the session is not larger than `IN_MEMORY`.
     memory: Option<Arc<Vec<u8>>>,
     pub(crate) measured: Measured,
     /// Receives the line and message counts from a thread or from the caller.
     tally: Option<Receiver<io::Result<Tally>>>,
     /// The sha256 of the bytes.
     pub(crate) sha256: String,
-    /// The real path of the session file; `None` for stdin.
+    /// The real path of the session file, or `None` for stdin.
     pub(crate) source: Option<String>,
     /// The length and hash of the new content, if the session file is about to be replaced.
     pub(crate) replaced_by: Option<FileHash>,
@@ -240,7 +241,7 @@ impl Draft<'_> {
             }
             // Remove the bytes, because they are not a snapshot without a meta.json. If it is
             // unclear whether meta.json exists, keep the bytes, because the snapshot would be
-            // damaged without them. If necessary, ctx-gc removes them later.
+            // damaged without them. If meta.json does not exist, ctx-gc removes the bytes later.
             if let Ok(false) = is_there {
                 let _ = store.remove_snapshot(&id);
             }
@@ -274,8 +275,8 @@ impl Draft<'_> {
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
     }
 
-    /// Returns the next stamp for which the second name of the replaced file is not taken. It may
-    /// be taken if a run that used another store was killed.
+    /// Returns the next stamp for which the second name of the replaced file is not taken. The name
+    /// may be taken if a run that used another store was killed.
     fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;
@@ -549,7 +550,7 @@ mod reuse_tests {
         fs::write(&data, "2\n").expect("written");
         assert!(is_new(&path), "the newest one is damaged");
         // A snapshot that was not taken on request does not count, because it may be removed when
-        // the next one is taken.
+        // the next snapshot is taken.
         let draft = bench.store.draft_of(&path).expect("reads");
         let taken = draft.commit(&id("demo"), SnapshotKind::PreCompact);
         taken.expect("commits");

@@ -19,7 +19,7 @@ use crate::id::SnapshotId;
 pub(crate) const META_FORMAT: u32 = 1;
 
 /// The format number in the meta.json of a snapshot whose bytes are packed. Older tools, which
-/// cannot read packed bytes, leave such a snapshot alone. This is the newest format that these
+/// cannot read packed bytes, leave such a snapshot alone. Format 2 is the newest format that these
 /// tools can read.
 pub(crate) const PACKED_FORMAT: u32 = 2;
 
@@ -30,8 +30,8 @@ pub(crate) const PACKED_FORMAT: u32 = 2;
 pub struct Meta {
     /// The format number of the commit record.
     pub format: u32,
-    /// The id of the snapshot, `{session}-{time}-{number}`. It must match the file name, so that
-    /// renamed or swapped files are noticed.
+    /// The id of the snapshot, `{session}-{time}-{number}`. The id must match the file name, so
+    /// that renamed or swapped files are noticed.
     pub id: String,
     /// The session to which the snapshot belongs.
     pub session: String,
@@ -54,8 +54,7 @@ pub struct Meta {
     pub bytes: u64,
     /// The number of lines, including an unfinished last one.
     pub lines: u64,
-    /// The number of bytes after the last line end. These belong to a line that was still being
-    /// written.
+    /// The number of bytes after the last line end, which belong to an unfinished line.
     pub tail_bytes: u64,
     /// The format of the session, its number of messages, and its bad lines.
     #[serde(flatten)]
@@ -71,7 +70,8 @@ pub struct Meta {
     /// Whether the user put the snapshot on hold, so that no rule can remove it.
     #[serde(default)]
     pub held: bool,
-    /// Members that newer versions of the tools wrote. They are kept when meta.json is rewritten.
+    /// Members that newer versions of the tools wrote. Unknown members are kept when meta.json is
+    /// rewritten.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }
@@ -139,8 +139,8 @@ pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
 }
 
-/// The beginning of the last member of meta.json. Its value is the sha256 of everything before it,
-/// by which a change can be detected.
+/// The beginning of the last member of meta.json. The value of the last member is the sha256 of
+/// everything before it, by which a change can be detected.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
 #[derive(Deserialize)]

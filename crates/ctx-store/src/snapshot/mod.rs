@@ -35,7 +35,7 @@ pub struct Catalog {
     /// file was removed.
     pub uncommitted: Vec<SnapshotId>,
     /// The time when the catalog was made. Relative times such as "1 week ago" are counted back
-    /// from it.
+    /// from this time.
     pub(crate) now: DateTime<Utc>,
 }
 
@@ -54,7 +54,7 @@ pub enum Flaw {
     /// The files of the snapshot differ from what was committed.
     #[error("{0}")]
     Damaged(String),
-    /// The files of the snapshot could not be read. They may be intact.
+    /// The files of the snapshot could not be read, but may be intact.
     #[error("{0}")]
     Unread(String),
 }

@@ -1,10 +1,10 @@
 //! Packs older snapshots, by compressing their bytes to zstd files.
 //!
 //! The packed file is written in `tmp/`, flushed to the disk, unpacked again and compared with the
-//! hash of the snapshot. It is then renamed and recorded in meta.json, and finally the plain file
-//! is removed. The result of each step is on the disk before the next step begins. Therefore,
-//! wherever a run is interrupted, one of the two files is complete, and the next run can finish the
-//! work.
+//! hash of the snapshot. The packed file is then renamed and recorded in meta.json, and finally the
+//! plain file is removed. The result of each step is on the disk before the next step begins.
+//! Therefore, wherever a run is interrupted, one of the two files is complete, and the next run can
+//! finish the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};

@@ -148,8 +148,8 @@ impl Store {
 pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes> {
     let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).or_cannot("read", path)?;
     let found = match hash(&mut bytes) {
-        // An error from the operating system has a number; any other error means that the bytes are
-        // damaged.
+        // An error without an error number does not come from the operating system, and means that
+        // the bytes are damaged.
         Err(error) if error.raw_os_error().is_none() => {
             let name = path.file_name().unwrap_or_default();
             return Err(entry.damaged(format!("{}: {error}", name.display())));

@@ -95,8 +95,8 @@ impl Store {
     }
 
     /// Moves items into a new folder in `dir`, which is the trash or a folder with the same layout.
-    /// Calls `is_spared` for each item while the store is locked. If it returns true, the item
-    /// stays.
+    /// Calls `is_spared` for each item while the store is locked. An item stays if `is_spared`
+    /// returns true.
     pub(crate) fn move_into(
         &self,
         op: &'static str,

@@ -115,7 +115,7 @@ impl<'a> Removal<'a> {
     }
 
     /// Handles a failure after the items were removed. The error says that the removal is done,
-    /// except if an item could not be removed, because the message would hide that.
+    /// unless an item could not be removed, because the message would hide that failure.
     pub(crate) fn uncertain<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Err(error) if !self.removed.failed.is_empty() => {
@@ -250,8 +250,9 @@ impl Store {
         removal.done()
     }
 
-    /// Removes the folders of the trash that have become empty. This is done only once, at the end,
-    /// because the whole folder may have to be read to find out whether it is empty.
+    /// Removes the folders of the trash that have become empty. Empty folders are removed only
+    /// once, at the end, because a whole folder may have to be read to find out whether it is
+    /// empty.
     fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
         removal.each(folders, |folder| {
             self.remove_empty_from(&folder);

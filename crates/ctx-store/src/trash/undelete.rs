@@ -138,7 +138,7 @@ impl Store {
         for path in &trashed.meta {
             bring(path)?;
             // The snapshot exists again from now on, because its meta.json is in place. If the sync
-            // fails, it may not survive a power cut.
+            // fails, the snapshot may not survive a power cut.
             sync_dir(&folder).map_err(|error| error.after("undelete"))?;
         }
         Ok(())
