@@ -30,9 +30,9 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns the session id of a file for which the user named no session. This is the id that
-    /// the agent wrote into the file, or an id made from the path if there is no valid id in the
-    /// file or the file cannot be read.
+    /// Returns the session id of a file for which the user named no session. The result is the id
+    /// that the agent wrote into the file or, if the file contains no valid id or cannot be read,
+    /// an id made from the path.
     pub fn of_file(path: &Path) -> Result<Self> {
         Self::recorded_in(path).map_or_else(|| Self::of_path(path), Ok)
     }

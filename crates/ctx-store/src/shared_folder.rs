@@ -70,7 +70,7 @@ impl Store {
         Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
     }
 
-    /// Returns the names of the shared files of which killed runs left unfinished versions in
+    /// Returns the names of the shared files for which killed runs left unfinished versions in
     /// `tmp/`.
     pub fn unfinished_edits(&self) -> Result<BTreeSet<String>> {
         let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
@@ -157,7 +157,8 @@ impl SharedFile {
     }
 
     /// Returns the paths of versions by other programs that a killed run moved aside and did not
-    /// restore. These files stay, because only their authors know whether they matter.
+    /// restore. Versions that were moved aside stay, because only their authors know whether they
+    /// matter.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }

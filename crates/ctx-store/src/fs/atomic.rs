@@ -48,8 +48,8 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     match os::rename_to_free_name(from, path) {
         // Another process has just created a file with this name.
         Err(Errno::EXIST) => Err(StoreError::Changed(path.to_owned())),
-        // This file system does not support a rename that fails if the target exists, so check that
-        // first.
+        // This file system does not support a rename that fails if the target exists, so check for
+        // the target first.
         Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
             fs::rename(from, path).or_cannot("create", path)
         }
@@ -326,8 +326,8 @@ impl TempFile {
     /// Creates the file `.STEM.ctx-tmp-…` in `dir` with the mode `mode`, less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
-            // Use a name that no file has had before. Otherwise, another run that is about to
-            // remove an old file by its name might remove the new file.
+            // Use a name that no file has had before, because another run that is about to remove
+            // an old file by its name might otherwise remove the new file.
             let path = dir.join(marked(stem, MARK, &never_used()));
             let opened = careful().write(true).create_new(true).mode(mode).open(&path);
             let file = match opened {

@@ -77,8 +77,8 @@ impl fmt::Display for OffloadedFile {
 }
 
 impl OffloadedFile {
-    /// Whether `wanted` is the whole `{session}/{name}`, or the beginning of the name, which starts
-    /// with the hash.
+    /// Whether `wanted` is the file's `{session}/{name}`, or the beginning of its name, which
+    /// starts with the hash.
     pub fn begins_with(&self, wanted: &str) -> bool {
         self.name.to_string().starts_with(wanted) || self.to_string() == wanted
     }
@@ -326,7 +326,7 @@ impl Folder {
         }
     }
 
-    /// Returns the file names in the folder that are UTF-8, sorted.
+    /// Returns the sorted file names in the folder, except for names that are not UTF-8.
     fn names(&self) -> Result<Vec<String>> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();

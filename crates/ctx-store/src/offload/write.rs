@@ -3,7 +3,7 @@
 //!
 //! `taken.jsonl` records which results were moved out, and how often. Anyone who can write to a
 //! session can write text that looks like a reference. A result is therefore replaced only by
-//! content that was moved out of that result. Otherwise, a session of a few lines could grow to
+//! content that was moved out of that result, so that a session of a few lines cannot grow to
 //! gigabytes when its results are restored.
 //!
 //! `sources.jsonl` lists the known transcripts that refer to the offloaded files of a session.

@@ -127,7 +127,7 @@ impl SessionFile {
         let Self { file, path, meta } = self;
         // The kernel counts every handle, so the handle for reading must be closed before the
         // kernel can grant a lease that excludes all other handles. Close the handle before the
-        // file is opened again. Otherwise, the open would wait for our earlier lease if the lease
+        // file is opened again, because the open would wait for our earlier lease if the lease
         // could not be released.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
@@ -176,8 +176,8 @@ impl SessionFile {
                 return Err(error);
             }
         }
-        // Restore the modification time. Otherwise, the next run would mistake this change for one
-        // by an agent.
+        // Restore the modification time, because the next run would otherwise mistake this change
+        // for one by an agent.
         let _ = modified.map(|at| self.file.set_modified(at));
         Ok(())
     }

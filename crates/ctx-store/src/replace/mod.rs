@@ -164,8 +164,8 @@ impl Store {
 
     /// Commits a snapshot of the current content, and then calls `first` and `change`. `change`
     /// changes the file, and returns the number of bytes that it carried over and the path of the
-    /// old file if that file stays. If `first` or `change` fails, the snapshot is deleted again. A
-    /// snapshot of the same bytes that a killed run left is deleted, too.
+    /// old file if that file stays. If `first` or `change` fails, the snapshot is deleted again. If
+    /// a killed run left a snapshot of the same bytes, that snapshot is deleted as well.
     pub(crate) fn change<E>(
         &self,
         session: &SessionId,
@@ -234,8 +234,8 @@ impl Store {
     }
 
     /// Returns the newest snapshot of a session, if it has the same bytes and the same kind as the
-    /// draft. Such a snapshot is redundant, because the run that took it was killed, or the change
-    /// that followed it was undone by hand.
+    /// draft. A snapshot with the same bytes and kind is redundant, because the run that took it
+    /// was killed, or the change that followed it was undone by hand.
     fn superseded(
         &self,
         session: &SessionId,

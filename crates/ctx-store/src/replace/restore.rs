@@ -1,5 +1,5 @@
 //! Restores a snapshot: finds it, checks it, and writes its bytes to the session file. The
-//! snapshots of a file are found under whatever session id they were saved.
+//! snapshots of a file are found whatever session id they were saved under.
 //!
 //! An undo looks for the last successful replacement of the file. The commit record of the snapshot
 //! that is taken before a replacement describes the new content. If the file still begins with that
@@ -607,7 +607,7 @@ mod of_file_tests {
         (numbers, of_file.by_content)
     }
 
-    /// The snapshots of a path are found under whatever session ids they were saved, and the
+    /// The snapshots of a path are found whatever session ids they were saved under, and the
     /// content that a rollback replaces is saved under the same id.
     #[test]
     fn a_path_finds_what_was_saved_under_a_name() {
@@ -630,7 +630,7 @@ mod of_file_tests {
         assert!(matches!(elsewhere, Err(StoreError::NoSnapshot(_))));
     }
 
-    /// The last change of a file is undone, under whichever session id the snapshot was saved.
+    /// The last change of a file is undone, whatever session id its snapshot was saved under.
     #[test]
     fn an_undo_looks_at_all_names_of_a_path() {
         let bench = Bench::new();

@@ -258,10 +258,9 @@ impl<'a> CarryOver<'a> {
             }
             self.modified = modified;
             self.carry(now.len(), &new.file)?;
-            // Skip the sync in later attempts. Otherwise, if the disk is slow and the agent busy,
-            // more lines would be appended during each sync. Skipping the sync is safe because the
-            // old file, which contains the appended bytes, is removed only after the new file has
-            // been synced.
+            // Skip the sync in later attempts, because a busy agent would append more lines during
+            // each sync if the disk is slow. Skipping the sync is safe because the old file, which
+            // contains the appended bytes, is removed only after the new file has been synced.
             if round < SYNCED_ROUNDS {
                 os::sync(&new.file).or_cannot("sync", new.path())?;
             }
@@ -336,8 +335,8 @@ impl<'a> CarryOver<'a> {
             let end = if is_free == Some(true) {
                 length
             } else {
-                // Leave out an unfinished line until the rest of it arrives. Otherwise, a line of
-                // another process could end up directly after the unfinished part.
+                // Leave out an unfinished line until the rest of it arrives, because a line of
+                // another process could otherwise end up directly after the unfinished part.
                 self.last_line_end(length)?
             };
             if end > self.covered {

@@ -1,5 +1,5 @@
-//! The target of a tool's output, which is checked before any input is read, and the replacement of
-//! a session file that is such a target.
+//! Checks the target of a tool's output before any input is read, and replaces the target if it is
+//! a session file.
 
 use std::fs::{self, File, Metadata};
 use std::io;

@@ -66,7 +66,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the facts for the audit log about the change before which this snapshot was taken.
+    /// Returns the facts for the audit log about the change that follows this snapshot.
     pub(crate) fn facts_of_change(&self) -> Facts {
         Facts {
             snapshots: vec![self.id.to_string()],
@@ -102,7 +102,7 @@ impl Measured {
     }
 }
 
-/// The size in bytes up to which a session is kept in memory while a snapshot is taken.
+/// The maximum size in bytes of a session that is kept in memory while a snapshot is taken.
 const IN_MEMORY: u64 = 32 << 20;
 
 impl Store {
@@ -348,9 +348,8 @@ impl Draft<'_> {
     }
 
     /// Turns the draft into a snapshot, unless the newest snapshot of the session was also taken on
-    /// request and has the same bytes from the same file. In that case, the newest snapshot is
-    /// treated as new: retention counts its age from now, and the token count is added to it if
-    /// there is one.
+    /// request and has the same bytes from the same file. When the newest snapshot is reused,
+    /// retention counts its age from now, and the token count is added to it if there is one.
     pub fn save(self, session: &SessionId) -> Result<Saved> {
         let source = self.source.as_deref();
         if let Some(known) = self.store.known(session, source, &self.sha256)
@@ -585,7 +584,7 @@ mod reuse_tests {
         assert!(reasons.contains(&crate::retention::Reason::Days), "{reasons:?}");
     }
 
-    /// A replacement takes a snapshot of its own, but uses no more space.
+    /// A replacement takes a snapshot of its own without using more space.
     #[test]
     fn a_replacement_takes_no_second_copy() {
         let bench = Bench::new();

@@ -102,8 +102,8 @@ impl Store {
                 continue;
             }
             let meta = is_meta.then(|| self.read_meta(&id));
-            // If it is unclear whether meta.json exists, assume that the snapshot is committed.
-            // Otherwise, ctx-gc would move its bytes to the trash.
+            // If it is unclear whether meta.json exists, assume that the snapshot is committed,
+            // because ctx-gc would otherwise move its bytes to the trash.
             let committed = is_there(&self.meta_path(&id)).unwrap_or(true);
             match meta {
                 None if committed => {}

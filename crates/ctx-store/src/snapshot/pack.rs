@@ -53,7 +53,7 @@ pub struct Packing {
 pub struct PackReport {
     /// The snapshots that this run packed, or would pack in a dry run.
     pub packed: Vec<(SnapshotId, Packing)>,
-    /// The errors of the snapshots that could not be packed. These snapshots are unchanged.
+    /// The errors of the snapshots that could not be packed and are therefore unchanged.
     pub failed: Vec<StoreError>,
 }
 

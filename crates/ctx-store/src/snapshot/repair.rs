@@ -39,7 +39,7 @@ impl fmt::Display for Repaired {
             Self::Reaped(count) => write!(f, "removed unfinished files of killed runs: {count}"),
             Self::LogSetAside(path) => write!(
                 f,
-                "the audit log had a broken chain; it was moved to {}, and a new one was started",
+                "the audit log had a broken hash chain and was moved to {}; a new one was started",
                 path.display()
             ),
             Self::Adopted(id) => write!(f, "wrote the missing meta.json of {id}"),
@@ -181,8 +181,8 @@ impl Repair<'_> {
         }
     }
 
-    /// Writes the missing commit record of a snapshot, unless the audit log contains a different
-    /// hash for this snapshot. In that case, the bytes are damaged.
+    /// Writes the missing commit record of a snapshot. If the audit log contains a different hash
+    /// for the snapshot, the bytes are damaged, and no commit record is written.
     fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else { return Ok(()) };

@@ -217,8 +217,8 @@ pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<
     Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-/// Returns the items in these folders of the trash, with their files. Leaves out files that were
-/// not put there by the tools.
+/// Returns the items in the given folders of the trash, with their files. Leaves out files that
+/// were not put there by the tools.
 fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
     let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
     for bin in bins {
