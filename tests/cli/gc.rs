@@ -272,7 +272,7 @@ fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
         gc(dir.path())
             .args(args.to_vec())
             .code(4)
-            .stderr_has(", 30 days after the last time that is recorded in the store; nothing was removed; if the clock is right, use --trust-clock, or try again after an hour\n")
+            .stderr_has(", 30 days after the last time recorded in the store; nothing was removed; if the clock is right, use --trust-clock, or try again after an hour\n")
             .run();
     }
     assert_eq!(listed(dir.path()), ids);

@@ -133,7 +133,7 @@ pub enum StoreError {
     /// The store's path is not UTF-8, so a session cannot refer to files in the store.
     #[error("{}: the path is not UTF-8, so no transcript can refer to files in it", .0.display())]
     NotUtf8(PathBuf),
-    /// The file was not replaced, because no snapshot of its content could be taken.
+    /// The file was not replaced, because its content could not be saved in a snapshot.
     #[error("{} was not changed, because its content could not be saved: {source}", path.display())]
     NotSaved {
         /// The session file.
@@ -186,7 +186,7 @@ pub enum StoreError {
     /// Another process is using the store, the session or its file.
     #[error("{0}")]
     Busy(String),
-    /// Another process changed the file in a way that does not allow the replacement.
+    /// Another process changed the file, so the file was not replaced.
     #[error("{} was changed in the meantime; nothing was replaced", .0.display())]
     Changed(PathBuf),
     /// The file changed so recently that an agent may be using it. A running agent keeps its
@@ -310,7 +310,7 @@ fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> S
     let shown = |time: DateTime<Utc>| time.format("%Y-%m-%d %H:%M UTC");
     if to == now {
         let now = shown(now);
-        return format!("{now}, {days} days after the last time that is recorded in the store");
+        return format!("{now}, {days} days after the last time recorded in the store");
     }
     let (now, seen, to) = (shown(now), shown(seen), shown(to));
     format!("{now}, but nothing was recorded in the store in the {days} days from {seen} to {to}")

@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(diff(&[], &[]), (vec![], 0));
     }
 
-    /// Removed, added and moved messages are listed with their lines.
+    /// Removed, added and moved messages are listed with their line numbers.
     #[test]
     fn messages_are_removed_added_and_moved() {
         let old = session();

@@ -51,7 +51,7 @@ pub struct Addition<'a> {
     pub operation: &'static str,
     /// The kind of the snapshot that is taken before the change.
     pub kind: SnapshotKind,
-    /// What the audit log records about the change.
+    /// The figures that the audit log records about the change.
     pub figures: Figures,
 }
 

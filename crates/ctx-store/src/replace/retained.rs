@@ -23,8 +23,8 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The result of a search through the replaced files of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Replaced files that stay because they are open for writing or have changed recently, each
-    /// with the id of the snapshot of its content.
+    /// Replaced files that stay because they may still be in use, each with the id of the snapshot
+    /// of its content.
     pub busy: Vec<(SnapshotId, PathBuf)>,
     /// The ids of snapshots of files to which a process wrote after their replacement.
     pub late: Vec<SnapshotId>,

@@ -207,7 +207,7 @@ fn names_of(id: &SnapshotId) -> [String; 3] {
     [META, PLAIN, PACKED].map(|ending| format!("{id}{ending}"))
 }
 
-/// Returns the folders in the trash that were created at `deadline` or before, or all folders if
+/// Returns the folders in the trash that are dated `deadline` or earlier, or all folders if
 /// `deadline` is `None`, the oldest first.
 pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<PathBuf>> {
     let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);

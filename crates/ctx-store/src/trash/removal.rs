@@ -209,8 +209,7 @@ impl Store {
             items.entry(item).or_default().append(&mut files);
         }
         items.retain(|item, _| item.session() == session);
-        // List the files of snapshots by name, because a killed run may have left only one of the
-        // two files of a snapshot.
+        // Include snapshots with only one of their two files, which a killed run may have left.
         let committed = catalog.entries.into_iter().map(|entry| entry.id);
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
