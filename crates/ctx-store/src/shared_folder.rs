@@ -176,8 +176,8 @@ impl SharedFile {
     }
 
     /// Writes a new version that need not begin with the old content.
-    /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version before,
-    /// so that a later run can recognize it if this run is killed.
+    /// [`Store::keep_version`](crate::Store::keep_version) must have saved the old version, so that
+    /// a later run can recognize that version if this run is killed.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
         // Make the file private, because it contains session text. If there is an old file, its
         // mode is used.
@@ -191,8 +191,8 @@ impl SharedFile {
         Ok(StagedFile { file: self, temp, bytes })
     }
 
-    /// Removes the files that a run left when it was killed in the middle of an exchange: an old
-    /// version whose bytes are at the start of the file or in `history/`, or a new version that was
+    /// Removes what a run left when it was killed in the middle of an exchange: an old version
+    /// whose bytes are also at the start of the file or in `history/`, or a new version that was
     /// never put in place. Returns the paths of all other versions, which were written by an
     /// editor.
     fn clean_up(&self) -> Vec<PathBuf> {

@@ -46,9 +46,9 @@ pub struct Store {
 
 const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
-/// The entries of a store. A directory that contains no other entries may be used as a store even
-/// without FORMAT, because a run may have been killed before it wrote that file, or another tool
-/// may have created its folder first.
+/// The entries of a store. A directory with no other entries may be used as a store even if FORMAT
+/// is missing. A run may have been killed before it wrote FORMAT, or another tool may have created
+/// its own folder first.
 const OURS: [&str; 8] =
     ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 
@@ -308,8 +308,8 @@ impl Store {
     }
 }
 
-/// Whether the file at this path was made by the tools and is not a session: either a store, or a
-/// replaced file that is kept for a while next to the new file.
+/// Whether this is the path of a store, or of a replaced file that is kept for a while next to the
+/// new file. Neither of them is a session.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =

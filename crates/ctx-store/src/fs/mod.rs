@@ -42,8 +42,8 @@ pub(crate) fn careful() -> OpenOptions {
     options
 }
 
-/// Opens a file with the options of [`careful`]. If another run that is about to rename the file
-/// holds a lease on it, waits for the end of the lease, because non-blocking opens fail until then.
+/// Opens a file with the options of [`careful`]. Waits while another run that is about to rename
+/// the file holds a lease on it, because a non-blocking open would fail.
 pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
     open_patiently(&careful(), path)
 }

@@ -162,8 +162,8 @@ impl Store {
     }
 }
 
-/// The form in which an offloaded file stores a result: as plain text, together with the way in
-/// which the text was written as JSON in the session, or as the exact JSON value.
+/// The form in which an offloaded file stores a result: as plain text or as the exact JSON value.
+/// For plain text, the form also tells how the text was written as JSON in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u8);
 

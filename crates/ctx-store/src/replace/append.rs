@@ -11,16 +11,12 @@
 //! after ours does no harm, and an agent's line before ours is reported by the check after the
 //! write.
 //!
-//! If a run is killed, the next run on the same file finds the record in `appending/`. The next run
-//! compares the file with the record and with the snapshot, and distinguishes four cases:
-//!
-//! - If the file consists of the old bytes, with or without all of our lines, nothing needs to be
-//!   done.
-//! - If the file consists of the old bytes and a part of our lines, that part is cut off.
-//! - If an agent has written lines after a part of ours, there is no line end in between. In this
-//!   case, a snapshot of the file is taken, and the file is replaced by a new file that lacks our
-//!   part.
-//! - If another program has rewritten the file, the file is left alone.
+//! If a run is killed, the next run on the same file finds the record in `appending/` and compares
+//! the file with the record and with the snapshot. If the file consists of the old bytes, with or
+//! without all of our lines, nothing needs to be done. If only a part of our lines follows the old
+//! bytes, that part is cut off. If an agent has written lines after a part of ours, there is no line
+//! end in between. After a snapshot of such a file, the file is replaced by a new file that lacks
+//! our part. Any other file has been rewritten by another program, and is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};

@@ -142,10 +142,10 @@ impl Store {
         })
     }
 
-    /// Returns the snapshots of a file. The snapshots of a file are those whose session id is the
-    /// one that the agent wrote into the file, and those that were taken at its path, whatever
-    /// their session id is. If a file has no snapshots, it was moved or copied, and the snapshots
-    /// of the session whose content matches the file or its beginning are returned.
+    /// Returns the snapshots of a file. A snapshot belongs to the file if it has the session id
+    /// that the agent wrote into the file, or if it was taken at the file's path. If there is no
+    /// such snapshot, the file was moved or copied, and the snapshots of the session whose content
+    /// matches the file or its beginning are returned.
     pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named every session after its path.

@@ -226,9 +226,8 @@ impl Store {
         if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
             return Ok(Some(sha256));
         }
-        // Look at all snapshots before refusing the file, because the record in `recent/` may be
-        // lost or be about another copy of the session, and the tool may have used another session
-        // id.
+        // Look at all snapshots before refusing the file. The record in `recent/` may be lost or be
+        // about another copy of the session, or the tool may have used another session id.
         let catalog = self.catalog(None)?;
         let of_it = catalog.trusted().map(|(_, meta)| meta).filter(|meta| is_of_it(meta));
         let newest = of_it.max_by_key(|meta| meta.sequence);

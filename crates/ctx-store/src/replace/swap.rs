@@ -94,9 +94,9 @@ pub(crate) fn swap(
         drop(writers_wait);
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
-            // Keep the old file. Without a lease on the new file, or if the kernel has revoked the
-            // lease, a process may have read the new file before the late bytes were added, and may
-            // write it back without them.
+            // Keep the old file, because a process may have read the new file without the late
+            // bytes, and may write it back without them. Only a lease on the new file that has not
+            // been revoked rules this out.
             is_over = false;
         }
         drop(all_wait);

@@ -37,7 +37,7 @@ impl Store {
         StoreError::NoSnapshot(missing)
     }
 
-    /// Returns the id of the snapshot with this number or id, in whatever session it is.
+    /// Returns the id of the snapshot with this number or id, in any session.
     fn elsewhere(&self, wanted: &str) -> Option<String> {
         let query = Query::new(wanted);
         let mut ids = self.catalog(None).ok()?.entries.into_iter().map(|entry| entry.id);

@@ -102,7 +102,7 @@ impl Store {
         Ok(repair.done)
     }
 
-    /// Returns the sha256 of each of these snapshots that is recorded in the audit log.
+    /// Returns the sha256 of each of the given snapshots, as recorded in the audit log.
     fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>> {
         let mut hashes = BTreeMap::new();
         if ids.is_empty() {
