@@ -14,9 +14,9 @@
 //! If a run is killed, the next run on the same file finds the record in `appending/` and compares
 //! the file with the record and with the snapshot. If the file consists of the old bytes, with or
 //! without all of our lines, nothing needs to be done. If only a part of our lines follows the old
-//! bytes, that part is cut off. If an agent has written lines after a part of ours, there is no line
-//! end in between. After a snapshot of such a file, the file is replaced by a new file that lacks
-//! our part. Any other file has been rewritten by another program, and is left alone.
+//! bytes, that part is cut off. If an agent has written lines after a part of ours, there is no
+//! line end in between. After a snapshot of such a file, the file is replaced by a new file that
+//! lacks our part. Any other file has been rewritten by another program, and is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
