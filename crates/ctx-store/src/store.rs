@@ -308,8 +308,8 @@ impl Store {
     }
 }
 
-/// Whether this is the path of a store, or of a replaced file that is kept for a while next to the
-/// new file. Neither of them is a session.
+/// Whether the path is not that of a session, but of a store or of a replaced file that is kept for
+/// a while next to the new file.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let is_retained =

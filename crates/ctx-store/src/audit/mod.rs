@@ -378,8 +378,8 @@ fn prev(line: &[u8]) -> Option<&[u8]> {
 /// program and is read in pieces of this length to bound the memory use.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Calls `see` with each piece of each line of a log, and with whether the piece is the start of
-/// the line.
+/// Calls `see` with each piece of each line of a log. The second argument is whether the piece is
+/// the start of a line.
 fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
     let mut log = BufReader::with_capacity(128 * 1024, log);
     let (mut piece, mut begins) = (Vec::new(), true);

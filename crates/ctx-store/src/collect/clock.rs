@@ -276,7 +276,8 @@ mod tests {
             (vec![0], vec![far, far, far + 1, far + 25], vec![true, true, false, false]),
             // The clock is doubted and then jumps again.
             (vec![0], vec![30, far, far + 1], vec![true, true, false]),
-            // Of weekly runs, only the first is stopped, but of monthly runs, every other one.
+            // If runs are weekly, only the first is stopped; if runs are monthly, every other run
+            // is stopped.
             (vec![0], vec![168, 336, 504, 673], vec![true, false, false, false]),
             (vec![0], vec![720, 1440, 2160], vec![true, false, true]),
         ] {

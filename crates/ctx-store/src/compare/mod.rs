@@ -234,8 +234,8 @@ pub struct Diff {
     pub hunks: Vec<Hunk>,
 }
 
-/// The lines of a file. Only their hashes are kept in memory, because two whole sessions may not
-/// fit in memory.
+/// The lines of a file. Only the hashes of the lines are kept in memory, because two whole sessions
+/// may not fit.
 pub struct Lines {
     file: File,
     /// The byte offset of each line, followed by the end of the last line.

@@ -260,7 +260,7 @@ impl Replacement<'_> {
     }
 
     /// Abandons the replacement if bytes are appended before the exchange, instead of carrying them
-    /// over. New content that must not be followed by other lines requires this.
+    /// over. Call this for new content that must not be followed by other lines.
     #[must_use]
     pub fn unless_it_grows(self) -> Self {
         Self { may_grow: false, ..self }

@@ -25,7 +25,7 @@ use crate::store::Store;
 
 /// The maximum number of attempts to catch up with a file that keeps growing.
 const ROUNDS: usize = 5;
-/// Only this many of the first attempts to catch up flush the new file to the disk.
+/// The number of attempts to catch up after which the new file is no longer flushed to the disk.
 const SYNCED_ROUNDS: usize = 3;
 /// A lease that was held for longer than this may have been revoked by the kernel.
 const LEASE: Duration = Duration::from_secs(5);
@@ -95,8 +95,8 @@ pub(crate) fn swap(
         let mut is_over = carry_over.drain(&file)?;
         if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
             // Keep the old file, because a process may have read the new file without the late
-            // bytes, and may write it back without them. Only a lease on the new file that has not
-            // been revoked rules this out.
+            // bytes, and may write it back without them. If our lease on the new file has not been
+            // revoked, no process can have read the new file yet.
             is_over = false;
         }
         drop(all_wait);
