@@ -134,7 +134,7 @@ impl ClockRecord {
         learned.believe(now, grace)
     }
 
-    /// Returns the verdict that applies if the user says that the clock is right.
+    /// Returns the decision to trust the clock because the user says that it is right.
     pub(crate) fn trust(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> ClockVerdict {
         let resumed = None;
         Self { resumed, ..self }.believe(now, grace)

@@ -6,8 +6,8 @@
 //! content that was moved out of that result, so that a session of a few lines cannot grow to
 //! gigabytes when its results are restored.
 //!
-//! `sources.jsonl` lists the known transcripts that refer to the offloaded files of a session.
-//! Garbage collection searches these transcripts.
+//! `sources.jsonl` lists the known transcripts that refer to the offloaded files of a session, so
+//! that garbage collection can search them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read, Write};

@@ -284,8 +284,8 @@ impl Replacement<'_> {
         if self.draft.sha256 == new.sha256 {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
-        // The lock must outlive the new file: if the new file cannot be removed, the lock file must
-        // still tell the next run to look for it.
+        // The lock must outlive the new file, because if the new file cannot be removed, the lock
+        // file must tell the next run to look for it.
         let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
         draft.count_meanwhile();
         let file = NewFile::write(&live, new)?;

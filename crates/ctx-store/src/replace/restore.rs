@@ -2,9 +2,10 @@
 //! snapshots of a file are found whatever session id they were saved under.
 //!
 //! An undo looks for the last successful replacement of the file. The commit record of the snapshot
-//! that is taken before a replacement describes the new content. If the file still begins with that
-//! content, the replacement succeeded, because agents only append. Therefore, if a run was killed
-//! after its snapshot and before its commit, that snapshot is not mistaken for a replacement.
+//! that is taken before a replacement describes the new content. If the file still begins with the
+//! new content, the replacement succeeded, because agents only append. Therefore, if a run was
+//! killed after its snapshot and before its commit, that snapshot is not mistaken for a
+//! replacement.
 //!
 //! This module also finds the lines that a rollback would remove from the file, because agents have
 //! appended them since a tool last changed or saved the file.

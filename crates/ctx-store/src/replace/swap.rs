@@ -121,7 +121,8 @@ fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     if file_id(path).or_cannot("read", path)? != id_of(&ours) {
         return Ok(());
     }
-    // Use the same handle: if our lease could not be released, another open would wait for it.
+    // Use the same handle, because another open would wait for our lease if the lease could not be
+    // released.
     file.rewind().or_cannot("read", path)?;
     let written = hash(&mut file.take(content.bytes)).or_cannot("read", path)?;
     if written == content.sha256 {

@@ -1,10 +1,10 @@
 //! Takes snapshots. The bytes of a session are copied, flushed to the disk, and then committed. In
 //! the meantime, the lines and messages of the session are counted.
 //!
-//! Bytes that are already in the newest snapshot of a session are not stored again. A request for a
-//! snapshot then returns the newest one. A replacement always needs a commit record of its own, so
-//! that it can be undone. If the bytes of a replaced file are already in a snapshot, the new
-//! snapshot's file is a hard link to the earlier one.
+//! Bytes that are already in the newest snapshot of a session are not stored again. If nothing has
+//! changed, a request for a snapshot returns the newest one. A replacement always needs a commit
+//! record of its own, so that it can be undone. If the bytes of a replaced file are already in a
+//! snapshot, the new snapshot's file is a hard link to the earlier one.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};

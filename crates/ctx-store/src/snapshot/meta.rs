@@ -198,8 +198,8 @@ impl Meta {
         body.into_bytes()
     }
 
-    /// Whether a newer version of the tools wrote this meta.json. A meta.json of a newer version is
-    /// not damaged.
+    /// Whether a newer version of the tools wrote this meta.json. A meta.json of a newer version
+    /// must not be treated as damaged.
     pub(crate) fn is_newer(bytes: &[u8]) -> bool {
         let version = serde_json::from_slice::<Version>(bytes);
         version.is_ok_and(|version| version.format > u64::from(PACKED_FORMAT))

@@ -125,8 +125,7 @@ impl Store {
         value.map(|value| (key.to_owned(), value)).into_iter().collect()
     }
 
-    /// Puts a snapshot on hold, or releases it. Does nothing if the snapshot is already in that
-    /// state.
+    /// Puts a snapshot on hold, or releases it, unless it is already in the requested state.
     pub fn hold(
         &self,
         session: Option<&SessionId>,

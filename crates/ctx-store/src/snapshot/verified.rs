@@ -2,9 +2,9 @@
 //! of a snapshot uses this module.
 //!
 //! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`, a zstd
-//! file that `zstdcat` can read. At any moment, at least one of the two files is complete. Both
-//! files exist while a run packs the snapshot, and after a run was killed while it packed the
-//! snapshot.
+//! file that `zstdcat` can read. At any moment, at least one of the two files, plain or packed, is
+//! complete. Both files exist while a run packs the snapshot, and after a run was killed while it
+//! packed the snapshot.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Take};
