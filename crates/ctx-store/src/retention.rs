@@ -140,8 +140,8 @@ struct Judged<'a> {
     reasons: &'a mut Vec<Reason>,
 }
 
-/// Returns the reasons to keep each snapshot, in the order of `list`. A snapshot without a reason
-/// is to be removed.
+/// Returns the reasons to keep each snapshot, in the order of `list`. A snapshot for which there is
+/// no reason should be removed.
 pub fn decide(
     list: &[Candidate],
     policy: &Policy,
@@ -187,8 +187,8 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     for (period, count) in &policy.periods {
         judge_periods(&mut past, *period, *count);
     }
-    // Count the span back from the newest snapshot, so that nothing is deleted merely because
-    // nobody worked for a month.
+    // Count the span back from the newest snapshot, so that a month without work does not lead to
+    // deletions.
     let within = past.first().zip(policy.within);
     let within = within.map(|(newest, span)| span.before(newest.candidate.taken));
     let days = policy.days.map(|days| days_before(now, days));

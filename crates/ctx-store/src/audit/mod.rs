@@ -57,7 +57,7 @@ pub struct Compaction {
     pub preset: Option<&'static str>,
     /// How the compaction ended, as one of the fixed words in `docs/json.md`.
     pub outcome: &'static str,
-    /// Whether the outcome is normal, so that nobody needs to intervene.
+    /// Whether the outcome is normal and requires no intervention.
     pub success: bool,
     /// The triggers that caused the compaction.
     pub triggers: Vec<&'static str>,
@@ -67,7 +67,7 @@ pub struct Compaction {
     pub tokens_after: u64,
     /// The tokens after the compaction, divided by the tokens before it.
     pub ratio: Option<f64>,
-    /// The number of tokens to which the whole context was to be reduced.
+    /// The target size of the whole context, in tokens.
     pub target_tokens: Option<u64>,
     /// The number of messages before the compaction, not counting system messages.
     pub messages_before: u64,
@@ -307,8 +307,8 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     Ok(Some(start..end))
 }
 
-/// Returns the sha256 of the last line of a log, which goes into the next record. If a run was
-/// killed while it wrote the last line, the incomplete line is hashed.
+/// Returns the sha256 of the last line of a log, for use in the next record. If a run was killed
+/// while it wrote the last line, the incomplete line is hashed.
 fn hash_of_last(mut log: &File) -> io::Result<String> {
     let Some(Range { start, end }) = last_line(log)? else { return Ok(none_before()) };
     log.seek(SeekFrom::Start(start))?;

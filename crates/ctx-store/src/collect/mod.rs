@@ -114,8 +114,8 @@ pub enum Event {
     /// The offloaded files of this session stay, because some of the transcripts that may refer to
     /// them cannot be searched.
     Unknown(SessionId, String),
-    /// The clock is more than a day behind this time, which is the latest recorded in the store.
-    /// The grace period of the items that were moved to the trash begins at this time.
+    /// The clock is more than a day earlier than this time, which is the latest recorded in the
+    /// store. The grace period of the items that were moved to the trash begins at this time.
     SlowClock(DateTime<Utc>),
     /// A step of the collection failed. The other steps were carried out.
     Failed(StoreError),

@@ -97,7 +97,7 @@ pub(crate) fn take_the_place(
 }
 
 /// Exchanges the names back, again and again, until an exchange moves away from `path` exactly the
-/// file that the previous exchange placed there. In this way, the newest file ends up at `path`.
+/// file that the previous exchange placed there. The newest file then ends up at `path`.
 fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
     let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };

@@ -228,7 +228,7 @@ pub fn hash(reader: &mut impl Read) -> io::Result<String> {
 }
 
 /// Starts a fingerprint, by which this run can recognize bytes that it has read before. The seed is
-/// random for each run, so that nobody can craft other bytes with the same fingerprint.
+/// random for each run, so that an attacker cannot craft other bytes with the same fingerprint.
 pub(crate) fn fingerprint() -> Xxh3 {
     static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
     Xxh3::with_seed(*SEED)

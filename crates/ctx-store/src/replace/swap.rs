@@ -209,7 +209,7 @@ const POLL: Duration = Duration::from_micros(100);
 /// it. Opening a file takes far less time, even on a busy machine, so the kernel knows about every
 /// such process afterwards.
 const OPENING: Duration = Duration::from_millis(20);
-/// If a session has not changed for this many seconds, nobody is assumed to be writing to it.
+/// If a session has not changed for this many seconds, no process is assumed to be writing to it.
 const AT_WORK: i64 = 10;
 
 /// Copies to the new file what is appended to the old one, and counts the bytes.

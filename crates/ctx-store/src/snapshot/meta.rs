@@ -89,7 +89,7 @@ pub enum SnapshotKind {
     PreCompact,
     /// Another process wrote to the session file after the file had been replaced.
     Late,
-    /// The reason is unknown, because the commit record was lost and had to be written anew.
+    /// The reason is unknown, because the commit record was lost and has been recreated.
     Adopted,
 }
 

@@ -304,7 +304,7 @@ mod usage_tests {
     use super::Usage;
     use crate::tests::Bench;
 
-    /// A missing store has the size zero. In an existing store, every file is counted.
+    /// A missing store has the size zero, and the size of an existing store includes every file.
     #[test]
     fn the_room_is_that_of_the_files() {
         let bench = Bench::new();

@@ -64,8 +64,8 @@ impl SnapshotBytes {
         Ok(Self { kept, ..self })
     }
 
-    /// Skips the next `count` bytes. In a plain file, only the position is moved, but packed bytes
-    /// must be unpacked.
+    /// Skips the next `count` bytes. Plain bytes are skipped by a seek, but packed bytes must be
+    /// unpacked.
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         if let Kept::Plain(file) = &mut self.kept {
             let count = i64::try_from(count).map_err(io::Error::other)?;
